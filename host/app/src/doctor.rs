@@ -261,10 +261,7 @@ async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 
 /// The schedule of the namespace, if it has one that this account may read.
-fn schedule_report(
-    found: Result<Option<ScheduleInCluster>, ClusterError>,
-    now: Timestamp,
-) -> Option<CheckReport> {
+fn schedule_report(found: Result<Option<ScheduleInCluster>, ClusterError>, now: Timestamp) -> Option<CheckReport> {
     const NAME: &str = "schedule";
     let found = match found {
         Ok(found) => found?,
@@ -273,7 +270,9 @@ fn schedule_report(
     };
     let zone = found.zone.clone().unwrap_or_default();
     let what = format!("`{}` in the time zone `{zone}`", found.cron);
-    let warning = |why: &str, hint: &str| Some(CheckReport::new(NAME, CheckOutcome::Warning, format!("{what}: {why}")).hint(Some(hint)));
+    let warning = |why: &str, hint: &str| {
+        Some(CheckReport::new(NAME, CheckOutcome::Warning, format!("{what}: {why}")).hint(Some(hint)))
+    };
     if found.is_suspended {
         return warning("it is suspended, so no run starts", "resume it: set `spec.suspend` of the CronJob to `false`");
     }

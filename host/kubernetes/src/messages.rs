@@ -8,6 +8,7 @@ use crate::driver::DriverError;
 use crate::error::ClusterError;
 use crate::manifest::ManifestError;
 use crate::retrieve::{NotReady, RetrieveError};
+use crate::schedule::OverlapError;
 use crate::status::StatusError;
 
 fn plugin() -> PluginName {
@@ -58,6 +59,10 @@ fn every_error_is_in_the_catalogue() {
             ProgressPort { plugin = plugin(), container, port }, SecretReserved { 0 = plugin(), 1 }, ContainerTwice { 0 = plugin(), 1 },
             ContainerReserved { 0 = plugin() },
         }),
+        |_| None,
+    );
+    all.add(
+        samples!(OverlapError { Active { namespace, pod }, Remains { namespace, pods }, Cluster { 0 = cluster() } }),
         |_| None,
     );
     insta::assert_snapshot!("messages", all.text());

@@ -112,8 +112,12 @@ async fn pods_of_an_earlier_run_are_deleted_first() {
     double.put("pods", aggregator("own", Some(JOB), "Running"));
     double.put("pods", plugin("Pod", "left", "s3", ("Pod", "gone")));
     clear(&cluster(&double).await, &own()).await.unwrap();
-    let deleted: Vec<String> =
-        double.requests().into_iter().filter(|request| request.method == "DELETE").map(|request| request.path).collect();
+    let deleted: Vec<String> = double
+        .requests()
+        .into_iter()
+        .filter(|request| request.method == "DELETE")
+        .map(|request| request.path)
+        .collect();
     assert_eq!(deleted, ["/api/v1/namespaces/ns/pods/left"]);
 }
 

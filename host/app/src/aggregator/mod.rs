@@ -293,12 +293,7 @@ fn on_archived(dir: PathBuf) -> OnArchived {
 }
 
 /// Records and publishes the end of a run that has finished.
-async fn finish_again(
-    config: &Config,
-    places: &Places,
-    publishing: &PublishOptions,
-    status: RunStatus,
-) -> RunStatus {
+async fn finish_again(config: &Config, places: &Places, publishing: &PublishOptions, status: RunStatus) -> RunStatus {
     update_record(&places.home, &status);
     let status = upload(config, places, status).await;
     publish_end(publishing, &status).await;

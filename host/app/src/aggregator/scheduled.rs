@@ -57,10 +57,12 @@ impl Scheduled {
         let failed = |why: String| {
             AppError::usage(why).hint("create the CronJob with `plumbline gen --schedule`, which sets this variable")
         };
-        let job = var(names::JOB_VARIABLE)
-            .ok_or_else(|| failed(format!("the run has a schedule, but `{}` does not name its Job", names::JOB_VARIABLE)))?;
+        let job = var(names::JOB_VARIABLE).ok_or_else(|| {
+            failed(format!("the run has a schedule, but `{}` does not name its Job", names::JOB_VARIABLE))
+        })?;
         // The name becomes a part of a path.
-        if job.len() > 63 || !job.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+        if job.len() > 63 || !job.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        {
             return Err(failed(format!("`{}` is not the name of a Job: `{job}`", names::JOB_VARIABLE)));
         }
         Ok(Some(Self { schedule: schedule.clone(), job }))
@@ -78,8 +80,7 @@ impl Scheduled {
             AppError::system("failed to identify this pod, so other runs cannot be ruled out")
                 .hint("let the aggregator's account get pods in its namespace")
         })?;
-        let own =
-            ScheduledPod { namespace: pod.namespace.clone(), name: pod.name.clone(), uid, job: self.job.clone() };
+        let own = ScheduledPod { namespace: pod.namespace.clone(), name: pod.name.clone(), uid, job: self.job.clone() };
         schedule::clear(cluster, &own).await.map_err(|error| refused(&error, &pod.namespace))?;
         remove_earlier(places);
         let now = Timestamp::now();
@@ -116,9 +117,8 @@ impl Scheduled {
         }
         let retention = Retention { history: Some(places.archives.clone()), keep: keep.into() };
         // Archives are read from a disk.
-        let removed = tokio::task::block_in_place(|| {
-            retention.apply(context, &places.archives.join(&status.tar_info.name))
-        });
+        let removed =
+            tokio::task::block_in_place(|| retention.apply(context, &places.archives.join(&status.tar_info.name)));
         match removed {
             Err(error) => tracing::error!("failed to remove archives of earlier runs: {error}"),
             Ok(removals) => {
@@ -157,7 +157,11 @@ fn told(missed: &MissedRuns) -> Option<String> {
         count if count > times.len() as u64 => format!("{}, …", times.join(", ")),
         _ => listed(&times, MAX_NAMED, ", "),
     };
-    let runs = if missed.count == 1 { "1 scheduled run was".to_owned() } else { format!("{} scheduled runs were", missed.count) };
+    let runs = if missed.count == 1 {
+        "1 scheduled run was".to_owned()
+    } else {
+        format!("{} scheduled runs were", missed.count)
+    };
     Some(format!("{runs} missed since the last one: {named}"))
 }
 
@@ -167,7 +171,9 @@ fn remove_earlier(places: &Places) {
     let Ok(entries) = std::fs::read_dir(&places.archives) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let has = |prefix: &str, suffix: &str| {
-            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix) && name.ends_with(suffix))
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with(prefix) && name.ends_with(suffix))
         };
         let is_directory = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
         let removed = if is_directory && has(PREFIX, "") && path != places.home {
@@ -193,10 +199,7 @@ mod tests {
         let time = |text: &str| text.parse::<Timestamp>().unwrap();
         assert_eq!(told(&MissedRuns::default()), None);
         let one = MissedRuns { count: 1, times: vec![time("2026-11-24T03:00:00Z")] };
-        assert_eq!(
-            told(&one).as_deref(),
-            Some("1 scheduled run was missed since the last one: 2026-11-24T03:00:00Z")
-        );
+        assert_eq!(told(&one).as_deref(), Some("1 scheduled run was missed since the last one: 2026-11-24T03:00:00Z"));
     }
 
     #[test]

@@ -131,7 +131,8 @@ mod tests {
             run("c", &[("always good", "passed"), ("mended", "passed"), ("broke", "failed"), ("broke", "passed")]),
         ];
         let found = matrix(&runs);
-        let rows: Vec<(String, &str)> = found.tests.iter().map(|test| (test.letters(), test.test.name.as_str())).collect();
+        let rows: Vec<(String, &str)> =
+            found.tests.iter().map(|test| (test.letters(), test.test.name.as_str())).collect();
         assert_eq!(rows, [(".Ff".to_owned(), "broke"), (".--".to_owned(), "gone"), ("F..".to_owned(), "mended")]);
         assert_eq!(found.runs.iter().map(|run| (run.ran, run.failed)).collect::<Vec<_>>(), [(4, 1), (3, 1), (4, 1)]);
         assert_eq!(found.tests[1].statuses, [Some(Status::Passed), Some(Status::Skipped), None]);

@@ -157,4 +157,3 @@ pub fn matrix_markdown(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "\n{}", escape(LEGEND))
 }
-

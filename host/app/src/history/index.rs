@@ -34,8 +34,7 @@ const MAX_TESTS: usize = 1_000_000;
 const MAX_NAMES: usize = 256 << 20;
 
 /// The outcomes, by their codes.
-const OUTCOMES: [Outcome; 5] =
-    [Outcome::Passed, Outcome::Failed, Outcome::Flaky, Outcome::Skipped, Outcome::Other];
+const OUTCOMES: [Outcome; 5] = [Outcome::Passed, Outcome::Failed, Outcome::Flaky, Outcome::Skipped, Outcome::Other];
 
 /// The outcome of one test in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,9 +32,9 @@ use crate::modules::Limits;
 use crate::results::is_unpacked;
 
 pub use html::history_html;
+pub use model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
 pub(crate) use propose::flaky_list;
 pub use propose::{flaky_tests, known_failures, known_failures_list};
-pub use model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
 pub(crate) use retention::ARCHIVES;
 pub use retention::{KeepOptions, Removal, Retention};
 pub use select::Selection;

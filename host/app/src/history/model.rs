@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::difference::TestNames;
 use crate::difference::Outcome;
+use crate::difference::TestNames;
 
 /// A history as data. Keys are only ever added (docs/history.md).
 #[derive(Debug, Clone, Default, Serialize)]

@@ -33,9 +33,8 @@ pub(super) fn load_url(context: &Context, limits: &Limits, url: &str) -> Result<
     match url.split_once("://") {
         Some(("s3", _)) => load_bucket(context, limits, url),
         Some(_) if registry::is_reference(url) => load_registry(context, limits, url),
-        _ => Err(AppError::usage(format!("`{url}` is not a source of archives")).hint(
-            "pass a directory, an archive, a bucket (`s3://BUCKET/PREFIX`) or a repository (`oci://HOST/NAME`)",
-        )),
+        _ => Err(AppError::usage(format!("`{url}` is not a source of archives"))
+            .hint("pass a directory, an archive, a bucket (`s3://BUCKET/PREFIX`) or a repository (`oci://HOST/NAME`)")),
     }
 }
 
@@ -71,7 +70,8 @@ fn load_registry(context: &Context, limits: &Limits, url: &str) -> Result<Loaded
     let reference = registry::reference(url)?;
     let client = attest::client(context)?;
     let runtime = runtime()?;
-    let stored = runtime.block_on(list_results(&client, &reference, MAX_RUNS)).map_err(|error| registry_error(&error))?;
+    let stored =
+        runtime.block_on(list_results(&client, &reference, MAX_RUNS)).map_err(|error| registry_error(&error))?;
     let (client, runtime) = (&client, &runtime);
     let archives = stored.into_iter().map(|stored| RemoteArchive {
         key: key(&stored),

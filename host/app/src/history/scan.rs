@@ -13,9 +13,9 @@ use plumbline_core::{Digest, Item};
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::difference::Outcome;
 use crate::difference::{self, SameTests, TestKey, Tests};
 use crate::error::AppError;
-use crate::difference::Outcome;
 use crate::history::index::{PluginFacts, RunFacts};
 use crate::modules::Limits;
 use crate::trees::cluster::{ClusterFile, ClusterIdentity};

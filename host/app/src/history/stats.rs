@@ -6,8 +6,8 @@ use std::thread;
 
 use jiff::Timestamp;
 
-use crate::difference::TestKey;
 use crate::difference::Outcome;
+use crate::difference::TestKey;
 use crate::history::model::{RunOverview, Streak, TestHistory, VersionHistory};
 use crate::history::select::{Rows, SelectedRun};
 
@@ -93,7 +93,8 @@ impl ClusterRuns<'_> {
     fn cells(&self, rows: &Rows, range: &Range<usize>) -> (Vec<Vec<Cell>>, Vec<RunOverview>) {
         let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); range.len()];
         let mut counts = vec![RunOverview::default(); self.runs.len()];
-        let mut open: Vec<_> = (0_u32..).zip(&self.runs).map(|(at, run)| (at, run, run.run.entries().peekable())).collect();
+        let mut open: Vec<_> =
+            (0_u32..).zip(&self.runs).map(|(at, run)| (at, run, run.run.entries().peekable())).collect();
         for start in (0..rows.tests()).step_by(BLOCK) {
             for (number, run, entries) in &mut open {
                 while let Some(entry) = entries.next_if(|entry| (entry.test as usize) < start + BLOCK) {
@@ -102,16 +103,17 @@ impl ClusterRuns<'_> {
                     if let Some(counts) = counts.get_mut(*number as usize) {
                         counts.count(entry.outcome);
                     }
-                    if entry.outcome != Outcome::Skipped {
-                        add(row, Cell { run: *number, millis: entry.millis, outcome: entry.outcome }, self.runs.len());
+                    if entry.outcome == Outcome::Skipped {
+                        continue;
                     }
+                    if row.is_empty() {
+                        row.reserve_exact(self.runs.len().saturating_sub(*number as usize));
+                    }
+                    row.push(Cell { run: *number, millis: entry.millis, outcome: entry.outcome });
                 }
             }
         }
-        // Tests of several sources have several numbers.
-        if self.runs.iter().any(|run| Some(run.source) != self.runs.first().map(|first| first.source)) {
-            cells.iter_mut().for_each(|row| row.sort_by_key(|cell| cell.run));
-        }
+        cells.iter_mut().for_each(in_order);
         (cells, counts)
     }
 
@@ -294,21 +296,21 @@ fn overview(run: &SelectedRun<'_>) -> RunOverview {
     }
 }
 
-/// Adds a cell to a row of at most `most` cells. Two of the same run are tests that nothing
-/// distinguishes.
-fn add(row: &mut Vec<Cell>, cell: Cell, most: usize) {
-    match row.last_mut().filter(|last| last.run == cell.run) {
-        Some(last) => {
-            last.outcome = last.outcome.with_test(cell.outcome);
-            last.millis = last.millis.max(cell.millis);
-        }
-        None => {
-            if row.is_empty() {
-                row.reserve_exact(most.saturating_sub(cell.run as usize));
-            }
-            row.push(cell);
-        }
+/// Orders the cells of a row by run. Tests that nothing distinguishes are joined: they may have
+/// several numbers, in one source or in several.
+fn in_order(row: &mut Vec<Cell>) {
+    if row.is_sorted_by(|a, b| a.run < b.run) {
+        return;
     }
+    row.sort_by_key(|cell| cell.run);
+    row.dedup_by(|next, kept| {
+        let same = next.run == kept.run;
+        if same {
+            kept.outcome = kept.outcome.with_test(next.outcome);
+            kept.millis = kept.millis.max(next.millis);
+        }
+        same
+    });
 }
 
 fn known(text: &str) -> Option<String> {

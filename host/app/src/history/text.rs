@@ -109,7 +109,13 @@ fn missed(report: &HistoryReport, out: &mut impl Write) -> io::Result<()> {
     let Some(last) = found.last() else { return Ok(()) };
     let count = found.iter().map(|run| run.missed).fold(0, u64::saturating_add);
     let runs = if count == 1 { "run was" } else { "runs were" };
-    writeln!(out, "\n{count} scheduled {runs} missed, {} of them before {} ({})", last.missed, name(&last.archive), day(last.started))
+    writeln!(
+        out,
+        "\n{count} scheduled {runs} missed, {} of them before {} ({})",
+        last.missed,
+        name(&last.archive),
+        day(last.started)
+    )
 }
 
 fn list(title: &str, tests: &[&TestHistory], most: usize, several: bool, out: &mut impl Write) -> io::Result<()> {

@@ -49,7 +49,8 @@ impl ClusterIdentity {
     /// the aggregator knows about its cluster counts before the survey, which may be incomplete.
     pub(crate) fn of(mut read: impl FnMut(ClusterFile) -> Value) -> Self {
         let (info, server) = (read(ClusterFile::Info), read(ClusterFile::ServerVersion));
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let text =
+            |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let recorded = text(info.pointer("/cluster/uid"));
         Self {
             uid: recorded.or_else(|| surveyed(&read(ClusterFile::Namespaces))),
@@ -61,7 +62,8 @@ impl ClusterIdentity {
 /// The UID in a list of namespaces, which is an array or a Kubernetes list.
 fn surveyed(namespaces: &Value) -> Option<String> {
     let list = namespaces.get("items").unwrap_or(namespaces).as_array()?;
-    let is_system = |namespace: &&Value| namespace.pointer("/metadata/name").and_then(Value::as_str) == Some(KUBE_SYSTEM);
+    let is_system =
+        |namespace: &&Value| namespace.pointer("/metadata/name").and_then(Value::as_str) == Some(KUBE_SYSTEM);
     let uid = list.iter().find(is_system)?.pointer("/metadata/uid")?.as_str()?;
     (!uid.is_empty()).then(|| uid.to_owned())
 }

@@ -198,7 +198,12 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
     if let Some(schedule) = &options.config.plumbline.schedule {
         let next = iter::successors(schedule.next(Timestamp::now()), |time| schedule.next(*time));
         let next: Vec<String> = next.take(SHOWN_RUNS).map(|time| time.to_string()).collect();
-        say(&format!("schedule `{}` in the time zone {}; next runs: {}", schedule.cron, schedule.zone, next.join(", ")));
+        say(&format!(
+            "schedule `{}` in the time zone {}; next runs: {}",
+            schedule.cron,
+            schedule.zone,
+            next.join(", ")
+        ));
     }
     if options.rbac {
         say(&format!("permissions in the mode `{}`:", options.config.aggregator_permissions));

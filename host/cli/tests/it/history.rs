@@ -249,7 +249,9 @@ fn archives_in_a_registry_are_a_history_and_are_downloaded_once() {
         registry.plumbline(&bed, &["results", "push", &format!("{name}:run-{day}"), &path]).expect(0);
     }
     // Other artifacts are no runs, and one archive with two tags is one run.
-    registry.plumbline(&bed, &["results", "push", &format!("{name}:newest"), "runs/202611150300_plumbline_15.tar.gz"]).expect(0);
+    registry
+        .plumbline(&bed, &["results", "push", &format!("{name}:newest"), "runs/202611150300_plumbline_15.tar.gz"])
+        .expect(0);
     let tar = crate::signing::packed(&bed, "tap", "hello");
     registry.plumbline(&bed, &["plugin", "push", &tar, &format!("{name}:tap")]).expect(0);
     let local = bed.plumbline(&["history", "runs"]).expect(0).out;

@@ -27,11 +27,17 @@ fn a_schedule_is_a_cron_job_whose_pods_are_aggregators() {
     let job = of_kind(&objects, "CronJob")[0];
     insta::assert_json_snapshot!("cron_job", without_pod(job));
     // Apart from how it ends, the pod is that of a run that starts at once.
-    let pod = of_kind(&documents(&bed.plumbline(&["gen", "-p", "host-facts", "--storage", "pvc:5Gi"]).expect(0).out), "Pod")[0].clone();
+    let pod =
+        of_kind(&documents(&bed.plumbline(&["gen", "-p", "host-facts", "--storage", "pvc:5Gi"]).expect(0).out), "Pod")
+            [0]
+        .clone();
     let scheduled = &job["spec"]["jobTemplate"]["spec"]["template"];
     assert_eq!(scheduled["metadata"]["labels"], pod["metadata"]["labels"]);
     assert_eq!(scheduled["spec"]["volumes"], pod["spec"]["volumes"]);
-    assert_eq!((&scheduled["spec"]["restartPolicy"], &pod["spec"]["restartPolicy"]), (&json!("Never"), &json!("OnFailure")));
+    assert_eq!(
+        (&scheduled["spec"]["restartPolicy"], &pod["spec"]["restartPolicy"]),
+        (&json!("Never"), &json!("OnFailure"))
+    );
     assert!(!scheduled["spec"]["containers"][0]["args"].to_string().contains("--no-exit"));
 
     let config = objects.iter().find(|object| object["metadata"]["name"] == "sonobuoy-config-cm").unwrap();

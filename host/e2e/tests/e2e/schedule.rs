@@ -3,9 +3,9 @@
 use std::fs;
 
 use futures_util::TryStreamExt as _;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -81,7 +81,10 @@ fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
     assert!(!outcome(&bed, "by-hand"));
     let refused = pod_of(&bed, "by-hand").metadata.name.unwrap();
     let log = bed.logs(&refused, "kube-sonobuoy");
-    assert!(log.contains(&format!("another run is active in namespace `{}`: pod `{running}`", bed.namespace())), "{log}");
+    assert!(
+        log.contains(&format!("another run is active in namespace `{}`: pod `{running}`", bed.namespace())),
+        "{log}"
+    );
     assert!(outcome(&bed, &first), "the exit code is that of the verdict");
     assert_eq!(archives(&volume).len(), 1);
 

@@ -99,7 +99,20 @@ fn settings_mean_what_options_of_gen_mean() {
         ("kubernetesVersion: v1.30.2", &["--kubernetes-version", "v1.30.2"]),
         (
             "{schedule: {cron: '0 3 * * 1-5', timeZone: Europe/Paris, keepRuns: 30, keepBytes: 1024}, storage: {type: pvc}, permissions: clusterRead, namespace: {create: false, name: sonobuoy}}",
-            &["--schedule", "0 3 * * 1-5", "--time-zone", "Europe/Paris", "--keep-runs", "30", "--keep-size", "1024", "--storage", "pvc:5Gi", "--aggregator-permissions", "clusterRead"],
+            &[
+                "--schedule",
+                "0 3 * * 1-5",
+                "--time-zone",
+                "Europe/Paris",
+                "--keep-runs",
+                "30",
+                "--keep-size",
+                "1024",
+                "--storage",
+                "pvc:5Gi",
+                "--aggregator-permissions",
+                "clusterRead",
+            ],
         ),
         (
             "{schedule: {cron: '@hourly'}, upload: {url: 's3://audits/nightly'}, annotations: {}}",
