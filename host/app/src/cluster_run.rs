@@ -15,6 +15,7 @@ use crate::error::AppError;
 use crate::files::read_input_text;
 use crate::judges::{self, JudgeOptions};
 use crate::manifest::options::{Circumstances, ClusterRunOptions};
+use crate::manifest::schedule::not_scheduled;
 use crate::manifest::{self, SuiteChecks};
 use crate::modules::LimitsFile;
 use crate::signing;
@@ -111,6 +112,7 @@ pub async fn prepare(
     plugins: Vec<ResolvedPlugin>,
 ) -> Result<PreparedRun, AppError> {
     let mut config = options.run.config(&options.namespace, options.timeout)?;
+    not_scheduled(&config)?;
     telemetry::take_context(context, &mut config);
     manifest::check_modules(&plugins, &config)?;
     let given = options.manifest.as_deref().map(read_manifest).transpose()?;

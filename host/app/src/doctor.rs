@@ -5,8 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY};
-use plumbline_kubernetes::preflight::Preflight;
+use plumbline_core::schedule::{KeepLimits, Schedule};
+use plumbline_kubernetes::preflight::{Check, Preflight};
+use plumbline_kubernetes::schedule::{self, ScheduleInCluster};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, has_configuration};
 use plumbline_registry::Reference;
 use serde::Serialize;
@@ -217,7 +220,7 @@ async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
                 .hint(Some("name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`")),
         ];
     }
-    let preflight = Preflight {
+    let mut preflight = Preflight {
         namespace: options.namespace.clone(),
         dns_namespace: DNS_NAMESPACE.to_owned(),
         dns_labels: DNS_LABELS.map(str::to_owned).to_vec(),
@@ -225,12 +228,18 @@ async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
     };
     let asked = tokio::time::timeout(TIMEOUT, async {
         let cluster = Cluster::connect(&options.cluster).await?;
+        let scheduled = schedule::in_cluster(&cluster, &options.namespace).await;
+        // The pods of scheduled runs stay, and do not prevent the next one.
+        if matches!(scheduled, Ok(Some(_))) {
+            preflight.skip.push(Check::ExistingRun);
+        }
         let (version, findings) = preflight.run(&cluster).await?;
-        Ok::<_, ClusterError>((cluster.name().to_owned(), version, findings))
+        Ok::<_, ClusterError>((cluster.name().to_owned(), version, findings, scheduled))
     });
     match asked.await {
-        Ok(Ok((name, version, findings))) => {
+        Ok(Ok((name, version, findings, scheduled))) => {
             let mut reports = vec![CheckReport::ok(NAME, format!("`{name}` answers: {}", version.git_version))];
+            reports.extend(schedule_report(scheduled, Timestamp::now()));
             reports.extend(findings.into_iter().map(|finding| {
                 let outcome = if finding.fatal { CheckOutcome::Failed } else { CheckOutcome::Warning };
                 CheckReport::new("preflight", outcome, finding.what).hint(Some(finding.hint))
@@ -246,6 +255,41 @@ async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
             ]
         }
     }
+}
+
+/// How late a run may be before it counts as missed. Kubernetes starts none that are later.
+const LATE: SignedDuration = SignedDuration::from_mins(10);
+
+/// The schedule of the namespace, if it has one that this account may read.
+fn schedule_report(found: Result<Option<ScheduleInCluster>, ClusterError>, now: Timestamp) -> Option<CheckReport> {
+    const NAME: &str = "schedule";
+    let found = match found {
+        Ok(found) => found?,
+        Err(error) if error.is_forbidden() || error.is_not_found() => return None,
+        Err(error) => return Some(CheckReport::failed(NAME, &AppError::cluster(&error))),
+    };
+    let zone = found.zone.clone().unwrap_or_default();
+    let what = format!("`{}` in the time zone `{zone}`", found.cron);
+    let warning = |why: &str, hint: &str| {
+        Some(CheckReport::new(NAME, CheckOutcome::Warning, format!("{what}: {why}")).hint(Some(hint)))
+    };
+    if found.is_suspended {
+        return warning("it is suspended, so no run starts", "resume it: set `spec.suspend` of the CronJob to `false`");
+    }
+    let (Ok(cron), Ok(zone)) = (found.cron.parse(), zone.parse()) else {
+        return warning("this version cannot compute its times", "create the schedule with `plumbline gen --schedule`");
+    };
+    let schedule = Schedule { cron, zone, keep: KeepLimits::default() };
+    let due = now.checked_sub(LATE).unwrap_or(now);
+    let missed = found.since.map(|since| schedule.missed(since, due)).unwrap_or_default();
+    // While a run is active, the next one waits.
+    if missed.count > 0 && found.active == 0 {
+        let first = missed.times.first().map(Timestamp::to_string).unwrap_or_default();
+        let why = format!("{} runs are missing since {first}", missed.count);
+        return warning(&why, "look at the events of the CronJob, and at the controller manager of the cluster");
+    }
+    let next = schedule.next(now).map_or_else(|| "none within 400 days".to_owned(), |next| next.to_string());
+    Some(CheckReport::ok(NAME, format!("{what}; next run: {next}")))
 }
 
 /// Where the DNS server of most clusters is, as `run` looks for it by default.
@@ -272,6 +316,32 @@ async fn image_report(context: &Context, image: &str) -> CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schedule_that_does_not_start_runs_is_a_warning() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let found = ScheduleInCluster {
+            cron: "0 3 * * *".to_owned(),
+            zone: Some("Etc/UTC".to_owned()),
+            is_suspended: false,
+            since: Some(time("2026-11-20T03:00:00Z")),
+            active: 0,
+        };
+        let report = |found: &ScheduleInCluster, now| schedule_report(Ok(Some(found.clone())), time(now)).unwrap();
+        let fine = report(&found, "2026-11-21T03:05:00Z");
+        assert_eq!(fine.outcome, CheckOutcome::Ok, "{fine:?}");
+        assert!(fine.what.ends_with("next run: 2026-11-22T03:00:00Z"), "{}", fine.what);
+        let late = report(&found, "2026-11-22T04:00:00Z");
+        assert_eq!(late.outcome, CheckOutcome::Warning);
+        assert!(late.what.contains("2 runs are missing since 2026-11-21T03:00:00Z"), "{}", late.what);
+        let active = ScheduleInCluster { active: 1, ..found.clone() };
+        assert_eq!(report(&active, "2026-11-22T04:00:00Z").outcome, CheckOutcome::Ok);
+        let suspended = ScheduleInCluster { is_suspended: true, ..found.clone() };
+        assert_eq!(report(&suspended, "2026-11-20T04:00:00Z").outcome, CheckOutcome::Warning);
+        let foreign = ScheduleInCluster { cron: "@every 1h".to_owned(), ..found };
+        assert_eq!(report(&foreign, "2026-11-20T04:00:00Z").outcome, CheckOutcome::Warning);
+        assert_eq!(schedule_report(Ok(None), time("2026-11-20T04:00:00Z")), None);
+    }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_a_failure_with_a_fix() {

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files;
-use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, known_failures};
+use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, is_history, known_failures};
 use crate::modules::{Limits, modules};
 use crate::results::is_unpacked;
 use crate::sources::ResolvedPlugin;
@@ -35,9 +35,9 @@ pub struct JudgeOptions {
     /// List of known failures that do not count, in YAML or JSON (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub known_failures: Vec<PathBuf>,
-    /// List of flaky tests whose failures do not count, or a directory with archives, which gives
-    /// the measured flaky tests (docs/history.md); repeatable
-    #[arg(long, value_name = "FILE|DIR")]
+    /// List of flaky tests whose failures do not count, or the archives of runs (a directory,
+    /// `s3://…` or `oci://…`), which give the measured flaky tests (docs/history.md); repeatable
+    #[arg(long, value_name = "FILE|DIR|URL")]
     pub flaky: Vec<PathBuf>,
     /// List of tests that may be skipped; every other skipped test counts as a failure; repeatable
     #[arg(long, value_name = "FILE")]
@@ -46,11 +46,11 @@ pub struct JudgeOptions {
     /// `\[Conformance\]`
     #[arg(long, value_name = "REGEX")]
     pub required_tests: Option<String>,
-    /// Archive of an earlier run, or a directory with archives: failures that it has too do not
-    /// count
-    #[arg(long, value_name = "ARCHIVE|DIR")]
+    /// Archive of an earlier run, or the archives of many (a directory, `s3://…` or `oci://…`):
+    /// failures that they have too do not count
+    #[arg(long, value_name = "ARCHIVE|DIR|URL")]
     pub baseline: Option<PathBuf>,
-    /// With a directory as baseline: how many runs in a row a test must have failed, up to now
+    /// With many archives as baseline: how many runs in a row a test must have failed, up to now
     #[arg(long, value_name = "N", requires = "baseline", default_value_t = DEFAULT_BASELINE_RUNS, value_parser = clap::value_parser!(u64).range(1..))]
     pub baseline_runs: u64,
     /// File of checks: requirements on results, health and logs (docs/judges.md); repeatable
@@ -118,7 +118,7 @@ pub fn chain(
         })
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
-        options.flaky.iter().cloned().partition(|path| path.is_dir());
+        options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
         let (report, source) = history(context, dir, plugin, limits, judged)?;
@@ -149,7 +149,7 @@ const MAX_PROBLEMS: usize = 5;
 /// The name of a list of flaky tests from a history.
 const FLAKY_LIST: &str = "measured-flaky-tests.yaml";
 
-/// The history of `plugin` in a directory with archives, and its name as the source of rulings. A
+/// The history of `plugin` in the archives of runs, and its name as the source of rulings. A
 /// missing run could be the one in which a test passed, so every archive must be readable.
 fn history(
     context: &Context,
@@ -179,12 +179,12 @@ fn baseline(
     limits: &Limits,
     judged: Option<&str>,
 ) -> Result<Baseline, AppError> {
-    if archive.is_dir() && !is_unpacked(archive) {
+    if is_history(archive) {
         let (report, source) = history(context, archive, plugin, limits, judged)?;
         let known = known_failures(&report, options.baseline_runs);
         let names = known.iter().map(|test| test.list_name()).collect();
         return Baseline::of_names(names, source).map_err(|error| {
-            AppError::usage(format!("failed to use directory `{}` as baseline", archive.display())).because(&error)
+            AppError::usage(format!("failed to use the history in `{}` as baseline", archive.display())).because(&error)
         });
     }
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;

@@ -22,6 +22,7 @@ pub mod name;
 pub mod progress;
 pub mod rollup;
 pub mod run_status;
+pub mod schedule;
 pub mod size;
 pub mod status;
 pub mod text;

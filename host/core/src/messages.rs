@@ -6,6 +6,7 @@ use crate::config::{ConfigError, StorageError, UnknownChoice};
 use crate::definition::DefinitionError;
 use crate::duration::DurationError;
 use crate::name::NameError;
+use crate::schedule::{CronError, ZoneError};
 use crate::{Driver, PluginName};
 
 #[test]
@@ -25,8 +26,13 @@ fn every_error_is_in_the_catalogue() {
         samples!(ConfigError {
             TooLarge { bytes }, Json { 0 }, WrongType { path, expected, found }, Twice { first, second },
             Choice { path, cause = UnknownChoice { text: "a".to_owned(), known: "`b`".to_owned() } },
-            Storage { path, cause = StorageError("a".to_owned()) }, ConflictingSince {},
+            Storage { path, cause = StorageError("a".to_owned()) }, Cron { path, cause = CronError::Never("0 0 30 2 *".to_owned()) },
+            Zone { path, cause = ZoneError("a".to_owned()) }, ConflictingSince {},
         }),
+        |_| None,
+    );
+    all.add(
+        samples!(CronError { Fields { text, fields }, Part { text, part, field = "minute", min, max }, Zone { 0 }, Never { 0 } }),
         |_| None,
     );
     all.add(samples!(DurationError { Invalid { 0 }, NoUnit { 0 }, Negative { 0 }, TooLong { 0 } }), |_| None);

@@ -51,10 +51,10 @@ pub(crate) async fn find(pods: &Api<PodObject>, namespace: &str) -> Result<Optio
     Ok(found.map(PodView::from))
 }
 
-/// Returns the first pod that is not being deleted, or else the first.
-pub(crate) fn choose(mut pods: Vec<PodView>) -> Option<PodView> {
-    let alive = pods.iter().position(|pod| pod.deleting.is_none());
-    (!pods.is_empty()).then(|| pods.swap_remove(alive.unwrap_or(0)))
+/// Returns the newest pod of those that are active, or else of those that have ended, such as the
+/// pods of scheduled runs. Pods that are being deleted come last.
+pub(crate) fn choose(pods: Vec<PodView>) -> Option<PodView> {
+    pods.into_iter().rev().max_by_key(|pod| (pod.deleting.is_none(), !pod.has_ended(), pod.created))
 }
 
 #[cfg(test)]
@@ -72,5 +72,13 @@ mod tests {
         assert_eq!(name(vec![named("old", true), named("new", false)]).as_deref(), Some("new"));
         assert_eq!(name(vec![named("old", true)]).as_deref(), Some("old"));
         assert_eq!(name(vec![]), None);
+        let scheduled = |name: &str, phase: &str, second| PodView {
+            phase: phase.to_owned(),
+            created: jiff::Timestamp::from_second(second).ok(),
+            ..named(name, false)
+        };
+        let (old, new) = (scheduled("old", "Succeeded", 1), scheduled("new", "Failed", 2));
+        assert_eq!(name(vec![new.clone(), old.clone()]).as_deref(), Some("new"));
+        assert_eq!(name(vec![old, scheduled("active", "Running", 0), new]).as_deref(), Some("active"));
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum About {
     Delayed,
     /// A result will not arrive.
     Lost,
+    /// Scheduled runs did not start.
+    Missed,
 }
 
 impl About {
@@ -41,6 +43,7 @@ impl About {
         match self {
             Self::Delayed => "ResultDelayed",
             Self::Lost => "ResultLost",
+            Self::Missed => "ScheduledRunsMissed",
         }
     }
 }

@@ -42,6 +42,7 @@ pub mod query;
 pub mod retrieve;
 mod retry;
 mod run_events;
+pub mod schedule;
 pub mod status;
 mod timeline;
 mod traffic;

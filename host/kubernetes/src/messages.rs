@@ -8,6 +8,7 @@ use crate::driver::DriverError;
 use crate::error::ClusterError;
 use crate::manifest::ManifestError;
 use crate::retrieve::{NotReady, RetrieveError};
+use crate::schedule::OverlapError;
 use crate::status::StatusError;
 
 fn plugin() -> PluginName {
@@ -47,7 +48,8 @@ fn every_error_is_in_the_catalogue() {
             Name { 0 = "the namespace", 1, 2 }, Definition { 0 = DefinitionError::Empty }, Driver { 0 = DriverError::NoImage(plugin()) },
             Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, ClusterPermissions { 0 = plugin() },
             NoVersion { 0 = plugin(), 1 }, Shape { 0 = plugin(), 1, 2 }, TooLarge { what = "the definition", plugin = plugin(), bytes },
-            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 }, Write { 0 },
+            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 },
+            ScheduleWithoutStorage {}, KeepWithoutVolume {}, Write { 0 },
         }),
         |_| None,
     );
@@ -57,6 +59,10 @@ fn every_error_is_in_the_catalogue() {
             ProgressPort { plugin = plugin(), container, port }, SecretReserved { 0 = plugin(), 1 }, ContainerTwice { 0 = plugin(), 1 },
             ContainerReserved { 0 = plugin() },
         }),
+        |_| None,
+    );
+    all.add(
+        samples!(OverlapError { Active { namespace, pod }, Remains { namespace, pods }, Cluster { 0 = cluster() } }),
         |_| None,
     );
     insta::assert_snapshot!("messages", all.text());

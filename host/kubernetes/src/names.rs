@@ -71,6 +71,12 @@ pub const CERTIFICATES_SECRET: &str = "plumbline-certificates";
 pub const RUN_ANNOTATION: &str = "plumbline.dev/run";
 /// ConfigMap with the full status, compressed, if the annotation holds only a summary.
 pub const STATUS_CONFIG_MAP: &str = "plumbline-status";
+/// The CronJob of scheduled runs, and the ConfigMap with the time of the last one.
+pub const SCHEDULE: &str = "plumbline-schedule";
+/// Label of Kubernetes on the pods of a Job.
+pub const JOB_LABEL: &str = "batch.kubernetes.io/job-name";
+/// The environment variable of a scheduled aggregator with the name of its Job.
+pub const JOB_VARIABLE: &str = "PLUMBLINE_JOB";
 /// Name prefix of ConfigMaps with the modules of bundles.
 pub const MODULES_CONFIG_MAP: &str = "plumbline-modules";
 

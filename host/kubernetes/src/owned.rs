@@ -48,7 +48,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Returns the path of the collection in a namespace.
-    fn path(self, namespace: &str) -> String {
+    pub(crate) fn path(self, namespace: &str) -> String {
         match self {
             Self::Secret => format!("/api/v1/namespaces/{namespace}/secrets"),
             Self::Pod => format!("/api/v1/namespaces/{namespace}/pods"),
@@ -326,7 +326,7 @@ fn is_to_go(object: &Value, launched: &Launched, owner: Option<&str>) -> bool {
     }
 }
 
-async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> Result<(), ClusterError> {
+pub(crate) async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> Result<(), ClusterError> {
     let what = format!("delete {} `{name}` in namespace `{namespace}`", kind.word());
     let params = DeleteParams {
         grace_period_seconds: match kind {

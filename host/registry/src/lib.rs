@@ -52,6 +52,6 @@ pub use limits::{MAX_BLOB_BYTES, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
 pub use plumbline_core::{Digest, DigestError};
 pub use reference::{Reference, ReferenceError, SCHEME, full_image_name};
-pub use results::{PulledResults, ResultsArtifact, pull_results};
+pub use results::{PulledResults, ResultsArtifact, StoredResults, list_results, pull_results};
 pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, MIRRORS_VARIABLE, Settings, TOKEN_SERVERS_VARIABLE, Timeouts};
 pub use storage::Storage;

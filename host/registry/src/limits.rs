@@ -32,7 +32,7 @@ pub(crate) const MAX_INDEX_ENTRIES: usize = 4096;
 pub(crate) const MAX_DEPTH: usize = 4;
 /// Maximum number of manifests in one copy, including referrers.
 pub(crate) const MAX_MANIFESTS: usize = 4096;
-/// Maximum number of pages of a list of referrers.
+/// Maximum number of pages of a list of referrers or tags.
 pub(crate) const MAX_PAGES: usize = 64;
 /// Maximum number of redirects for one request.
 pub(crate) const MAX_REDIRECTS: usize = 5;

@@ -1,14 +1,15 @@
 //! The artifact of a run's archive. It follows from the archive alone, so that its digest is known,
 //! and can be signed, before it is pushed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use plumbline_core::Digest;
 use tempfile::NamedTempFile;
 
-use crate::client::Client;
+use crate::client::{Client, TempBlob};
 use crate::error::{Cause, RegistryError};
 use crate::manifest::{Descriptor, EMPTY, ImageManifest, Manifest, RawManifest};
 use crate::media;
@@ -88,6 +89,66 @@ pub async fn pull_results(client: &Client, reference: &Reference) -> Result<Pull
         manifest: root.digest,
     })
 }
+
+/// An archive in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredResults {
+    /// Reference to its manifest.
+    pub reference: Reference,
+    /// File name of the archive, as its manifest states it. It is untrusted, and may be any text.
+    pub name: Option<String>,
+    /// The blob of the archive.
+    pub archive: Descriptor,
+}
+
+impl StoredResults {
+    /// Downloads the archive to a temporary file, and verifies it.
+    ///
+    /// # Errors
+    /// The archive does not exist, or does not match its digest.
+    pub async fn download(&self, client: &Client) -> Result<TempBlob, RegistryError> {
+        client.blob(&self.reference, &self.archive).await
+    }
+}
+
+/// Lists the archives at `reference`: at its tag or digest, or else at all tags of its repository,
+/// which has at most `most`. Other artifacts are left out.
+///
+/// # Errors
+/// The repository or a manifest cannot be read, or there are more tags.
+pub async fn list_results(
+    client: &Client,
+    reference: &Reference,
+    most: usize,
+) -> Result<Vec<StoredResults>, RegistryError> {
+    let references = match (reference.tag(), reference.digest()) {
+        (None, None) => {
+            let tags = client.tags(reference, most).await?;
+            let tagged = tags.iter().map(|tag| reference.with_tag(tag));
+            let tagged: Result<Vec<Reference>, _> = tagged.collect();
+            tagged.map_err(|error| Cause::from(error).of(format!("list the tags of `{}`", reference.name())))?
+        }
+        _ => vec![reference.clone()],
+    };
+    let manifests = futures_util::stream::iter(references)
+        .map(|reference| async move {
+            let root = client.manifest(&reference).await?;
+            let layer = only_layer(&root.manifest).ok().cloned();
+            Ok(layer.map(|archive| StoredResults {
+                reference,
+                name: archive.annotations.get(media::TITLE).cloned(),
+                archive,
+            }))
+        })
+        .buffered(PARALLEL);
+    let stored: Vec<Option<StoredResults>> = manifests.try_collect().await?;
+    let mut known = BTreeSet::new();
+    // An archive may have several tags.
+    Ok(stored.into_iter().flatten().filter(|one| known.insert(one.archive.digest)).collect())
+}
+
+/// Number of concurrent requests for manifests.
+const PARALLEL: usize = 8;
 
 fn only_layer(manifest: &Manifest) -> Result<&Descriptor, Cause> {
     if let Manifest::Image(image) = manifest

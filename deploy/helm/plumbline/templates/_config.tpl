@@ -19,6 +19,7 @@ by the other values.
   "config.SecurityContextMode" "securityContextMode"
   "config.Server.timeoutseconds" "timeoutSeconds"
   "config.Plumbline.DeadlineSeconds" "deadlineSeconds"
+  "config.Plumbline.Schedule" "schedule"
   "config.Plumbline.KubernetesVersion" "kubernetesVersion"
   "config.Plumbline.Storage" "storage"
   "config.Plumbline.UploadURL" "upload.url"
@@ -56,6 +57,19 @@ by the other values.
 {{- with $values.namespace.annotations }}{{ $_ := set $own "NamespaceAnnotations" . }}{{ end -}}
 {{- if eq $values.storage.type "pvc" -}}
 {{- $_ := set $own "Storage" (printf "pvc:%s%s" $values.storage.size (ternary (printf ":%s" $values.storage.class) "" (ne $values.storage.class ""))) -}}
+{{- end -}}
+{{- with $values.schedule.cron -}}
+{{- $keep := dict "KeepRuns" $values.schedule.keepRuns "KeepDays" $values.schedule.keepDays "KeepBytes" $values.schedule.keepBytes -}}
+{{- $schedule := dict "Cron" . "TimeZone" $values.schedule.timeZone -}}
+{{- range $key, $limit := $keep -}}
+  {{- if not (kindIs "invalid" $limit) -}}
+    {{- if ne $values.storage.type "pvc" }}{{ fail "`schedule.keepRuns`, `.keepDays` and `.keepBytes` need a volume: set `storage.type` to `pvc`" }}{{ end -}}
+    {{- $_ := set $schedule $key (int64 $limit) -}}
+  {{- end -}}
+{{- end -}}
+{{- if and (ne $values.storage.type "pvc") (not $values.upload.url) }}{{ fail "`schedule`: the archive of a run is lost with its pod: set `storage.type` to `pvc`, or `upload.url`" }}{{ end -}}
+{{- $_ := set $own "Schedule" $schedule -}}
+{{- if not $values.deadlineSeconds }}{{ $_ := set $own "DeadlineSeconds" 86400 }}{{ end -}}
 {{- end -}}
 {{- toJson $config -}}
 {{- end -}}

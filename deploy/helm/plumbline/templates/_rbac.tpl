@@ -18,6 +18,9 @@ Returns the roles of a mode with their bindings, from files/rbac, for this names
     {{- if hasSuffix "Binding" . -}}
       {{- $_ := set $object.roleRef "name" $object.metadata.name -}}
       {{- $_ := set $object "subjects" (list (dict "kind" "ServiceAccount" "name" $root.Values.serviceAccount.name "namespace" $namespace)) -}}
+    {{- else if and (eq . "Role") $root.Values.schedule.cron (has $mode (list "minimal" "clusterRead")) -}}
+      {{- $rule := dict "apiGroups" (list "") "resources" (list "configmaps") "resourceNames" (list "plumbline-schedule") "verbs" (list "get" "patch") -}}
+      {{- $_ := set $object "rules" (append $object.rules $rule) -}}
     {{- else if and (eq . "ClusterRole") (eq $mode "minimal") -}}
       {{- $_ := set $object "rules" (include "plumbline.minimal" (dict "root" $root "rules" $object.rules) | fromJsonArray) -}}
     {{- else if and (eq . "ClusterRole") (eq $mode "clusterRead") -}}

@@ -13,6 +13,7 @@ use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, names};
 
+use crate::aggregator::scheduled::Places;
 use crate::aggregator::start::Pod;
 use crate::error::AppError;
 
@@ -118,16 +119,16 @@ pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
 
 /// Uploads the archive if the configuration has a URL for it and that was not done before. The
 /// status has the outcome.
-pub(super) async fn upload(config: &Config, dir: &Path, mut status: RunStatus) -> RunStatus {
+pub(super) async fn upload(config: &Config, places: &Places, mut status: RunStatus) -> RunStatus {
     let url = &config.plumbline.upload_url;
     if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {
         return status;
     }
     let tar = &status.tar_info;
-    let archive =
-        Archive { path: dir.join(&tar.name), name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
+    let path = places.archives.join(&tar.name);
+    let archive = Archive { path, name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
     status.delivery = Some(deliver(url, &archive).await);
-    update_record(dir, &status);
+    update_record(&places.home, &status);
     status
 }
 

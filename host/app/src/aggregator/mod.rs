@@ -3,6 +3,7 @@
 
 mod bundles;
 mod finish;
+mod scheduled;
 mod start;
 
 use std::net::SocketAddr;
@@ -14,13 +15,15 @@ use bundles::BundleDirs;
 use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, State, WorkDir};
 use plumbline_core::config::{Config, Storage};
-use plumbline_core::{RunFailure, RunId, RunStatus};
+use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{
     CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside,
 };
 use plumbline_telemetry::{BoundAddress, Endpoint};
+use scheduled::{Places, Scheduled, is_undelivered};
+use serde_json::Value;
 use start::{
     Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
     seconds, survey, unpack_modules_of_run, var,
@@ -45,6 +48,8 @@ const COLLECT: Duration = Duration::from_secs(45);
 pub enum AggregatorEnd {
     /// The run has finished, and its status says how.
     Finished,
+    /// A scheduled run has finished with this verdict. The exit code of its Job shows it.
+    Judged(Verdict),
     /// The run failed. Its status and the reporter have the failure, and the pod stayed until it
     /// was asked to stop.
     Failed,
@@ -67,51 +72,86 @@ pub async fn aggregate(
         Ok(config) => config,
         Err(error) => return Err(report_start_error(options, &Config::default(), error, &stopped).await),
     };
-    let cancel = match config.plumbline.storage {
-        Storage::Pod => stopped.child_token(),
-        // The run continues in the next pod, so its journal must not record an interruption.
-        Storage::Claim { .. } => CancellationToken::new(),
-    };
-    let (work, id) = match open_work_dir(options, &config, start_log) {
-        Ok(opened) => opened,
-        Err(StartError { error, elsewhere: true }) => return Err(error),
-        Err(StartError { error, elsewhere: false }) => {
+    // Metrics are served until this process ends.
+    let mut metrics = None;
+    let end = match Box::pin(in_container(context, options, &config, start_log, &stopped, &mut metrics)).await {
+        Ok(end) => end,
+        Err(StartError { error, published: true }) => return Err(error),
+        Err(StartError { error, published: false }) => {
             return Err(report_start_error(options, &config, error, &stopped).await);
         }
     };
-    let cluster = connect(options).await?;
-    let pod = Pod::find(&cluster, &config).await;
-    let publishing = finish::publishing(&cluster, &pod, id);
-
-    // Metrics are served until this process ends.
-    let mut metrics = None;
-    let end = if let Some(status) = finish::recorded(&options.dir) {
-        tracing::info!("the run was finished before this container was started again");
-        let status = upload(&config, &options.dir, status).await;
-        publish_end(&publishing, &status).await;
-        AggregatorEnd::Finished
-    } else {
-        let run = Box::pin(run(options, &config, id, &pod, work, &publishing, &cancel));
-        let ended = tokio::select! {
-            ended = run => ended,
-            // The volume outlives this pod, and the run continues in the next one.
-            () = left(&config, &stopped) => return Ok(AggregatorEnd::Left),
-        };
-        match ended {
-            Ok(endpoint) => {
-                metrics = endpoint;
-                AggregatorEnd::Finished
-            }
-            Err(failed) => fail(context, options, &publishing, failed).await?,
-        }
-    };
-    if options.no_exit {
+    if options.no_exit && !matches!(end, AggregatorEnd::Left) {
         tracing::info!("the run is over; this pod keeps running so that its archive can be downloaded");
         stopped.cancelled().await;
     }
     drop(metrics);
     signals.abort();
     Ok(end)
+}
+
+/// Starts the run, continues it, or finds that it was finished before this container was started.
+/// `metrics` gets the endpoint that serves them.
+async fn in_container(
+    context: &Context,
+    options: &AggregatorOptions,
+    config: &Config,
+    start_log: StartLog<'_>,
+    stopped: &CancellationToken,
+    metrics: &mut Option<Endpoint>,
+) -> Result<AggregatorEnd, StartError> {
+    let cancel = match config.plumbline.storage {
+        Storage::Pod => stopped.child_token(),
+        // The run continues in the next pod, so its journal must not record an interruption.
+        Storage::Claim { .. } => CancellationToken::new(),
+    };
+    let scheduled = Scheduled::of(config)?;
+    let places = scheduled.as_ref().map_or_else(|| Places::of(&options.dir), |one| one.places(&options.dir));
+    let (work, id) = open_work_dir(&places.home, config, start_log)?;
+    let cluster = connect(options).await.map_err(StartError::published)?;
+    let pod = Pod::find(&cluster, config).await;
+    let publishing = finish::publishing(&cluster, &pod, id);
+    if let Some(status) = finish::recorded(&places.home) {
+        tracing::info!("the run was finished before this container was started again");
+        let status = upload(config, &places, status).await;
+        publish_end(&publishing, &status).await;
+        return Ok(finished(context, scheduled.as_ref(), &places, &status));
+    }
+    let about = match &scheduled {
+        Some(scheduled) => Some(scheduled.enter(&cluster, &pod, &places).await?),
+        None => None,
+    };
+    let given = RunStart { id, pod: &pod, places: &places, about };
+    let run = Box::pin(run(options, config, given, work, &publishing, &cancel));
+    let ended = tokio::select! {
+        ended = run => ended,
+        // The volume outlives this pod, and the run continues in the next one.
+        () = left(config, stopped) => return Ok(AggregatorEnd::Left),
+    };
+    match ended {
+        Ok((status, endpoint)) => {
+            *metrics = endpoint;
+            Ok(finished(context, scheduled.as_ref(), &places, &status))
+        }
+        Err(failed) => fail(context, options, &publishing, failed).await.map_err(StartError::published),
+    }
+}
+
+/// What a run starts with, besides its configuration.
+struct RunStart<'a> {
+    id: RunId,
+    pod: &'a Pod,
+    places: &'a Places,
+    /// What the archive says about the schedule of the run.
+    about: Option<Value>,
+}
+
+/// The end of a run. After a scheduled one, archives of earlier runs are removed.
+fn finished(context: &Context, scheduled: Option<&Scheduled>, places: &Places, status: &RunStatus) -> AggregatorEnd {
+    let Some(scheduled) = scheduled else { return AggregatorEnd::Finished };
+    scheduled.prune(context, places, status);
+    // Without its archive, a run that passed proves nothing.
+    AggregatorEnd::Judged(if is_undelivered(status) { Verdict::SystemFailure } else { Verdict::from_run(status) })
 }
 
 /// Publishes the failure of the run, and returns it as the error of this process. With `--no-exit`,
@@ -153,14 +193,13 @@ async fn report_start_error(
 
 /// The settings of the run, from the configuration and its pod.
 fn settings(
-    options: &AggregatorOptions,
     config: &Config,
-    id: RunId,
-    pod: &Pod,
+    given: &RunStart<'_>,
     cluster: &Cluster,
     limits: &Limits,
     survey_only: bool,
 ) -> Result<Settings, AppError> {
+    let RunStart { id, pod, places, .. } = *given;
     let host_name = var("HOSTNAME").unwrap_or_else(|| pod.name.clone());
     let pod_ip = var("SONOBUOY_ADVERTISE_IP");
     Ok(Settings {
@@ -178,8 +217,8 @@ fn settings(
         limits: limits.modules.clone(),
         provenance: provenance(config),
         telemetry: telemetry::in_cluster(&config.plumbline.telemetry),
-        output: options.dir.clone(),
-        on_archived: Some(on_archived(options.dir.clone())),
+        output: places.archives.clone(),
+        on_archived: Some(on_archived(places.home.clone())),
         ..Settings::default()
     })
 }
@@ -187,19 +226,21 @@ fn settings(
 async fn run(
     options: &AggregatorOptions,
     config: &Config,
-    id: RunId,
-    pod: &Pod,
+    given: RunStart<'_>,
     work: WorkDir,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
-) -> Result<Option<Endpoint>, FailedRun> {
+) -> Result<(RunStatus, Option<Endpoint>), FailedRun> {
     let cluster = &publishing.cluster;
     let limits = options.limits.load()?;
-    let mut sources = find_plugins(config, &unpack_modules_of_run(&options.dir)?)?;
-    let places = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
-    fetch(config, &mut sources, &places, publishing, cancel).await?;
-    let settings = settings(options, config, id, pod, cluster, &limits, sources.is_empty())?;
-    let settings = Settings { info: info(cluster).await, ..settings };
+    let mut sources = find_plugins(config, &unpack_modules_of_run(&given.places.home)?)?;
+    let bundles = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
+    fetch(config, &mut sources, &bundles, publishing, cancel).await?;
+    let settings = settings(config, &given, cluster, &limits, sources.is_empty())?;
+    let mut info = info(cluster).await;
+    info.extend(given.about.map(|about| ("schedule".to_owned(), about)));
+    let settings = Settings { info, ..settings };
+    let (pod, places) = (given.pod, given.places);
     let stage = pod.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
@@ -218,8 +259,7 @@ async fn run(
         Ok(begun) => begun,
         Err(RunError::Finished { archive, status }) => {
             tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
-            finish_again(options, config, publishing, *status).await;
-            return Ok(None);
+            return Ok((finish_again(config, places, publishing, *status).await, None));
         }
         Err(error) => {
             let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
@@ -229,21 +269,21 @@ async fn run(
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     let early = check_network(run.url(), fail_fast.as_ref()).await;
 
-    let (ended, endpoint) = observe(options, config, run, early, publishing, cancel).await;
+    let (ended, endpoint) = observe(config, places, run, early, publishing, cancel).await;
     let (finished, status) = ended?;
     publish_end(publishing, &status).await;
     if let Some(events) = RunEvents::new(publishing) {
         events.end(&status).await;
     }
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
-    Ok(endpoint)
+    Ok((status, endpoint))
 }
 
 /// Executes the run, and reports what it does: its status, events, and metrics. Returns its end, and
 /// the endpoint of metrics, which still serves the last ones. A scraper may not have seen them yet.
 async fn observe(
-    options: &AggregatorOptions,
     config: &Config,
+    places: &Places,
     run: Run,
     early: Option<RunFailure>,
     publishing: &PublishOptions,
@@ -254,7 +294,7 @@ async fn observe(
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
     let events = tokio::spawn(create_events(RunEvents::new(publishing), run.state(), stop.clone()));
-    let ended = execute(options, config, run, early, cancel).await;
+    let ended = execute(config, places, run, early, cancel).await;
     let endpoint = reporting.finish().await;
     stop.cancel();
     if let Err(error) = publisher.await {
@@ -283,8 +323,8 @@ async fn bind_metrics(config: &Config) -> Option<BoundAddress> {
 
 /// Executes the run, and uploads its archive. Returns the last status.
 async fn execute(
-    options: &AggregatorOptions,
     config: &Config,
+    places: &Places,
     run: Run,
     early: Option<RunFailure>,
     cancel: &CancellationToken,
@@ -299,8 +339,8 @@ async fn execute(
     finished.status.failure = early;
     // Recorded before the upload, which may take minutes: a container that is killed meanwhile
     // must not repeat the run.
-    update_record(&options.dir, &finished.status);
-    let status = upload(config, &options.dir, finished.status.clone()).await;
+    update_record(&places.home, &finished.status);
+    let status = upload(config, places, finished.status.clone()).await;
     Ok((finished, status))
 }
 
@@ -311,10 +351,11 @@ fn on_archived(dir: PathBuf) -> OnArchived {
 }
 
 /// Records and publishes the end of a run that has finished.
-async fn finish_again(options: &AggregatorOptions, config: &Config, publishing: &PublishOptions, status: RunStatus) {
-    update_record(&options.dir, &status);
-    let status = upload(config, &options.dir, status).await;
+async fn finish_again(config: &Config, places: &Places, publishing: &PublishOptions, status: RunStatus) -> RunStatus {
+    update_record(&places.home, &status);
+    let status = upload(config, places, status).await;
     publish_end(publishing, &status).await;
+    status
 }
 
 /// Fetches the bundles of the configuration, and publishes meanwhile that the run is being

@@ -47,16 +47,23 @@ pub struct AggregatorOptions {
     pub limits: LimitsFile,
 }
 
-/// The reason why a run cannot start in this container.
+/// The reason why a run cannot start in this container, or failed in it.
 pub(super) struct StartError {
     pub(super) error: AppError,
-    /// Another container works on the run, and publishes its status.
-    pub(super) elsewhere: bool,
+    /// Whether the status of the run needs no update: it has the error already, the cluster does not
+    /// answer, or another container works on the run.
+    pub(super) published: bool,
+}
+
+impl StartError {
+    pub(super) fn published(error: AppError) -> Self {
+        Self { error, published: true }
+    }
 }
 
 impl From<AppError> for StartError {
     fn from(error: AppError) -> Self {
-        Self { error, elsewhere: false }
+        Self { error, published: false }
     }
 }
 
@@ -65,16 +72,16 @@ pub type StartLog<'a> = &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync);
 
 /// Opens the working directory of the run, starts its log, and determines its ID.
 pub(super) fn open_work_dir(
-    options: &AggregatorOptions,
+    home: &Path,
     config: &Config,
     start_log: StartLog<'_>,
 ) -> Result<(WorkDir, RunId), StartError> {
-    std::fs::create_dir_all(&options.dir).map_err(|error| {
-        AppError::system(format!("failed to create the directory `{}`", options.dir.display())).because(&error)
+    std::fs::create_dir_all(home).map_err(|error| {
+        AppError::system(format!("failed to create the directory `{}`", home.display())).because(&error)
     })?;
-    let work = WorkDir::open(options.dir.join(WORK)).map_err(|cause| StartError {
+    let work = WorkDir::open(home.join(WORK)).map_err(|cause| StartError {
         error: AppError::system("failed to use the run's working directory").because(&cause),
-        elsewhere: matches!(cause, WorkDirError::Locked(_)),
+        published: matches!(cause, WorkDirError::Locked(_)),
     })?;
     start_log(&work.tree().join("meta/run.log"))?;
     let id = run_id(config, &work)?;

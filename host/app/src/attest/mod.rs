@@ -21,6 +21,7 @@ use crate::signing::{PolicyFile, Trust, key_error, one_key, policy};
 use crate::trees::{Reprocess, Trees};
 
 pub use predicate::{ResourceDescriptor, TestOutcome, TestResult};
+pub(crate) use transfer::client;
 pub use transfer::{PulledArchive, PushedArchive, pull, push};
 
 /// An attestation that was written.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumbline_archive::layout::{META_CONFIG, META_INFO, META_MODULES, SERVER_VERSION};
+use plumbline_archive::layout::{META_CONFIG, META_MODULES};
 use plumbline_conformance::chain::Chain;
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::error::AppError;
 use crate::results::ShownResults;
+use crate::trees::cluster::{ClusterFile, ClusterIdentity};
 use crate::trees::{TreeFacts, Trees};
 
 /// The most names in one list. A longer list is left out, because a part of it would mislead.
@@ -21,11 +22,8 @@ const MAX_TESTS: usize = 10_000;
 const MAX_NAME: usize = 300;
 /// The largest document that is read, in bytes.
 const MAX_DOCUMENT: u64 = 64 << 20;
-/// The files of a survey with the namespaces, and with the pods of a namespace.
-const NAMESPACES: &str = "resources/cluster/core_v1_namespaces.json";
+/// The file of a survey with the pods of a namespace.
 const PODS: &str = "core_v1_pods.json";
-/// The namespace whose UID identifies a cluster: it lives as long as the cluster does.
-const KUBE_SYSTEM: &str = "kube-system";
 
 /// The result of a run's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -235,22 +233,15 @@ fn attester() -> Result<ResourceDescriptor, AppError> {
 
 /// The cluster: its identity, and the version of its API server.
 fn cluster(trees: &mut Trees) -> Option<ResourceDescriptor> {
-    let info = document(trees, META_INFO);
-    let uid = match info.pointer("/cluster/uid").and_then(Value::as_str) {
-        Some(uid) => Some(uid.to_owned()),
-        // The survey of a run that did not record it may have it.
-        None => document(trees, NAMESPACES).as_array().into_iter().flatten().find_map(|namespace| {
-            let named = namespace.pointer("/metadata/name").and_then(Value::as_str) == Some(KUBE_SYSTEM);
-            named.then(|| namespace.pointer("/metadata/uid")?.as_str().map(str::to_owned)).flatten()
-        }),
-    };
-    let server = document(trees, SERVER_VERSION);
-    let recorded = info.pointer("/cluster/server-version").and_then(Value::as_str);
-    let version = server.get("gitVersion").and_then(Value::as_str).or(recorded);
-    if uid.is_none() && version.is_none() {
+    let files = trees.archive().files().map(|(name, _)| name);
+    let files: BTreeMap<ClusterFile, String> =
+        files.filter_map(|name| Some((ClusterFile::of(name)?, name.to_owned()))).collect();
+    let cluster = ClusterIdentity::of(|file| files.get(&file).map_or(Value::Null, |name| document(trees, name)));
+    if cluster == ClusterIdentity::default() {
         return None;
     }
-    let cluster = ResourceDescriptor::new("cluster").annotation("server-version", version);
+    let ClusterIdentity { uid, version } = cluster;
+    let cluster = ResourceDescriptor::new("cluster").annotation("server-version", version.as_deref());
     Some(match uid {
         Some(uid) => cluster.uri(format!("urn:uuid:{}", excerpt(&uid, MAX_NAME))),
         None => cluster,

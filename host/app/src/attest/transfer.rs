@@ -72,7 +72,8 @@ fn signed_name(attestations: &[Attestation], archive: Digest) -> Option<String> 
     Some(name).filter(|name| is_archive_name(name))
 }
 
-fn client(context: &Context) -> Result<Client, AppError> {
+/// Creates a client that transfers archives.
+pub(crate) fn client(context: &Context) -> Result<Client, AppError> {
     let settings = Settings { largest_blob: MAX_ARCHIVE, ..context.registries.clone() };
     Client::new(settings).map_err(|error| registry_error(&error))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use maud::{Markup, PreEscaped, html};
 
 use super::matrix::Matrix;
-use super::views::{how, label, lists, matrix_label, place};
+use super::views::{how, lists};
 use super::{Change, Difference};
 use crate::report::html;
 use crate::report::text::{name, one_line};
@@ -39,7 +39,7 @@ fn list(title: &str, changes: &[Change]) -> Markup {
         @if !changes.is_empty() {
             h2 { (title) " (" (changes.len()) ")" }
             ul { @for change in changes.iter().take(MAX_TESTS) { li {
-                (place(change)) b { (name(&label(change))) } span.soft { " (" (how(title, change)) ")" }
+                (change.test.prefix()) b { (name(&change.test.with_class())) } span.soft { " (" (how(title, change)) ")" }
                 @if let Some(reason) = change.reason.as_ref().filter(|_| title != "much slower") {
                     br; span.soft { (one_line(reason)) }
                 }
@@ -61,7 +61,7 @@ fn columns(found: &Matrix) -> Markup {
                     @for (letter, status) in test.letters().chars().zip(&test.statuses) {
                         td class=(colour(letter)) { (status.as_ref().map_or("–".to_owned(), |status| name(status.as_str()))) }
                     }
-                    td { (matrix_label(test)) }
+                    td { (test.test.label()) }
                 } } }
             } }
         }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use plumbline_core::Status;
 use serde::Serialize;
 
-use super::{Difference, SameTests, TestKey, Tests, compare, with_classes, without_other_classes};
-use crate::history::Outcome;
+use super::{Difference, Outcome, SameTests, TestKey, TestNames, Tests, compare, with_classes, without_other_classes};
 
 /// The differences between three or more runs. Keys are only ever added (docs/results.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,16 +33,9 @@ pub struct RunColumn {
 /// A test of a [`Matrix`]. Each list has an entry for each run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixTest {
-    /// The plugin.
-    pub plugin: String,
-    /// The node and the suites of the test; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub place: String,
-    /// Its class; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub classname: String,
-    /// Its name.
-    pub name: String,
+    /// The test.
+    #[serde(flatten)]
+    pub test: TestNames,
     /// Its status in each run, the worst of several. `None` if the run does not have it.
     pub statuses: Vec<Option<Status>>,
     /// Its seconds in each run, the most of several.
@@ -106,10 +98,7 @@ fn test(key: &TestKey, columns: &[Tests]) -> MatrixTest {
     let longest = |same: &SameTests| same.0.iter().filter_map(|test| test.seconds).reduce(f64::max);
     let outcome = |same: &Option<&SameTests>| same.map_or(Outcome::Skipped, |same| Outcome::of(&same.0));
     MatrixTest {
-        plugin: key.plugin.clone(),
-        place: key.place(),
-        classname: key.test.classname.clone(),
-        name: key.test.name.clone(),
+        test: key.into(),
         statuses: same.iter().map(|same| same.and_then(worst)).collect(),
         seconds: same.iter().map(|same| same.and_then(longest)).collect(),
         outcomes: same.iter().map(outcome).collect(),
@@ -142,7 +131,8 @@ mod tests {
             run("c", &[("always good", "passed"), ("mended", "passed"), ("broke", "failed"), ("broke", "passed")]),
         ];
         let found = matrix(&runs);
-        let rows: Vec<(String, &str)> = found.tests.iter().map(|test| (test.letters(), test.name.as_str())).collect();
+        let rows: Vec<(String, &str)> =
+            found.tests.iter().map(|test| (test.letters(), test.test.name.as_str())).collect();
         assert_eq!(rows, [(".Ff".to_owned(), "broke"), (".--".to_owned(), "gone"), ("F..".to_owned(), "mended")]);
         assert_eq!(found.runs.iter().map(|run| (run.ran, run.failed)).collect::<Vec<_>>(), [(4, 1), (3, 1), (4, 1)]);
         assert_eq!(found.tests[1].statuses, [Some(Status::Passed), Some(Status::Skipped), None]);

@@ -2,6 +2,7 @@
 
 mod html;
 mod matrix;
+mod outcome;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +16,9 @@ use crate::report::text::{one_line, seconds_of};
 
 pub use html::diff_html;
 pub use matrix::{Matrix, MatrixTest, RunColumn, matrix};
+pub(crate) use outcome::LEGEND;
+pub use outcome::Outcome;
 pub use views::{diff_markdown, diff_text, matrix_markdown, matrix_text};
-pub(crate) use views::{prefix, with_class};
 
 /// The identity of a test across runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,10 +29,30 @@ pub struct TestKey {
     pub test: TestId,
 }
 
-impl TestKey {
+/// The names of a test in reports.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TestNames {
+    /// The plugin.
+    pub plugin: String,
     /// The node and the suites of the test; may be empty.
-    pub(crate) fn place(&self) -> String {
-        self.test.node.iter().chain(&self.test.suites).map(String::as_str).collect::<Vec<_>>().join(" | ")
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Its class; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub classname: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl From<&TestKey> for TestNames {
+    fn from(TestKey { plugin, test }: &TestKey) -> Self {
+        let place: Vec<&str> = test.node.iter().chain(&test.suites).map(String::as_str).collect();
+        Self {
+            plugin: plugin.clone(),
+            place: place.join(" | "),
+            classname: test.classname.clone(),
+            name: test.name.clone(),
+        }
     }
 }
 
@@ -115,16 +137,9 @@ const GREW_SECONDS: f64 = 10.0;
 /// A test that changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// The plugin.
-    pub plugin: String,
-    /// The node and the suites of the test; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub place: String,
-    /// Its class; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub classname: String,
-    /// Its name.
-    pub name: String,
+    /// The test.
+    #[serde(flatten)]
+    pub test: TestNames,
     /// Its status in the earlier run. `None` if the run does not have it.
     pub before: Option<Status>,
     /// Its status in the later run. `None` if the run does not have it.
@@ -248,10 +263,7 @@ fn sort_in(key: &TestKey, before: Option<&Test>, after: Option<&Test>, found: &m
 fn change(key: &TestKey, before: Option<&Test>, after: Option<&Test>) -> Change {
     let reason = |test: Option<&Test>| test.and_then(|test| test.reason.clone());
     Change {
-        plugin: key.plugin.clone(),
-        place: key.place(),
-        classname: key.test.classname.clone(),
-        name: key.test.name.clone(),
+        test: key.into(),
         before: before.map(|test| test.status.clone()),
         after: after.map(|test| test.status.clone()),
         seconds_before: before.and_then(|test| test.seconds),

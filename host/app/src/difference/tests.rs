@@ -33,7 +33,7 @@ fn classes(tests: &[(&str, &str, &str)]) -> Tests {
 }
 
 fn told(changes: &[Change]) -> Vec<String> {
-    changes.iter().map(|change| format!("{}::{}", change.classname, change.name)).collect()
+    changes.iter().map(|change| format!("{}::{}", change.test.classname, change.test.name)).collect()
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn nodes_and_suites_tell_tests_apart() {
         tests
     };
     let found = compare(&run(["failed", "passed"]), &run(["passed", "failed"]));
-    assert_eq!((found.new_failures[0].place.as_str(), found.fixed[0].place.as_str()), ("n2", "n1"));
+    assert_eq!((found.new_failures[0].test.place.as_str(), found.fixed[0].test.place.as_str()), ("n2", "n1"));
 }
 
 #[test]

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use plumbline_core::Status;
 
-use super::matrix::{Matrix, MatrixTest};
-use super::{Change, Difference};
-use crate::history::LEGEND;
+use super::matrix::Matrix;
+use super::{Change, Difference, LEGEND, TestNames};
 use crate::report::markdown::escape;
 use crate::report::text::{name, one_line, short_seconds};
 
@@ -32,7 +31,7 @@ pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
         }
         writeln!(out, "\n{title}: {}", changes.len())?;
         for change in changes.iter().take(MAX_LISTED) {
-            writeln!(out, "  {}{}  ({})", place(change), name(&label(change)), how(title, change))?;
+            writeln!(out, "  {}{}  ({})", change.test.prefix(), name(&change.test.with_class()), how(title, change))?;
             if let Some(reason) = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower") {
                 writeln!(out, "      {}", one_line(reason))?;
             }
@@ -65,7 +64,7 @@ pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()>
                 out,
                 "- {}**{}** ({}){reason}",
                 escaped_place(change),
-                escape(&label(change)),
+                escape(&change.test.with_class()),
                 escape(&how(title, change))
             )?;
         }
@@ -76,28 +75,30 @@ pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-pub(super) fn label(change: &Change) -> String {
-    with_class(&change.name, &change.classname)
-}
+impl TestNames {
+    /// The name with the class, as lists of judges have it.
+    pub(crate) fn with_class(&self) -> String {
+        if self.classname.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.classname) }
+    }
 
-pub(super) fn place(change: &Change) -> String {
-    prefix(&change.plugin, &change.place)
-}
+    /// The plugin and the place, with a space at the end. Empty for the conformance suite.
+    pub(crate) fn prefix(&self) -> String {
+        if self.plugin == "e2e" {
+            return String::new();
+        }
+        format!("{} {} ", name(&self.plugin), name(&self.place)).replace("  ", " ")
+    }
 
-/// The name of a test with its class, as lists of judges have it.
-pub(crate) fn with_class(test: &str, classname: &str) -> String {
-    if classname.is_empty() { test.to_owned() } else { format!("{test} ({classname})") }
-}
-
-/// The plugin and the place of a test, with a space at the end. Empty for the conformance suite.
-pub(crate) fn prefix(plugin: &str, place: &str) -> String {
-    if plugin == "e2e" { String::new() } else { format!("{} {} ", name(plugin), name(place)).replace("  ", " ") }
+    /// All names, as one label.
+    pub(crate) fn label(&self) -> String {
+        format!("{}{}", self.prefix(), name(&self.with_class()))
+    }
 }
 
 /// The same for Markdown, with a space at the end, because asterisks after a letter do not start
 /// bold text.
 fn escaped_place(change: &Change) -> String {
-    match escape(&place(change)) {
+    match escape(&change.test.prefix()) {
         place if place.is_empty() => place,
         place => place + " ",
     }
@@ -126,7 +127,7 @@ pub fn matrix_text(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "\ntests that failed or changed: {}", found.tests.len())?;
     for test in found.tests.iter().take(MAX_LISTED) {
-        writeln!(out, "  {}  {}", test.letters(), matrix_label(test))?;
+        writeln!(out, "  {}  {}", test.letters(), test.test.label())?;
     }
     if found.tests.len() > MAX_LISTED {
         writeln!(out, "  and {} more: `-o json` has all", found.tests.len() - MAX_LISTED)?;
@@ -149,14 +150,10 @@ pub fn matrix_markdown(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "|{}---|", ":-:|".repeat(numbers.len()))?;
     for test in found.tests.iter().take(MAX_LISTED) {
         let letters: Vec<String> = test.letters().chars().map(String::from).collect();
-        writeln!(out, "| {} | {} |", letters.join(" | "), escape(&matrix_label(test)))?;
+        writeln!(out, "| {} | {} |", letters.join(" | "), escape(&test.test.label()))?;
     }
     if found.tests.len() > MAX_LISTED {
         writeln!(out, "\nand {} more tests", found.tests.len() - MAX_LISTED)?;
     }
     writeln!(out, "\n{}", escape(LEGEND))
-}
-
-pub(super) fn matrix_label(test: &MatrixTest) -> String {
-    format!("{}{}", prefix(&test.plugin, &test.place), name(&with_class(&test.name, &test.classname)))
 }

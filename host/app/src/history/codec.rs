@@ -76,6 +76,11 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn number(&mut self) -> Option<u64> {
+        // Most numbers have one byte.
+        if let Some(first) = self.0.first().filter(|first| **first & MORE == 0) {
+            self.0 = self.0.get(1..)?;
+            return Some(u64::from(*first));
+        }
         let mut number = 0_u64;
         for shift in (0..u64::BITS).step_by(BITS as usize) {
             let byte = self.byte()?;

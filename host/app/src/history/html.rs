@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::history::index::Outcome;
-use crate::history::report::{HistoryReport, RunOverview, TestHistory};
+use crate::difference::Outcome;
+use crate::history::model::{HistoryReport, RunOverview, TestHistory};
 use crate::history::text::{day, facts, label, share};
 use crate::report::html;
 use crate::report::text::{name, short_seconds};
@@ -106,7 +106,7 @@ fn row(test: &TestHistory, several: bool) -> Markup {
             @if test.longest_failing > 0 { p.soft { "Longest series of failures: " (test.longest_failing) " runs" } }
             @if test.durations.len() > 1 {
                 p { (durations(&test.durations)) span.soft { " durations of passed runs, up to "
-                    (short_seconds(test.durations.iter().copied().fold(0.0, f64::max))) } }
+                    (short_seconds(f64::from(test.durations.iter().copied().max().unwrap_or_default()) / 1000.0)) } }
             }
             @if !test.versions.is_empty() { div.scroll { table {
                 thead { tr { th scope="col" { "version" } th.n scope="col" { "passed" } th.n scope="col" { "flaky" } } }
@@ -182,12 +182,12 @@ fn marks(shown: &[char], letter: char, height: usize) -> String {
 }
 
 /// The newest durations as a line, scaled to the longest one.
-fn durations(seconds: &[f64]) -> Markup {
-    let shown = seconds.get(seconds.len().saturating_sub(MAX_POINTS)..).unwrap_or_default();
-    let longest = shown.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+fn durations(millis: &[u32]) -> Markup {
+    let shown = millis.get(millis.len().saturating_sub(MAX_POINTS)..).unwrap_or_default();
+    let longest = f64::from(shown.iter().copied().max().unwrap_or_default().max(1));
     let mut points = String::new();
-    for (at, seconds) in shown.iter().enumerate() {
-        let y = (HEIGHT as f64 - 1.0) * (1.0 - seconds / longest) + 0.5;
+    for (at, millis) in shown.iter().enumerate() {
+        let y = (HEIGHT as f64 - 1.0) * (1.0 - f64::from(*millis) / longest) + 0.5;
         let _ = write!(points, "{},{y:.1} ", at * STEP);
     }
     let width = shown.len().saturating_sub(1).max(1) * STEP;

@@ -13,16 +13,16 @@
 
 use std::collections::HashMap;
 
-use plumbline_core::{Status, TestId};
+use plumbline_core::TestId;
 
-use crate::difference::{Test, TestKey};
+use crate::difference::{Outcome, TestKey};
 use crate::history::codec::{Decoder, Encoder};
 
 /// The first bytes of an index.
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The bit of an outcome that has a duration.
 const HAS_DURATION: u8 = 0x80;
@@ -33,75 +33,8 @@ const MAX_TESTS: usize = 1_000_000;
 /// The most bytes of the names of different tests.
 const MAX_NAMES: usize = 256 << 20;
 
-/// What the letters of outcomes mean.
-pub(crate) const LEGEND: &str = ". passed, F failed, f failed and passed, - did not run, ? other status";
-
-/// How a test ended in a run, over all of its attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It passed in every attempt.
-    Passed,
-    /// It failed or timed out in every attempt.
-    Failed,
-    /// It failed in an attempt and passed in another.
-    Flaky,
-    /// It was skipped.
-    Skipped,
-    /// Its status says neither that it passed nor that it failed.
-    Other,
-}
-
-impl Outcome {
-    const ALL: [Self; 5] = [Self::Passed, Self::Failed, Self::Flaky, Self::Skipped, Self::Other];
-
-    /// The outcome of the attempts of a test.
-    pub(crate) fn of(attempts: &[Test]) -> Self {
-        let one = |test: &Test| match &test.status {
-            Status::Passed => Self::Passed,
-            Status::Failed | Status::Timeout => Self::Failed,
-            Status::Skipped => Self::Skipped,
-            _ => Self::Other,
-        };
-        attempts.iter().map(one).reduce(Self::with_attempt).unwrap_or(Self::Other)
-    }
-
-    /// The outcome together with that of another attempt.
-    fn with_attempt(self, other: Self) -> Self {
-        match (self.ran(), other.ran()) {
-            (true, true) if self == other => self,
-            (true, true) => Self::Flaky,
-            (true, false) => self,
-            (false, true) => other,
-            _ if self == Self::Other => self,
-            _ => other,
-        }
-    }
-
-    /// The outcome of two tests that are shown as one, because nothing distinguishes them.
-    pub(super) fn with_test(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Failed, _) | (_, Self::Failed) => Self::Failed,
-            (Self::Flaky, _) | (_, Self::Flaky) => Self::Flaky,
-            _ => self.with_attempt(other),
-        }
-    }
-
-    /// Whether the test passed or failed.
-    pub fn ran(self) -> bool {
-        matches!(self, Self::Passed | Self::Failed | Self::Flaky)
-    }
-
-    /// The character for the outcome in a strip of runs.
-    pub fn letter(self) -> char {
-        match self {
-            Self::Passed => '.',
-            Self::Failed => 'F',
-            Self::Flaky => 'f',
-            Self::Skipped => '-',
-            Self::Other => '?',
-        }
-    }
-}
+/// The outcomes, by their codes.
+const OUTCOMES: [Outcome; 5] = [Outcome::Passed, Outcome::Failed, Outcome::Flaky, Outcome::Skipped, Outcome::Other];
 
 /// The outcome of one test in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +81,8 @@ pub(super) struct RunFacts {
     pub(super) cluster: String,
     /// The version of the API server. Empty for runs on a machine, and if it is unknown.
     pub(super) version: String,
+    /// The scheduled runs that were missed before this one.
+    pub(super) missed: u64,
     pub(super) plugins: Vec<PluginFacts>,
 }
 
@@ -175,7 +110,7 @@ impl IndexedRun {
             let test = next.checked_add(bytes.number()?)?;
             next = test.checked_add(1)?;
             let code = bytes.byte()?;
-            let outcome = *Outcome::ALL.get(usize::from(code & !HAS_DURATION))?;
+            let outcome = *OUTCOMES.get(usize::from(code & !HAS_DURATION))?;
             let millis = if code & HAS_DURATION == 0 { None } else { Some(u32::try_from(bytes.number()?).ok()?) };
             Some(Entry { test: u32::try_from(test).ok()?, outcome, millis })
         })
@@ -295,7 +230,7 @@ fn encoded(mut entries: Vec<Entry>) -> (usize, Vec<u8>) {
         let test = u64::from(entry.test);
         out.number(test.saturating_sub(next));
         next = test + 1;
-        let code = Outcome::ALL.iter().position(|outcome| *outcome == entry.outcome).unwrap_or_default();
+        let code = OUTCOMES.iter().position(|outcome| *outcome == entry.outcome).unwrap_or_default();
         let code = u8::try_from(code).unwrap_or_default();
         match entry.millis {
             None => out.byte(code),
@@ -384,6 +319,7 @@ fn run_section(run: &IndexedRun) -> Encoder {
     out.signed(file.modified);
     out.signed(facts.started);
     [&facts.run, &facts.tool, &facts.cluster, &facts.version].into_iter().for_each(|text| out.text(text));
+    out.number(facts.missed);
     out.number(facts.plugins.len() as u64);
     for plugin in &facts.plugins {
         out.text(&plugin.name);
@@ -400,12 +336,13 @@ fn indexed_run(bytes: &mut Decoder<'_>) -> Option<IndexedRun> {
     let started = bytes.signed()?;
     let mut text = || bytes.text().map(str::to_owned);
     let (run, tool, cluster, version) = (text()?, text()?, text()?, text()?);
+    let missed = bytes.number()?;
     let plugins = bytes.list(|bytes| {
         let (name, digest) = (bytes.text()?.to_owned(), bytes.number()?);
         Some(PluginFacts { name, digest, has_classes: bytes.byte()? != 0 })
     })?;
     let count = usize::try_from(bytes.number()?).ok()?;
-    let facts = RunFacts { run, tool, started, cluster, version, plugins };
+    let facts = RunFacts { run, tool, started, cluster, version, missed, plugins };
     Some(IndexedRun { file, facts, count, entries: bytes.rest().to_vec() })
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::difference::Test;
 
 fn key(plugin: &str, node: Option<&str>, suites: &[&str], class: &str, name: &str) -> TestKey {
     let suites = suites.iter().map(|suite| (*suite).to_owned()).collect();
@@ -21,6 +22,7 @@ fn facts(cluster: &str) -> RunFacts {
         started: 1_764_000_000,
         cluster: cluster.into(),
         version: "v1.37.2".into(),
+        missed: 3,
         plugins: vec![PluginFacts { name: "e2e".into(), digest: u64::MAX, has_classes: true }],
     }
 }

@@ -11,7 +11,9 @@
 mod codec;
 mod html;
 mod index;
+mod model;
 mod propose;
+mod remote;
 mod report;
 mod retention;
 mod scan;
@@ -24,17 +26,17 @@ use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::error::AppError;
-use crate::history::store::{Loaded, load_archives, load_bucket, load_directory};
+use crate::history::remote::{load_url, url_of};
+use crate::history::store::{Loaded, load_archives, load_directory};
 use crate::modules::Limits;
 use crate::results::is_unpacked;
 
 pub use html::history_html;
-pub(crate) use index::LEGEND;
-pub use index::Outcome;
+pub use model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
 pub(crate) use propose::flaky_list;
 pub use propose::{flaky_tests, known_failures, known_failures_list};
-pub use report::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
-pub use retention::{Removal, Retention};
+pub(crate) use retention::ARCHIVES;
+pub use retention::{KeepOptions, Removal, Retention};
 pub use select::Selection;
 pub(crate) use store::CACHE_DIR;
 pub use store::INDEX_FILE;
@@ -47,15 +49,13 @@ pub struct History {
 }
 
 impl History {
-    /// Reads the archives in directories and buckets, and single archives. An archive that cannot be
+    /// Reads the archives in directories, buckets and registries, and single archives. An archive that cannot be
     /// read is in [`History::problems`].
     pub fn open(context: &Context, sources: &[PathBuf], limits: &Limits) -> Result<Self, AppError> {
         let (mut loaded, mut single) = (Vec::new(), Vec::new());
         for source in sources {
-            if let Some((scheme, _)) = source.to_str().and_then(|text| text.split_once("://")) {
-                let bucket = (scheme == "s3").then_some(source.as_path()).and_then(Path::to_str);
-                let url = bucket.ok_or_else(|| unsupported(source))?;
-                loaded.push(load_bucket(context, limits, url)?);
+            if let Some(url) = url_of(source) {
+                loaded.push(load_url(context, limits, url)?);
             } else if source.is_dir() && !is_unpacked(source) {
                 loaded.push(load_directory(context, limits, source)?);
             } else {
@@ -97,7 +97,7 @@ impl History {
 /// The most causes of an error about many archives.
 const MAX_CAUSES: usize = 5;
 
-fn unsupported(source: &Path) -> AppError {
-    AppError::usage(format!("`{}` is not a source of archives", source.display()))
-        .hint("pass a directory, an archive, or a bucket: `s3://BUCKET/PREFIX`")
+/// Whether `source` has the archives of many runs, and is not a single archive.
+pub(crate) fn is_history(source: &Path) -> bool {
+    url_of(source).is_some() || (source.is_dir() && !is_unpacked(source))
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::difference::with_class;
-use crate::history::report::{HistoryReport, TestHistory};
+use crate::history::model::{HistoryReport, TestHistory};
 use crate::history::text::{day, share};
 
 /// The fewest runs with a flake of a test that is listed as flaky. One may be an outage.
@@ -40,7 +39,7 @@ fn names<'a>(tests: impl Iterator<Item = &'a TestHistory>) -> BTreeSet<String> {
 impl TestHistory {
     /// The name in lists of judges, with the class if there is one.
     pub fn list_name(&self) -> String {
-        with_class(self.name.trim(), &self.classname)
+        self.test.with_class()
     }
 
     /// Why the test is a known failure.

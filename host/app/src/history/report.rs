@@ -1,167 +1,12 @@
-//! The statistics of a history: of its runs, its clusters and its tests.
+//! Computes the statistics of a history.
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use serde::Serialize;
-
-use crate::difference::TestKey;
 use crate::error::AppError;
 use crate::history::History;
-use crate::history::index::Outcome;
-use crate::history::select::{Rows, SelectedRun, Selection, runs};
-use crate::history::stats::{Cell, ClusterRuns};
-
-/// A history as data. Keys are only ever added (docs/history.md).
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct HistoryReport {
-    /// The runs, the oldest first.
-    pub runs: Vec<RunOverview>,
-    /// The clusters, by version.
-    pub clusters: Vec<ClusterHistory>,
-    /// The tests that ran, by cluster.
-    pub tests: Vec<TestHistory>,
-    /// Why archives, or plugins of archives, are missing.
-    pub unreadable: Vec<String>,
-}
-
-/// A run of a history.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct RunOverview {
-    /// The archive.
-    pub archive: String,
-    /// The ID of the run.
-    pub run: Option<String>,
-    /// The tool that made the archive, with its version.
-    pub tool: Option<String>,
-    /// The start.
-    pub started: Timestamp,
-    /// The cluster. `None` for a run on a machine, and if it is unknown.
-    pub cluster: Option<String>,
-    /// The version of its API server.
-    pub version: Option<String>,
-    /// Tests that passed in every attempt.
-    pub passed: u64,
-    /// Tests that failed in every attempt.
-    pub failed: u64,
-    /// Tests that failed in an attempt and passed in another.
-    pub flaky: u64,
-    /// Tests that were skipped.
-    pub skipped: u64,
-    /// Tests with any other status.
-    pub other: u64,
-}
-
-/// The runs of a version on a cluster.
-#[derive(Debug, Clone, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct ClusterHistory {
-    /// The cluster. `None` for runs on a machine, and if it is unknown.
-    pub cluster: Option<String>,
-    /// The version of its API server.
-    pub version: Option<String>,
-    /// The number of runs.
-    pub runs: u64,
-    /// Of these, runs in which a test passed and none failed.
-    pub without_failures: u64,
-    /// The start of the first run.
-    pub first: Timestamp,
-    /// The start of the last run.
-    pub last: Timestamp,
-}
-
-/// The history of a test on a cluster.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct TestHistory {
-    /// The plugin.
-    pub plugin: String,
-    /// The node and the suites of the test; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub place: String,
-    /// Its class; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub classname: String,
-    /// Its name.
-    pub name: String,
-    /// The cluster. `None` for runs on a machine, and if it is unknown.
-    pub cluster: Option<String>,
-    /// Runs in which it passed or failed.
-    pub ran: u64,
-    /// Of these, runs in which it passed in every attempt.
-    pub passed: u64,
-    /// Of these, runs in which it failed in every attempt.
-    pub failed: u64,
-    /// Of these, runs in which it failed in an attempt and passed in another.
-    pub flaky: u64,
-    /// Of these, runs with a flake (docs/history.md).
-    pub flakes: u64,
-    /// `passed` divided by `ran`.
-    pub pass_rate: f64,
-    /// `flakes` divided by `ran`.
-    pub flake_rate: f64,
-    /// The runs since the last change between failing and not failing.
-    pub streak: Streak,
-    /// The longest series of failures.
-    pub longest_failing: u64,
-    /// The first archive of the current series of failures.
-    pub first_bad: Option<String>,
-    /// The last archive before it in which the test ran.
-    pub last_good: Option<String>,
-    /// The median of the durations of runs in which it passed, in seconds.
-    pub seconds: Option<f64>,
-    /// The same for the last 5 of them. `None` if there are fewer than 3, or fewer than 3 before.
-    pub seconds_recent: Option<f64>,
-    /// The same for those before.
-    pub seconds_before: Option<f64>,
-    /// One character for each run on the cluster, the oldest first: `.` passed, `F` failed, `f`
-    /// flaky, `?` any other status, `-` did not run.
-    pub outcomes: String,
-    /// The versions of the cluster, if there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub versions: Vec<VersionHistory>,
-    /// The durations in seconds of the runs in which it passed, the oldest first.
-    #[serde(skip)]
-    pub(super) durations: Vec<f64>,
-}
-
-/// The runs since a test last changed between failing and not failing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Streak {
-    /// Whether the test fails.
-    pub failing: bool,
-    /// The number of runs in which it ran.
-    pub runs: u64,
-    /// The start of the first of them.
-    pub since: Timestamp,
-}
-
-/// The history of a test on one version of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct VersionHistory {
-    /// The version.
-    pub version: Option<String>,
-    /// Runs in which it passed or failed.
-    pub ran: u64,
-    /// Of these, runs in which it passed in every attempt.
-    pub passed: u64,
-    /// Of these, runs with a flake.
-    pub flakes: u64,
-}
-
-impl TestHistory {
-    /// A test takes much longer from this factor on.
-    const GREW_TIMES: f64 = 2.0;
-    /// A test takes much longer from this many more seconds on.
-    const GREW_SECONDS: f64 = 10.0;
-
-    /// Whether the recent runs took much longer than those before, and both medians.
-    pub fn slower(&self) -> Option<(f64, f64)> {
-        let (before, recent) = (self.seconds_before?, self.seconds_recent?);
-        let grew = recent >= before * Self::GREW_TIMES && recent - before >= Self::GREW_SECONDS;
-        grew.then_some((before, recent))
-    }
-}
+use crate::history::model::{ClusterHistory, HistoryReport, RunOverview};
+use crate::history::select::{Rows, Selection, runs};
+use crate::history::stats::ClusterRuns;
 
 impl History {
     /// Computes the statistics of the selected runs and tests.
@@ -169,7 +14,6 @@ impl History {
         let runs = runs(self, selection)?;
         let rows = Rows::of(self, &runs, selection)?;
         let mut clusters: BTreeMap<&str, ClusterRuns<'_>> = BTreeMap::new();
-        let mut overviews = Vec::with_capacity(runs.len());
         for run in &runs {
             clusters.entry(&run.run.facts.cluster).or_default().runs.push(*run);
         }
@@ -177,46 +21,15 @@ impl History {
             unreadable: self.problems.iter().map(ToString::to_string).collect(),
             ..HistoryReport::default()
         };
-        let mut cells = Vec::new();
         for cluster in clusters.values() {
-            let counted = cluster.fill(&rows, &mut cells);
-            report.clusters.extend(versions(&counted));
-            overviews.extend(counted);
-            report.tests.extend(tests(cluster, &rows, &mut cells));
+            let (overviews, tests) = cluster.statistics(&rows);
+            report.clusters.extend(versions(&overviews));
+            report.runs.extend(overviews);
+            report.tests.extend(tests);
         }
-        overviews.sort_by(|a, b| (a.started, &a.archive).cmp(&(b.started, &b.archive)));
-        report.runs = overviews;
+        report.runs.sort_by(|a, b| (a.started, &a.archive).cmp(&(b.started, &b.archive)));
         Ok(report)
     }
-}
-
-impl RunOverview {
-    pub(super) fn of(run: &SelectedRun<'_>) -> Self {
-        let facts = &run.run.facts;
-        Self {
-            archive: run.run.file.name.clone(),
-            run: known(&facts.run),
-            tool: known(&facts.tool),
-            started: Timestamp::from_second(facts.started).unwrap_or_default(),
-            cluster: known(&facts.cluster),
-            version: known(&facts.version),
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn count(&mut self, outcome: Outcome) {
-        *match outcome {
-            Outcome::Passed => &mut self.passed,
-            Outcome::Failed => &mut self.failed,
-            Outcome::Flaky => &mut self.flaky,
-            Outcome::Skipped => &mut self.skipped,
-            Outcome::Other => &mut self.other,
-        } += 1;
-    }
-}
-
-pub(super) fn known(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The runs of one cluster, by version, in the order of their first runs.
@@ -239,16 +52,4 @@ fn versions(runs: &[RunOverview]) -> Vec<ClusterHistory> {
         }
     }
     versions
-}
-
-/// The tests that ran on a cluster, in the order of their keys. Empties the cells.
-fn tests(cluster: &ClusterRuns<'_>, rows: &Rows, cells: &mut [Vec<Cell>]) -> Vec<TestHistory> {
-    let mut found: Vec<(&TestKey, TestHistory)> = Vec::new();
-    let mut groups = BTreeMap::new();
-    for (key, cells) in rows.keys.iter().zip(cells) {
-        let cells = std::mem::take(cells);
-        found.extend(cluster.test(key, &cells, &mut groups).map(|test| (key, test)));
-    }
-    found.sort_by_key(|(key, _)| *key);
-    found.into_iter().map(|(_, test)| test).collect()
 }

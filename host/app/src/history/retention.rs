@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_archive::results::ResultsArchive;
+use plumbline_bundle::signing::SignatureFile;
+use plumbline_core::schedule::KeepLimits;
 use plumbline_core::size::parse_size;
 
 use crate::context::Context;
@@ -28,17 +30,41 @@ const DAY: u64 = 24 * 3600;
 pub struct Retention {
     /// Directory for this archive and those of earlier runs; nothing is removed from it without one of
     /// the limits below
-    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    #[arg(long, value_name = "DIR", conflicts_with = "dir", group = ARCHIVES)]
     pub history: Option<PathBuf>,
+    /// Which archives are kept.
+    #[command(flatten)]
+    pub keep: KeepOptions,
+}
+
+/// The option that says where archives are collected, in its group.
+pub(crate) const ARCHIVES: &str = "archives";
+
+/// Options for the archives of earlier runs that are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub struct KeepOptions {
     /// Keep the newest N archives of the history, and remove the others
-    #[arg(long, value_name = "N", requires = "history")]
-    pub keep_runs: Option<usize>,
+    #[arg(long, value_name = "N", requires = ARCHIVES)]
+    pub keep_runs: Option<u64>,
     /// Remove archives of runs that started more than N days ago
-    #[arg(long, value_name = "N", requires = "history")]
+    #[arg(long, value_name = "N", requires = ARCHIVES)]
     pub keep_days: Option<u64>,
     /// Keep the newest archives of the history up to this size, such as `10GiB`
-    #[arg(long, value_name = "SIZE", requires = "history", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", requires = ARCHIVES, value_parser = parse_size)]
     pub keep_size: Option<u64>,
+}
+
+impl KeepOptions {
+    /// The limits of these options.
+    pub fn limits(self) -> KeepLimits {
+        KeepLimits { runs: self.keep_runs, days: self.keep_days, bytes: self.keep_size }
+    }
+}
+
+impl From<KeepLimits> for KeepOptions {
+    fn from(limits: KeepLimits) -> Self {
+        Self { keep_runs: limits.runs, keep_days: limits.days, keep_size: limits.bytes }
+    }
 }
 
 /// An archive that was removed, or that could not be removed.
@@ -62,40 +88,43 @@ impl Retention {
     /// # Errors
     /// When the directory or its archives cannot be read.
     pub fn apply(&self, context: &Context, written: &Path) -> Result<Vec<Removal>, AppError> {
-        let Some(dir) = self.history.as_ref().filter(|_| self.limits_something()) else { return Ok(Vec::new()) };
+        let limits = self.keep.limits();
+        let Some(dir) = self.history.as_ref().filter(|_| limits.any()) else { return Ok(Vec::new()) };
         let history = History::open(context, std::slice::from_ref(dir), &Limits::default())?;
         history.problems().iter().for_each(|problem| context.reporter.error(problem));
         let runs: Vec<&IndexedRun> = history.loaded.iter().flat_map(|loaded| &loaded.index.runs).collect();
-        let excess = self.excess(&runs, dir, written, Timestamp::now());
+        let excess = excess(limits, &runs, dir, written, Timestamp::now());
         Ok(excess.into_iter().map(|run| Removal::of(run, dir)).collect())
     }
+}
 
-    fn limits_something(&self) -> bool {
-        self.keep_runs.is_some() || self.keep_days.is_some() || self.keep_size.is_some()
-    }
-
-    /// The runs to remove, the oldest first.
-    fn excess<'a>(&self, runs: &[&'a IndexedRun], dir: &Path, written: &Path, now: Timestamp) -> Vec<&'a IndexedRun> {
-        let is_written = |run: &IndexedRun| written.file_name().is_some_and(|name| name == run.file.name.as_str());
-        let mut runs: Vec<&IndexedRun> =
-            runs.iter().copied().filter(|run| run.facts.is_from_a_run() && !is_pinned(dir, &run.file.name)).collect();
-        // The newest first, and before all others the one that was just written.
-        runs.sort_by_key(|run| (!is_written(run), std::cmp::Reverse((run.facts.started, run.file.name.clone()))));
-        let age = self.keep_days.map(|days| Duration::from_secs(days.saturating_mul(DAY)));
-        let oldest = age.map(|age| now.as_second().saturating_sub_unsigned(age.as_secs()));
-        let (mut count, mut bytes, mut excess) = (0_usize, 0_u64, Vec::new());
-        for run in runs {
-            (count, bytes) = (count + 1, bytes.saturating_add(run.file.size));
-            let too_many = self.keep_runs.is_some_and(|most| count > most);
-            let too_large = self.keep_size.is_some_and(|most| bytes > most);
-            let too_old = oldest.is_some_and(|oldest| run.facts.started < oldest);
-            if (too_many || too_large || too_old) && !is_written(run) {
-                excess.push(run);
-            }
+/// The runs to remove, the oldest first.
+fn excess<'a>(
+    limits: KeepLimits,
+    runs: &[&'a IndexedRun],
+    dir: &Path,
+    written: &Path,
+    now: Timestamp,
+) -> Vec<&'a IndexedRun> {
+    let is_written = |run: &IndexedRun| written.file_name().is_some_and(|name| name == run.file.name.as_str());
+    let mut runs: Vec<&IndexedRun> =
+        runs.iter().copied().filter(|run| run.facts.is_from_a_run() && !is_pinned(dir, &run.file.name)).collect();
+    // The newest first, and before all others the one that was just written.
+    runs.sort_by_key(|run| (!is_written(run), std::cmp::Reverse((run.facts.started, run.file.name.clone()))));
+    let age = limits.days.map(|days| Duration::from_secs(days.saturating_mul(DAY)));
+    let oldest = age.map(|age| now.as_second().saturating_sub_unsigned(age.as_secs()));
+    let (mut count, mut bytes, mut excess) = (0_u64, 0_u64, Vec::new());
+    for run in runs {
+        (count, bytes) = (count + 1, bytes.saturating_add(run.file.size));
+        let too_many = limits.runs.is_some_and(|most| count > most);
+        let too_large = limits.bytes.is_some_and(|most| bytes > most);
+        let too_old = oldest.is_some_and(|oldest| run.facts.started < oldest);
+        if (too_many || too_large || too_old) && !is_written(run) {
+            excess.push(run);
         }
-        excess.reverse();
-        excess
     }
+    excess.reverse();
+    excess
 }
 
 fn is_pinned(dir: &Path, archive: &str) -> bool {
@@ -111,7 +140,7 @@ impl Removal {
     }
 }
 
-/// Removes an archive, after another look at its content.
+/// Removes an archive, after another look at its content, and its attestations.
 fn remove(path: &Path, run: &IndexedRun) -> Result<(), AppError> {
     let failed = |error: &io::Error| AppError::system(format!("failed to remove `{}`", path.display())).because(error);
     let metadata = fs::symlink_metadata(path).map_err(|error| failed(&error))?;
@@ -123,7 +152,16 @@ fn remove(path: &Path, run: &IndexedRun) -> Result<(), AppError> {
         return Err(AppError::system(format!("`{}` stays", path.display()))
             .cause("it is a link, or has changed since the history was read"));
     }
-    fs::remove_file(path).map_err(|error| failed(&error))
+    fs::remove_file(path).map_err(|error| failed(&error))?;
+    // Without its archive, an attestation is of no use.
+    let attestations = SignatureFile::beside(path);
+    match fs::remove_file(attestations.path()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let shown = attestations.path().display();
+            Err(AppError::system(format!("failed to remove `{shown}`")).because(&error))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

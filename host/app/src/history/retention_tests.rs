@@ -17,22 +17,22 @@ fn now() -> Timestamp {
     "2026-11-20T12:00:00Z".parse().unwrap()
 }
 
-fn excess(retention: &Retention, index: &Index, dir: &Path, written: &str) -> Vec<String> {
+fn excess(keep: KeepLimits, index: &Index, dir: &Path, written: &str) -> Vec<String> {
     let runs: Vec<&IndexedRun> = index.runs.iter().collect();
-    retention.excess(&runs, dir, Path::new(written), now()).into_iter().map(|run| run.file.name.clone()).collect()
+    super::excess(keep, &runs, dir, Path::new(written), now()).into_iter().map(|run| run.file.name.clone()).collect()
 }
 
 #[test]
 fn the_newest_archives_stay_by_number_age_and_size() {
     let dir = tempfile::tempdir().unwrap();
     let index = runs(&[("b", 20), ("a", 30), ("d", 0), ("c", 10)]);
-    let of = |retention: Retention| excess(&retention, &index, dir.path(), "d");
-    assert_eq!(of(Retention { keep_runs: Some(2), ..Retention::default() }), ["a", "b"]);
-    assert_eq!(of(Retention { keep_days: Some(25), ..Retention::default() }), ["a"]);
-    assert_eq!(of(Retention { keep_size: Some(30), ..Retention::default() }), ["a"]);
-    assert_eq!(of(Retention { keep_days: Some(15), keep_runs: Some(3), ..Retention::default() }), ["a", "b"]);
-    assert_eq!(of(Retention { keep_runs: Some(9), ..Retention::default() }), [""; 0]);
-    assert_eq!(of(Retention { keep_days: Some(u64::MAX), ..Retention::default() }), [""; 0]);
+    let of = |keep: KeepLimits| excess(keep, &index, dir.path(), "d");
+    assert_eq!(of(KeepLimits { runs: Some(2), ..KeepLimits::default() }), ["a", "b"]);
+    assert_eq!(of(KeepLimits { days: Some(25), ..KeepLimits::default() }), ["a"]);
+    assert_eq!(of(KeepLimits { bytes: Some(30), ..KeepLimits::default() }), ["a"]);
+    assert_eq!(of(KeepLimits { days: Some(15), runs: Some(3), ..KeepLimits::default() }), ["a", "b"]);
+    assert_eq!(of(KeepLimits { runs: Some(9), ..KeepLimits::default() }), [""; 0]);
+    assert_eq!(of(KeepLimits { days: Some(u64::MAX), ..KeepLimits::default() }), [""; 0]);
 }
 
 #[test]
@@ -40,11 +40,11 @@ fn pinned_archives_and_the_one_just_written_stay() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.keep"), "").unwrap();
     let index = runs(&[("a", 30), ("b", 20), ("c", 10), ("old clock", 9000)]);
-    let none = Retention { keep_runs: Some(0), keep_days: Some(0), keep_size: Some(0), ..Retention::default() };
-    assert_eq!(excess(&none, &index, dir.path(), "old clock"), ["b", "c"]);
+    let none = KeepLimits { runs: Some(0), days: Some(0), bytes: Some(0) };
+    assert_eq!(excess(none, &index, dir.path(), "old clock"), ["b", "c"]);
     // A pinned archive takes no place, and the one just written takes the first.
-    let two = Retention { keep_runs: Some(2), ..Retention::default() };
-    assert_eq!(excess(&two, &index, dir.path(), "dir/old clock"), ["b"]);
+    let two = KeepLimits { runs: Some(2), ..KeepLimits::default() };
+    assert_eq!(excess(two, &index, dir.path(), "dir/old clock"), ["b"]);
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn archives_that_do_not_say_whose_they_are_stay() {
     let mut index = runs(&[("a", 30)]);
     let file = FileKey { name: "backup.tar.gz".into(), size: 10, modified: 0 };
     index.add(file, RunFacts::default(), Vec::new()).unwrap();
-    let none = Retention { keep_runs: Some(0), ..Retention::default() };
-    assert_eq!(excess(&none, &index, dir.path(), "new"), ["a"]);
+    let none = KeepLimits { runs: Some(0), ..KeepLimits::default() };
+    assert_eq!(excess(none, &index, dir.path(), "new"), ["a"]);
 }
 
 #[test]

@@ -6,18 +6,19 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumbline_aggregator::{LeanLimits, read_lean};
-use plumbline_archive::layout::{PLUGINS_DIR, SERVER_VERSION, TREE_FILE, parse_archive_name};
+use plumbline_archive::layout::{PLUGINS_DIR, TREE_FILE, parse_archive_name};
 use plumbline_archive::results::{ArchiveInfo, ReadError, ReadLimits, ResultsArchive};
 use plumbline_core::text::first_chars;
 use plumbline_core::{Digest, Item};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::difference::Outcome;
 use crate::difference::{self, SameTests, TestKey, Tests};
 use crate::error::AppError;
-use crate::history::index::{Outcome, PluginFacts, RunFacts};
+use crate::history::index::{PluginFacts, RunFacts};
 use crate::modules::Limits;
+use crate::trees::cluster::{ClusterFile, ClusterIdentity};
 use crate::trees::{Reprocess, Trees};
 
 /// The most bytes of the files of one archive that are read into memory. The tree of the suite of
@@ -36,9 +37,6 @@ const MAX_FACT: usize = 100;
 
 /// The characters of a UID that identify a cluster.
 const CLUSTER_CHARS: usize = 8;
-
-/// The namespace whose UID identifies a cluster, because every cluster has it from the start.
-const CLUSTER_NAMESPACE: &str = "kube-system";
 
 /// A run as its archive describes it.
 pub(super) struct ScannedRun {
@@ -121,19 +119,13 @@ pub(super) fn unreadable(archive: &str, error: &dyn std::error::Error) -> AppErr
 enum Wanted<'a> {
     Tree(&'a str),
     Definition(&'a str),
-    ServerVersion,
-    Namespaces,
+    Cluster(ClusterFile),
 }
 
 impl<'a> Wanted<'a> {
     fn of(name: &'a str) -> Option<Self> {
-        if name == SERVER_VERSION {
-            return Some(Self::ServerVersion);
-        }
-        if let Some(resource) = name.strip_prefix("resources/cluster/") {
-            // The case differs between versions of Sonobuoy.
-            let is_list = resource.to_ascii_lowercase().ends_with("namespaces.json");
-            return is_list.then_some(Self::Namespaces);
+        if let Some(file) = ClusterFile::of(name) {
+            return Some(Self::Cluster(file));
         }
         let (plugin, file) = name.strip_prefix(PLUGINS_DIR)?.strip_prefix('/')?.split_once('/')?;
         match file {
@@ -185,39 +177,14 @@ impl Files {
         document.get("Definition").cloned().or(Some(document))
     }
 
-    fn server_version(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct ServerVersion {
-            #[serde(rename = "gitVersion")]
-            version: String,
-        }
-        let version: ServerVersion = serde_json::from_slice(self.get(Wanted::ServerVersion)?).ok()?;
-        Some(version.version)
+    fn document(&self, file: ClusterFile) -> Value {
+        let bytes = self.get(Wanted::Cluster(file));
+        bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
-    fn cluster(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Namespace {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            #[serde(default)]
-            name: String,
-            #[serde(default)]
-            uid: String,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Namespaces {
-            Array(Vec<Namespace>),
-            List { items: Vec<Namespace> },
-        }
-        let list = match serde_json::from_slice(self.get(Wanted::Namespaces)?).ok()? {
-            Namespaces::Array(list) | Namespaces::List { items: list } => list,
-        };
-        let of = list.into_iter().find(|namespace| namespace.metadata.name == CLUSTER_NAMESPACE)?;
-        Some(first_chars(&of.metadata.uid, CLUSTER_CHARS).to_owned()).filter(|uid| !uid.is_empty())
+    /// The number of scheduled runs that were missed before this one.
+    fn missed(&self) -> u64 {
+        self.document(ClusterFile::Info).pointer("/schedule/missed").and_then(Value::as_u64).unwrap_or_default()
     }
 }
 
@@ -259,12 +226,15 @@ impl RunContent {
             (None, Some(version)) => format!("Sonobuoy {version}"),
             (None, None) => String::new(),
         };
+        let cluster = ClusterIdentity::of(|file| files.document(file));
+        let uid = cluster.uid.unwrap_or_default();
         let facts = RunFacts {
             run: fact(info.run.as_deref().unwrap_or_default()),
             tool: fact(&tool),
             started: started(info, input).as_second(),
-            cluster: files.cluster().unwrap_or_default(),
-            version: fact(&files.server_version().unwrap_or_default()),
+            cluster: first_chars(&uid, CLUSTER_CHARS).to_owned(),
+            version: fact(&cluster.version.unwrap_or_default()),
+            missed: files.missed(),
             plugins,
         };
         Ok(ScannedRun {

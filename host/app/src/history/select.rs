@@ -146,6 +146,11 @@ impl Rows {
         Ok(Self { keys, by_source })
     }
 
+    /// The number of tests of the source that has the most.
+    pub(super) fn tests(&self) -> usize {
+        self.by_source.iter().map(Vec::len).max().unwrap_or_default()
+    }
+
     /// The row of a test of a source.
     pub(super) fn row(&self, source: usize, test: u32) -> Option<usize> {
         let row = *self.by_source.get(source)?.get(test as usize)?;

@@ -1,13 +1,24 @@
-//! The statistics of one test on one cluster.
+//! The statistics of the tests on one cluster.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::thread;
 
 use jiff::Timestamp;
 
+use crate::difference::Outcome;
 use crate::difference::TestKey;
-use crate::history::index::Outcome;
-use crate::history::report::{RunOverview, Streak, TestHistory, VersionHistory, known};
+use crate::history::model::{RunOverview, Streak, TestHistory, VersionHistory};
 use crate::history::select::{Rows, SelectedRun};
+
+/// The most threads that compute statistics.
+const MAX_THREADS: usize = 8;
+
+/// The fewest tests for which a thread is worth its start.
+const MIN_ROWS: usize = 512;
+
+/// The tests of a block. With 500 runs, its cells have 400 KB.
+const BLOCK: usize = 64;
 
 /// The number of the newest runs whose durations are compared with those before.
 const RECENT: usize = 5;
@@ -17,11 +28,17 @@ const FEWEST: usize = 3;
 
 /// The outcome of a test in one run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cell {
+struct Cell {
     /// The number of the run on its cluster.
     run: u32,
     millis: Option<u32>,
     outcome: Outcome,
+}
+
+/// The statistics of some tests: counts for each run, and the tests that ran, with their rows.
+struct Part {
+    counts: Vec<RunOverview>,
+    tests: Vec<(usize, TestHistory)>,
 }
 
 /// The selected runs on one cluster, the oldest first.
@@ -31,42 +48,77 @@ pub(super) struct ClusterRuns<'a> {
 }
 
 /// For each plugin, the group of each run: runs with the same version and the same definition.
-pub(super) type Groups<'a> = BTreeMap<&'a str, Vec<usize>>;
+type Groups<'a> = BTreeMap<&'a str, Vec<usize>>;
 
 impl ClusterRuns<'_> {
-    /// Distributes the outcomes of all runs over the rows, and counts them by run. Skipped tests
-    /// are counted only.
-    pub(super) fn fill(&self, rows: &Rows, cells: &mut Vec<Vec<Cell>>) -> Vec<RunOverview> {
-        cells.resize(rows.keys.len(), Vec::new());
-        let mut counted = Vec::with_capacity(self.runs.len());
-        for (number, run) in (0..).zip(&self.runs) {
-            let mut overview = RunOverview::of(run);
-            for entry in run.run.entries() {
-                let Some(row) = rows.row(run.source, entry.test).and_then(|row| cells.get_mut(row)) else { continue };
-                overview.count(entry.outcome);
-                if entry.outcome == Outcome::Skipped {
-                    continue;
-                }
-                match row.last_mut().filter(|last| last.run == number) {
-                    Some(last) => {
-                        last.outcome = last.outcome.with_test(entry.outcome);
-                        last.millis = last.millis.max(entry.millis);
+    /// The runs with their counts of tests, and the tests that ran, in the order of their keys.
+    pub(super) fn statistics(&self, rows: &Rows) -> (Vec<RunOverview>, Vec<TestHistory>) {
+        let cores = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let size = rows.keys.len().div_ceil(cores).max(MIN_ROWS);
+        let ranges = (0..rows.keys.len()).step_by(size).map(|start| start..(start + size).min(rows.keys.len()));
+        let mut overviews: Vec<RunOverview> = self.runs.iter().map(overview).collect();
+        let mut found: Vec<(usize, TestHistory)> = Vec::new();
+        thread::scope(|scope| {
+            let start = |range: Range<usize>| {
+                let part = range.clone();
+                (range, thread::Builder::new().spawn_scoped(scope, move || self.part(rows, part)))
+            };
+            for (range, part) in ranges.map(start).collect::<Vec<_>>() {
+                // The part of a thread that did not start is computed here.
+                let part = part.ok().and_then(|part| part.join().ok());
+                let Part { counts, tests } = part.unwrap_or_else(|| self.part(rows, range));
+                overviews.iter_mut().zip(&counts).for_each(|(overview, counts)| overview.add(counts));
+                found.extend(tests);
+            }
+        });
+        found.sort_by_key(|(row, _)| rows.keys.get(*row));
+        (overviews, found.into_iter().map(|(_, test)| test).collect())
+    }
+
+    /// The statistics of some of the rows.
+    fn part(&self, rows: &Rows, range: Range<usize>) -> Part {
+        let (cells, counts) = self.cells(rows, &range);
+        let (mut groups, mut tests) = (BTreeMap::new(), Vec::new());
+        for ((row, key), cells) in range.clone().zip(rows.keys.get(range).into_iter().flatten()).zip(cells) {
+            tests.extend(self.test(key, &cells, &mut groups).map(|test| (row, test)));
+        }
+        Part { counts, tests }
+    }
+
+    /// Distributes the outcomes of all runs over the rows in `range`, and counts them by run. Skipped
+    /// tests are counted only.
+    ///
+    /// The runs advance together, a block of tests after another, so that the cells of a row are
+    /// written at about the same time. Rows that are spread over memory would be several times slower.
+    fn cells(&self, rows: &Rows, range: &Range<usize>) -> (Vec<Vec<Cell>>, Vec<RunOverview>) {
+        let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); range.len()];
+        let mut counts = vec![RunOverview::default(); self.runs.len()];
+        let mut open: Vec<_> =
+            (0_u32..).zip(&self.runs).map(|(at, run)| (at, run, run.run.entries().peekable())).collect();
+        for start in (0..rows.tests()).step_by(BLOCK) {
+            for (number, run, entries) in &mut open {
+                while let Some(entry) = entries.next_if(|entry| (entry.test as usize) < start + BLOCK) {
+                    let row = rows.row(run.source, entry.test).and_then(|row| row.checked_sub(range.start));
+                    let Some(row) = row.and_then(|row| cells.get_mut(row)) else { continue };
+                    if let Some(counts) = counts.get_mut(*number as usize) {
+                        counts.count(entry.outcome);
                     }
-                    None => {
-                        if row.is_empty() {
-                            row.reserve_exact(self.runs.len().saturating_sub(number as usize));
-                        }
-                        row.push(Cell { run: number, millis: entry.millis, outcome: entry.outcome });
+                    if entry.outcome == Outcome::Skipped {
+                        continue;
                     }
+                    if row.is_empty() {
+                        row.reserve_exact(self.runs.len().saturating_sub(*number as usize));
+                    }
+                    row.push(Cell { run: *number, millis: entry.millis, outcome: entry.outcome });
                 }
             }
-            counted.push(overview);
         }
-        counted
+        cells.iter_mut().for_each(in_order);
+        (cells, counts)
     }
 
     /// The history of a test, or `None` if it never ran.
-    pub(super) fn test<'b>(&self, key: &'b TestKey, cells: &[Cell], groups: &mut Groups<'b>) -> Option<TestHistory> {
+    fn test<'b>(&self, key: &'b TestKey, cells: &[Cell], groups: &mut Groups<'b>) -> Option<TestHistory> {
         let count = |outcome: Outcome| cells.iter().filter(|cell| cell.outcome == outcome).count() as u64;
         let (passed, failed, flaky) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Flaky));
         let ran = passed + failed + flaky;
@@ -76,12 +128,8 @@ impl ClusterRuns<'_> {
         let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, cells, groups) };
         let series = self.series(cells);
         let (seconds, seconds_before, seconds_recent, durations) = durations(cells);
-        let id = &key.test;
         Some(TestHistory {
-            plugin: key.plugin.clone(),
-            place: key.place(),
-            classname: id.classname.clone(),
-            name: id.name.clone(),
+            test: key.into(),
             cluster: self.runs.first().and_then(|run| known(&run.run.facts.cluster)),
             ran,
             passed,
@@ -165,13 +213,13 @@ impl ClusterRuns<'_> {
     }
 
     fn strip(&self, cells: &[Cell]) -> String {
-        let mut letters = vec![Outcome::Skipped.letter(); self.runs.len()];
-        for cell in cells {
-            if let Some(letter) = letters.get_mut(cell.run as usize) {
-                *letter = cell.outcome.letter();
-            }
+        let mut strip = String::with_capacity(self.runs.len());
+        let mut cells = cells.iter().peekable();
+        for number in (0_u32..).take(self.runs.len()) {
+            let cell = cells.next_if(|cell| cell.run == number);
+            strip.push(cell.map_or(Outcome::Skipped, |cell| cell.outcome).letter());
         }
-        letters.into_iter().collect()
+        strip
     }
 
     /// The history by version, if the cluster has had several.
@@ -213,27 +261,60 @@ impl Default for Series {
     }
 }
 
-/// The median of all durations of passed runs, of those before the newest, and of the newest; and
-/// the durations in seconds.
-fn durations(cells: &[Cell]) -> (Option<f64>, Option<f64>, Option<f64>, Vec<f64>) {
+/// The median of all durations of passed runs in seconds, of those before the newest, and of the
+/// newest; and the durations in milliseconds.
+fn durations(cells: &[Cell]) -> (Option<f64>, Option<f64>, Option<f64>, Vec<u32>) {
     let passed = cells.iter().filter(|cell| cell.outcome == Outcome::Passed);
-    let seconds: Vec<f64> = passed.filter_map(|cell| Some(f64::from(cell.millis?) / 1000.0)).collect();
-    let (before, recent) = seconds.split_at(seconds.len().saturating_sub(RECENT));
-    let (mut all, mut trend) = (None, (None, None));
+    let millis: Vec<u32> = passed.filter_map(|cell| cell.millis).collect();
+    let (before, recent) = millis.split_at(millis.len().saturating_sub(RECENT));
+    let mut trend = (None, None);
     if before.len() >= FEWEST && recent.len() >= FEWEST {
         trend = (median(before), median(recent));
     }
-    if !seconds.is_empty() {
-        all = median(&seconds);
-    }
-    (all, trend.0, trend.1, seconds)
+    (median(&millis), trend.0, trend.1, millis)
 }
 
-/// The middle value, or the lower one of the two in the middle.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
+/// The middle value in seconds, or the lower one of the two in the middle.
+fn median(millis: &[u32]) -> Option<f64> {
+    let mut millis = millis.to_vec();
+    let middle = millis.len().checked_sub(1)? / 2;
+    Some(f64::from(*millis.select_nth_unstable(middle).1) / 1000.0)
+}
+
+/// A run, with no tests counted.
+fn overview(run: &SelectedRun<'_>) -> RunOverview {
+    let facts = &run.run.facts;
+    RunOverview {
+        archive: run.run.file.name.clone(),
+        run: known(&facts.run),
+        tool: known(&facts.tool),
+        started: Timestamp::from_second(facts.started).unwrap_or_default(),
+        cluster: known(&facts.cluster),
+        version: known(&facts.version),
+        missed: facts.missed,
+        ..RunOverview::default()
+    }
+}
+
+/// Orders the cells of a row by run. Tests that nothing distinguishes are joined: they may have
+/// several numbers, in one source or in several.
+fn in_order(row: &mut Vec<Cell>) {
+    if row.is_sorted_by(|a, b| a.run < b.run) {
+        return;
+    }
+    row.sort_by_key(|cell| cell.run);
+    row.dedup_by(|next, kept| {
+        let same = next.run == kept.run;
+        if same {
+            kept.outcome = kept.outcome.with_test(next.outcome);
+            kept.millis = kept.millis.max(next.millis);
+        }
+        same
+    });
+}
+
+fn known(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]

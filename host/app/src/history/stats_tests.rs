@@ -13,6 +13,7 @@ fn history(runs: &[(&str, &str, char, Option<u32>)]) -> History {
             started: 3600 * number,
             cluster: (*cluster).to_owned(),
             version: (*version).to_owned(),
+            missed: 0,
             plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: false }],
         };
         let file = FileKey { name: format!("{number:02}.tar.gz"), size: 1, modified: 0 };

@@ -1,7 +1,6 @@
 //! Keeps the index of a directory up to date: reads new archives in parallel, and writes the index.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,19 +10,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use plumbline_aggregator::bucket::{Bucket, BucketError, BucketObject};
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
 use plumbline_core::Digest;
-use tokio::runtime::Runtime;
+use plumbline_registry::TempBlob;
+use tempfile::TempDir;
 
 use crate::context::Context;
 use crate::error::AppError;
-use crate::files;
 use crate::history::index::{FileKey, Index};
-use crate::history::scan::{ScanError, ScanInput, ScannedRun, scan, unreadable};
+use crate::history::scan::{ScanError, ScanInput, ScannedRun, scan};
 use crate::modules::{Limits, cache_root};
-use crate::results::{archive_files, is_archive_file};
-use crate::runtime::runtime;
+use crate::results::archive_files;
 
 /// The file with the index, next to the archives.
 pub const INDEX_FILE: &str = ".plumbline-history";
@@ -35,10 +32,7 @@ pub(crate) const CACHE_DIR: &str = "history";
 const MAX_INDEX: u64 = 1 << 30;
 
 /// The most archives of a directory or a bucket.
-const MAX_RUNS: usize = 10_000;
-
-/// The most objects of a bucket that are listed.
-const MAX_OBJECTS: usize = 100_000;
+pub(super) const MAX_RUNS: usize = 10_000;
 
 /// The most threads that read archives. Each holds the trees of one archive.
 const MAX_THREADS: usize = 8;
@@ -77,22 +71,45 @@ pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> 
     load(Reading { context, limits }, files, &places, too_many)
 }
 
-/// Loads the history of a bucket. The index is in the cache.
-pub(super) fn load_bucket(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, AppError> {
-    let failed = |error: &BucketError| {
-        let failed = AppError::system(format!("failed to read the archives in `{url}`")).because(error);
-        failed.hint("check the URL, and the variables `AWS_…` (docs/history.md)")
-    };
-    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-    let settings = std::env::vars_os().filter_map(text).collect();
-    let bucket = Bucket::parse(url, &settings).map_err(|error| failed(&error))?;
-    let runtime = runtime()?;
-    let objects = runtime.block_on(bucket.list(MAX_OBJECTS)).map_err(|error| failed(&error))?;
-    let found = |object| Found::object(object, &bucket, &runtime);
-    let files = objects.into_iter().filter(|object| is_archive_file(&object.name)).map(found).collect();
-    let places: Vec<PathBuf> = cached(bucket.url().as_bytes()).into_iter().collect();
+/// The name of the copy of an object, in a directory of its own.
+pub(super) const COPY: &str = "archive";
+
+/// An archive that can be downloaded.
+pub(super) struct RemoteArchive<'a> {
+    pub(super) key: FileKey,
+    /// The URL for messages.
+    pub(super) url: String,
+    /// The time of the upload in nanoseconds since 1970, 0 if it is unknown.
+    pub(super) modified: i64,
+    pub(super) download: Box<dyn Fn() -> Result<LocalCopy, AppError> + Send + Sync + 'a>,
+}
+
+/// A copy of an archive, which is removed when this is dropped.
+pub(super) enum LocalCopy {
+    Object(TempDir),
+    Blob(TempBlob),
+}
+
+impl LocalCopy {
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Object(dir) => dir.path().join(COPY),
+            Self::Blob(blob) => blob.path().to_owned(),
+        }
+    }
+}
+
+/// Loads the history of a bucket or a registry. Its index is in the cache, by its URL.
+pub(super) fn load_remote(
+    context: &Context,
+    limits: &Limits,
+    url: &str,
+    archives: Vec<RemoteArchive<'_>>,
+) -> Result<Loaded, AppError> {
+    let files = archives.into_iter().map(|archive| Found { key: archive.key.clone(), place: Place::Remote(archive) });
+    let places: Vec<PathBuf> = cached(url.as_bytes()).into_iter().collect();
     let too_many = || format!("`{url}` has more than {MAX_RUNS} archives");
-    load(Reading { context, limits }, files, &places, too_many)
+    load(Reading { context, limits }, files.collect(), &places, too_many)
 }
 
 /// Loads single archives, without an index on disk.
@@ -144,7 +161,7 @@ struct Found<'a> {
 
 enum Place<'a> {
     File(PathBuf),
-    Object(BucketObject, &'a Bucket, &'a Runtime),
+    Remote(RemoteArchive<'a>),
 }
 
 impl<'a> Found<'a> {
@@ -153,29 +170,28 @@ impl<'a> Found<'a> {
         Self { key: FileKey { name, size, modified }, place: Place::File(path) }
     }
 
-    fn object(object: BucketObject, bucket: &'a Bucket, runtime: &'a Runtime) -> Self {
-        let key = FileKey { name: object.name.clone(), size: object.size, modified: object.modified };
-        Self { key, place: Place::Object(object, bucket, runtime) }
-    }
-
     /// Reads the archive. Returns the result, and whether it is that of the key.
     fn scan(&self, reading: Reading<'_>) -> (Result<ScannedRun, ScanError>, bool) {
-        let (shown, modified) = (self.shown(), self.key.modified);
+        let (shown, modified) = (self.shown(), self.modified());
         let scanned = |path: &Path| scan(reading.context, reading.limits, ScanInput { path, shown: &shown, modified });
         match &self.place {
             Place::File(path) => {
                 let run = scanned(path);
-                let unchanged = fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, modified));
+                let unchanged = fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, self.key.modified));
                 (run, unchanged)
             }
-            Place::Object(object, bucket, runtime) => {
-                let copied = files::scratch().and_then(|dir| {
-                    let copied = runtime.block_on(bucket.download(object, &dir.path().join(COPY)));
-                    copied.map(|()| dir).map_err(|error| unreadable(&shown, &error))
-                });
-                let run = copied.map_err(ScanError::Unreadable).and_then(|dir| scanned(&dir.path().join(COPY)));
-                (run, true)
+            Place::Remote(archive) => {
+                let copy = (archive.download)().map_err(ScanError::Unreadable);
+                (copy.and_then(|copy| scanned(&copy.path())), true)
             }
+        }
+    }
+
+    /// The modification time in nanoseconds since 1970, 0 if it is unknown.
+    fn modified(&self) -> i64 {
+        match &self.place {
+            Place::File(_) => self.key.modified,
+            Place::Remote(archive) => archive.modified,
         }
     }
 
@@ -183,13 +199,10 @@ impl<'a> Found<'a> {
     fn shown(&self) -> String {
         match &self.place {
             Place::File(path) => path.display().to_string(),
-            Place::Object(object, bucket, _) => bucket.url_of(object),
+            Place::Remote(archive) => archive.url.clone(),
         }
     }
 }
-
-/// The name of the copy of an object, in a directory of its own.
-const COPY: &str = "archive";
 
 /// The size and the modification time in nanoseconds since 1970.
 fn stamp(metadata: &Metadata) -> (u64, i64) {
@@ -204,8 +217,9 @@ fn cached(what: &[u8]) -> Option<PathBuf> {
 }
 
 fn read_index(path: &Path) -> Option<Index> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_INDEX)).ok()?);
     let read = file.take(MAX_INDEX + 1).read_to_end(&mut bytes).ok()?;
     if read as u64 > MAX_INDEX {
         return None;

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::difference::{prefix, with_class};
-use crate::history::index::LEGEND;
-use crate::history::report::{HistoryReport, TestHistory};
+use crate::difference::LEGEND;
+use crate::history::model::{HistoryReport, RunOverview, TestHistory};
 use crate::report::text::{name, short_seconds};
 
 /// The most tests in a list of failing, flaky or slower tests.
@@ -62,6 +61,7 @@ pub fn history_text(report: &HistoryReport, every: bool, out: &mut impl Write) -
     };
     writeln!(out, "{runs} run{}{span}; {tests} ran\n", if runs == 1 { "" } else { "s" })?;
     clusters(report, out)?;
+    missed(report, out)?;
     let several = report.has_several_clusters();
     let (lists, most) = match every {
         true => (vec![("tests", report.tests.iter().collect::<Vec<_>>())], MAX_SELECTED),
@@ -103,6 +103,21 @@ fn clusters(report: &HistoryReport, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Prints after which runs scheduled ones are missing.
+fn missed(report: &HistoryReport, out: &mut impl Write) -> io::Result<()> {
+    let found: Vec<&RunOverview> = report.runs.iter().filter(|run| run.missed > 0).collect();
+    let Some(last) = found.last() else { return Ok(()) };
+    let count = found.iter().map(|run| run.missed).fold(0, u64::saturating_add);
+    let runs = if count == 1 { "run was" } else { "runs were" };
+    writeln!(
+        out,
+        "\n{count} scheduled {runs} missed, {} of them before {} ({})",
+        last.missed,
+        name(&last.archive),
+        day(last.started)
+    )
+}
+
 fn list(title: &str, tests: &[&TestHistory], most: usize, several: bool, out: &mut impl Write) -> io::Result<()> {
     if tests.is_empty() {
         return Ok(());
@@ -128,7 +143,7 @@ pub(super) fn label(test: &TestHistory, several_clusters: bool) -> String {
         true => format!(" [cluster {}]", name(test.cluster.as_deref().unwrap_or(NO_CLUSTER))),
         false => String::new(),
     };
-    format!("{}{}{cluster}", prefix(&test.plugin, &test.place), name(&with_class(&test.name, &test.classname)))
+    format!("{}{cluster}", test.test.label())
 }
 
 /// What is worth knowing of a test, as parts of a sentence.

@@ -6,6 +6,7 @@
 mod definition;
 mod delivery;
 pub(crate) mod options;
+pub(crate) mod schedule;
 
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::suite::{self, SuiteOptions};
 pub use definition::{DefinitionOptions, definition_text};
 pub use delivery::{BundleDelivery, check_modules};
 pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
+pub use schedule::ScheduleOptions;
 
 /// How long the cluster may take to answer. Options can replace every answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -72,6 +74,12 @@ pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
             ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => failed.hint(
                 "let the aggregator download the bundle: push it (`plumbline plugin push`) and use `oci://…`, or bake it into the image (`plumbline plugin bake`)",
             ),
+            ManifestError::ScheduleWithoutStorage => {
+                failed.hint("set `--storage pvc:SIZE` or `--upload URL`")
+            }
+            ManifestError::KeepWithoutVolume => {
+                failed.hint("set `--storage pvc:SIZE`, or leave out `--keep-runs`, `--keep-days` and `--keep-size`")
+            }
             ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
                 failed.hint("put large files into the plugin's image")
             }

@@ -1,5 +1,6 @@
 //! The result trees of an archive: as the archive has them, or processed again.
 
+pub(crate) mod cluster;
 mod facts;
 mod verdict;
 

@@ -44,6 +44,7 @@ const EXAMPLES: &[&str] = &[
     "plumbline get pod -p e2e",
     "plumbline gen -p host-facts > run.yaml",
     "plumbline gen -p e2e --mode quick --kubernetes-version v1.37.2 --storage pvc:5Gi > run.yaml",
+    "plumbline gen -p host-facts --schedule '0 3 * * *' --storage pvc:20Gi --keep-runs 30 > schedule.yaml",
     "plumbline gen config --timeout 12h > config.json",
     "plumbline gen plugin e2e > e2e.yaml",
     "plumbline gen plugin -n smoke -i r.example/smoke:1 -t daemonset --result-format junit",

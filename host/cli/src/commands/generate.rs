@@ -1,13 +1,15 @@
 //! `plumbline gen`
 
 use std::io::Write;
+use std::iter;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
+use jiff::Timestamp;
 use plumbline_app::judges::{self, JudgeOptions};
 use plumbline_app::manifest::{
-    self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, SuiteChecks, definition_text,
+    self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, ScheduleOptions, SuiteChecks, definition_text,
 };
 use plumbline_app::modules::Limits;
 use plumbline_app::report::{RESULTS_SCHEMA, print_json};
@@ -66,6 +68,8 @@ pub(crate) struct GenManifestArgs {
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) run: ClusterRunOptions,
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleOptions,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
     #[command(flatten)]
@@ -128,6 +132,9 @@ pub(crate) enum SchemaOf {
 /// The largest object that `kubectl apply` accepts, in bytes: it keeps a copy in an annotation.
 const MAX_APPLIED: usize = 256 << 10;
 
+/// The number of runs of a schedule whose times are printed.
+const SHOWN_RUNS: usize = 3;
+
 /// Prints the manifest of a run, a configuration, or a definition.
 pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
@@ -144,7 +151,8 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
     judges::apply(&context, &args.judge, &mut plugins, &Limits::default())?;
     let run = &args.run;
-    let config = run.config(&args.cluster.namespace, args.timeout)?;
+    let mut config = run.config(&args.cluster.namespace, args.timeout)?;
+    args.schedule.apply(&mut config);
     manifest::check_modules(&plugins, &config)?;
     let questions = run.questions(&config, false);
     let runtime = runtime()?;
@@ -189,6 +197,16 @@ pub(crate) fn aggregator_log_level(global: &Global) -> String {
 
 /// Prints what users should know before they apply the manifest.
 fn advise(options: &ManifestOptions, objects: &[Value]) {
+    if let Some(schedule) = &options.config.plumbline.schedule {
+        let next = iter::successors(schedule.next(Timestamp::now()), |time| schedule.next(*time));
+        let next: Vec<String> = next.take(SHOWN_RUNS).map(|time| time.to_string()).collect();
+        say(&format!(
+            "schedule `{}` in the time zone {}; next runs: {}",
+            schedule.cron,
+            schedule.zone,
+            next.join(", ")
+        ));
+    }
     if options.rbac {
         say(&format!("permissions in the mode `{}`:", options.config.aggregator_permissions));
         for line in rbac::why(options) {

@@ -30,7 +30,8 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = CODES)]
 pub(crate) struct HistoryArgs {
-    /// A directory with archives of runs, an archive, or a bucket `s3://BUCKET/PREFIX`; repeatable
+    /// A directory with archives of runs, an archive, a bucket `s3://BUCKET/PREFIX`, or a repository
+    /// `oci://HOST/NAME`; repeatable
     #[arg(value_name = "DIR|ARCHIVE|URL", required = true)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -47,6 +48,8 @@ pub(crate) struct HistoryArgs {
     pub(crate) failed_runs: u64,
     #[command(flatten)]
     pub(crate) limits: LimitsFile,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,7 +65,7 @@ pub(crate) enum HistoryFormat {
 /// Shows the history of tests over many runs. Failed tests do not change the exit code, because
 /// they belong to runs that had their verdicts. Unreadable archives do.
 pub(crate) fn history(args: &HistoryArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let context = context(&RegistryArgs::default());
+    let context = context(&args.registry);
     let history = History::open(&context, &args.sources, &args.limits.load()?)?;
     history.problems().iter().for_each(|problem| {
         problem.print();

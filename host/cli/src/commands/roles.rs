@@ -16,7 +16,7 @@ use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run}
 
 use crate::args::shared::{RegistryArgs, context};
 use crate::args::{Global, Level};
-use crate::error::SYSTEM;
+use crate::error::{SYSTEM, verdict_code};
 use crate::logging;
 
 #[derive(Debug, clap::Args)]
@@ -82,6 +82,7 @@ pub(crate) fn aggregator(options: &AggregatorOptions, global: &Global) -> Result
     let context = context(&RegistryArgs::default());
     Ok(match runtime()?.block_on(Box::pin(aggregate(&context, options, &start_log)))? {
         AggregatorEnd::Finished => ExitCode::SUCCESS,
+        AggregatorEnd::Judged(verdict) => verdict_code(verdict),
         AggregatorEnd::Failed => ExitCode::from(SYSTEM),
         AggregatorEnd::Left => ExitCode::from(TERMINATED),
     })

@@ -7,6 +7,7 @@ use plumbline_archive::pack::{PackOptions, pack_directory};
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
+use crate::registries::Registry;
 
 const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
@@ -238,6 +239,47 @@ fn a_history_proposes_lists_and_is_a_baseline() {
 }
 
 #[test]
+fn archives_in_a_registry_are_a_history_and_are_downloaded_once() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    six(&bed);
+    let name = format!("oci://{}/team/results", registry.host);
+    for day in 10..16 {
+        let path = format!("runs/202611{day}0300_plumbline_{day}.tar.gz");
+        registry.plumbline(&bed, &["results", "push", &format!("{name}:run-{day}"), &path]).expect(0);
+    }
+    // Other artifacts are no runs, and one archive with two tags is one run.
+    registry
+        .plumbline(&bed, &["results", "push", &format!("{name}:newest"), "runs/202611150300_plumbline_15.tar.gz"])
+        .expect(0);
+    let tar = crate::signing::packed(&bed, "tap", "hello");
+    registry.plumbline(&bed, &["plugin", "push", &tar, &format!("{name}:tap")]).expect(0);
+    let local = bed.plumbline(&["history", "runs"]).expect(0).out;
+    assert_eq!(registry.plumbline(&bed, &["history", &name]).expect(0).out, local);
+
+    // Only the manifests are read again: the blobs are gone.
+    for blob in fs::read_dir(bed.path("registry/docker/registry/v2/blobs/sha256")).unwrap().flatten() {
+        for digest in fs::read_dir(blob.path()).unwrap().flatten() {
+            let data = digest.path().join("data");
+            if fs::read(&data).is_ok_and(|bytes| bytes.starts_with(&[0x1f, 0x8b])) {
+                fs::remove_file(data).unwrap();
+            }
+        }
+    }
+    assert_eq!(registry.plumbline(&bed, &["history", &name]).expect(0).out, local);
+    let one = registry.plumbline(&bed, &["history", &format!("{name}:run-12")]);
+    assert!(one.code != 0 && one.err.contains("failed to pull blob"), "{}", one.err);
+
+    let last = archive(&bed, "later", 20, ".FF");
+    let judged = registry.plumbline(&bed, &["results", &last, "--baseline", &name, "--flaky", &name]).expect(0);
+    assert!(judged.out.contains("known") || judged.out.contains("baseline"), "{}", judged.out);
+    let none = registry.plumbline(&bed, &["history", &format!("oci://{}/team/none", registry.host)]);
+    assert!(none.code != 0 && none.err.contains("list the tags of"), "{}", none.err);
+    let other = bed.plumbline(&["history", "ftp://host/x"]).expect(2);
+    assert!(other.err.contains("`ftp://host/x` is not a source of archives"), "{}", other.err);
+}
+
+#[test]
 fn a_run_is_no_evidence_for_itself_and_every_archive_must_be_readable() {
     let bed = Bed::new();
     let first = archive(&bed, "runs", 10, "F");
@@ -263,6 +305,9 @@ fn a_run_adds_its_archive_and_removes_the_oldest_that_are_not_pinned() {
     );
     six(&bed);
     bed.write("runs/202611100300_plumbline_10.tar.gz.keep", "");
+    for day in [10, 11, 15] {
+        bed.write(&format!("runs/202611{day}0300_plumbline_{day}.tar.gz.sigstore.json"), "{}");
+    }
     bed.write("other/plugins/a.txt", "a");
     pack(&bed.path("other"), &bed.path("runs/backup.tar.gz"));
     let run = |more: &[&str]| {
@@ -290,5 +335,8 @@ fn a_run_adds_its_archive_and_removes_the_oldest_that_are_not_pinned() {
         ("202611100300_plumbline_10.tar.gz", "202611150300_plumbline_15.tar.gz")
     );
     assert_eq!(left[4], "backup.tar.gz");
+    // The attestations of an archive go with it.
+    let attested = |day: u32| bed.path(&format!("runs/202611{day}0300_plumbline_{day}.tar.gz.sigstore.json")).exists();
+    assert_eq!((attested(10), attested(11), attested(15)), (true, false, true));
     bed.plumbline(&["run", "-p", "good.yaml", "--history", "runs"]).expect(2);
 }

@@ -57,6 +57,7 @@ mod reruns;
 mod result_inputs;
 mod results;
 mod run_in_cluster;
+mod scheduled;
 mod signed_runs;
 mod signing;
 mod signing_registry;

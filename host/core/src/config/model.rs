@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::config::values::{
     NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration,
 };
+use crate::schedule::Schedule;
 
 const DEFAULT_PORT: u16 = 8080;
 
@@ -327,6 +328,9 @@ pub struct PlumblineConfig {
     pub upload_secret: String,
     /// The deadline of the whole run in seconds. With 0, there is no deadline.
     pub deadline_seconds: u64,
+    /// When runs start by themselves. `None` starts one run, at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
     /// The Kubernetes version that plugins see, such as `v1.30.2`. If empty, that of the API
     /// server.
     pub kubernetes_version: String,

@@ -9,6 +9,7 @@ use crate::config::model::{
     BundleSource, Config, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, Selection, Server, Telemetry,
 };
 use crate::config::values::{EFFECTS, StorageError, Toleration, UnknownChoice};
+use crate::schedule::{CronError, KeepLimits, Schedule, ScheduleZone, ZoneError};
 use crate::size::Bytes;
 use crate::text::{described, first_chars};
 
@@ -63,6 +64,22 @@ pub enum ConfigError {
         path: String,
         /// The reason.
         cause: StorageError,
+    },
+    /// The value is not a cron expression.
+    #[error("`{path}`: {cause}")]
+    Cron {
+        /// The path of the key.
+        path: String,
+        /// The reason.
+        cause: CronError,
+    },
+    /// The value is not a time zone.
+    #[error("`{path}`: {cause}")]
+    Zone {
+        /// The path of the key.
+        path: String,
+        /// The reason.
+        cause: ZoneError,
     },
     /// Two mutually exclusive keys are both set.
     #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` cannot be combined: keep one")]
@@ -217,6 +234,9 @@ impl PlumblineConfig {
         from.text("UploadURL", &mut self.upload_url)?;
         from.text("UploadSecret", &mut self.upload_secret)?;
         from.whole("DeadlineSeconds", &mut self.deadline_seconds, SECONDS)?;
+        if let Some(mut section) = from.section("Schedule")? {
+            self.schedule = Some(schedule(&mut section)?);
+        }
         from.text("KubernetesVersion", &mut self.kubernetes_version)?;
         from.map("NamespaceLabels", &mut self.namespace_labels)?;
         from.map("NamespaceAnnotations", &mut self.namespace_annotations)?;
@@ -261,6 +281,21 @@ impl Telemetry {
         from.text("TraceParent", &mut self.trace_parent)?;
         from.text("TraceState", &mut self.trace_state)
     }
+}
+
+fn schedule(from: &mut Fields) -> Result<Schedule, ConfigError> {
+    let mut cron = String::new();
+    from.required_text("Cron", &mut cron, "a cron expression, such as `0 3 * * *`")?;
+    let cron = cron.parse().map_err(|cause| ConfigError::Cron { path: from.at("Cron"), cause })?;
+    let mut zone = ScheduleZone::default();
+    if let Some(Some(name)) = from.nullable("TimeZone", "text", text)? {
+        zone = name.parse().map_err(|cause| ConfigError::Zone { path: from.at("TimeZone"), cause })?;
+    }
+    let mut keep = KeepLimits::default();
+    from.optional_whole("KeepRuns", &mut keep.runs)?;
+    from.optional_whole("KeepDays", &mut keep.days)?;
+    from.optional_whole("KeepBytes", &mut keep.bytes)?;
+    Ok(Schedule { cron, zone, keep })
 }
 
 impl GracePeriods {

@@ -137,6 +137,17 @@ fn unknown_and_old_keys_have_no_effect() {
 }
 
 #[test]
+fn a_schedule_is_read_as_it_is_written() {
+    let schedule = json!({"Cron": "0 3 * * 1-5", "TimeZone": "Europe/Paris", "KeepRuns": 30, "KeepBytes": 1024});
+    let config = Config::over_defaults(&json!({"Plumbline": {"schedule": schedule}}).to_string()).unwrap();
+    let written: Value = serde_json::from_str(&config.to_json().unwrap()).unwrap();
+    assert_eq!(written["Plumbline"]["Schedule"], schedule);
+    assert_eq!(Config::over_zero(&written.to_string()).unwrap().plumbline.schedule, config.plumbline.schedule);
+    let short = Config::over_defaults(r#"{"Plumbline": {"Schedule": {"Cron": "@daily"}}}"#).unwrap();
+    assert_eq!(short.plumbline.schedule.unwrap().zone.to_string(), "Etc/UTC");
+}
+
+#[test]
 fn errors_name_the_key() {
     let told = |json: Value| Config::over_defaults(&json.to_string()).unwrap_err().to_string();
     insta::assert_snapshot!(
@@ -153,6 +164,10 @@ fn errors_name_the_key() {
             told(json!({"Plugins": [{}]})),
             told(json!({"Plumbline": {"Storage": "disk"}})),
             told(json!({"Plumbline": {"Graces": {"Hello": "1m"}}})),
+            told(json!({"Plumbline": {"Schedule": {"TimeZone": "Etc/UTC"}}})),
+            told(json!({"Plumbline": {"Schedule": {"Cron": "0 25 * * *"}}})),
+            told(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "TimeZone": "Mars/Olympus"}}})),
+            told(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "KeepRuns": "all"}}})),
             Config::over_defaults("{").unwrap_err().to_string(),
             Config::over_defaults(&" ".repeat(MAX_CONFIG_BYTES + 1)).unwrap_err().to_string(),
         ]

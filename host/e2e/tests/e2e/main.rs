@@ -31,6 +31,7 @@ mod registry;
 mod reporter;
 mod resize;
 mod run;
+mod schedule;
 mod settings;
 mod sink;
 mod suite;

@@ -24,12 +24,14 @@ impl Places {
         Some(Self { command })
     }
 
-    /// Runs `what` on a node. Nodes are counted from 1, in the order of their names.
+    /// Runs `what` on a node, and returns its output. Nodes are counted from 1, in the order of their
+    /// names.
     #[track_caller]
-    pub(crate) fn run(&self, number: usize, what: &[&str]) {
+    pub(crate) fn run(&self, number: usize, what: &[&str]) -> String {
         let (program, args) = self.command.split_first().unwrap();
         let output = Command::new(program).args(args).arg(number.to_string()).args(what).output().unwrap();
         assert!(output.status.success(), "{what:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Adds a rule to the node's packet filter, as `iptables -t TABLE -I …` does, until it is

@@ -16,14 +16,14 @@ use crate::settings::loudly;
 
 /// A directory of the first node, as a volume with a storage class of its own. Both are removed
 /// when dropped.
-struct Volume<'a> {
+pub(crate) struct Volume<'a> {
     bed: &'a Bed,
     places: &'a Places,
     path: String,
 }
 
 impl<'a> Volume<'a> {
-    fn new(bed: &'a Bed, places: &'a Places) -> Self {
+    pub(crate) fn new(bed: &'a Bed, places: &'a Places) -> Self {
         let path = format!("/var/tmp/plumbline-{}", bed.namespace());
         // The kubelet does not set the group of a directory on its node, so it must be writable for
         // everyone.
@@ -46,6 +46,11 @@ impl<'a> Volume<'a> {
         bed.ask(volumes.create(&PostParams::default(), &serde_json::from_value(object).unwrap()));
         volume
     }
+
+    /// Returns the names of the files on the volume.
+    pub(crate) fn files(&self) -> Vec<String> {
+        self.places.run(1, &["ls", &self.path]).lines().map(str::to_owned).collect()
+    }
 }
 
 impl Drop for Volume<'_> {
@@ -65,7 +70,17 @@ fn pods_of(bed: &Bed, plugin: &str) -> BTreeSet<String> {
     of_plugin.filter_map(|object| object.uid).collect()
 }
 
-fn kubectl(bed: &Bed, args: &[&str]) {
+/// Returns whether there is `kubectl`, with which manifests are applied. Otherwise prints that `test`
+/// is skipped.
+pub(crate) fn has_kubectl(test: &str) -> bool {
+    let found = Command::new("kubectl").args(["version", "--client"]).output().is_ok();
+    if !found {
+        loudly(&format!("SKIPPED {test}: there is no `kubectl`, with which the manifest is applied"));
+    }
+    found
+}
+
+pub(crate) fn kubectl(bed: &Bed, args: &[&str]) {
     let mut command = Command::new("kubectl");
     command.env("KUBECONFIG", &bed.settings().kubeconfig).current_dir(bed.path("")).args(args);
     let output = command.output().unwrap();
@@ -77,8 +92,7 @@ fn kubectl(bed: &Bed, args: &[&str]) {
 fn a_run_on_a_claim_goes_on_in_the_next_pod() {
     let Some(bed) = Bed::new("volume") else { return };
     let Some(places) = Places::of(&bed, "volume") else { return };
-    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
-        loudly("SKIPPED volume: there is no `kubectl`, with which the manifest is applied again");
+    if !has_kubectl("volume") {
         return;
     }
     let volume = Volume::new(&bed, &places);

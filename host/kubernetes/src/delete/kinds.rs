@@ -73,9 +73,11 @@ pub(super) static NAMESPACE: Kind = Kind::of::<Namespace>("namespace");
 /// nothing.
 pub(super) static CLUSTER_WIDE: [Kind; 2] =
     [Kind::of::<ClusterRoleBinding>("cluster role binding"), Kind::of::<ClusterRole>("cluster role")];
-/// The objects of a run in its namespace, in deletion order. A remaining DaemonSet would recreate
-/// its pods.
-pub(super) static OF_RUN: [Kind; 10] = [
+/// The objects of a run in its namespace, in deletion order. A remaining CronJob, Job or DaemonSet
+/// would recreate its pods.
+pub(super) static OF_RUN: [Kind; 12] = [
+    Kind::of::<CronJob>("cron job"),
+    Kind::of::<Job>("job"),
     Kind::of::<DaemonSet>("daemon set"),
     Kind::of::<Pod>("pod"),
     Kind::of::<Service>("service"),
@@ -88,10 +90,8 @@ pub(super) static OF_RUN: [Kind; 10] = [
     Kind::of::<ServiceAccount>("service account"),
 ];
 /// Further kinds that show that somebody else uses the namespace.
-pub(super) static OF_OTHERS: [Kind; 5] = [
+pub(super) static OF_OTHERS: [Kind; 3] = [
     Kind::of::<Deployment>("deployment"),
     Kind::of::<StatefulSet>("stateful set"),
     Kind::of::<ReplicaSet>("replica set"),
-    Kind::of::<Job>("job"),
-    Kind::of::<CronJob>("cron job"),
 ];

@@ -73,6 +73,10 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "debug" => 5,
         _ => 4,
     };
+    // The end of a scheduled run is the end of its Job.
+    let stays = config.plumbline.schedule.is_none().then(|| "--no-exit".to_owned());
+    let log = [format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr".to_owned()];
+    let args: Vec<String> = ["aggregator".to_owned()].into_iter().chain(stays).chain(log).collect();
     let own = &config.plumbline;
     let secrets = [&own.upload_secret, &own.telemetry.otlp_secret].into_iter().filter(|name| !name.is_empty());
     let secrets: Vec<Value> = secrets.map(|name| json!({"secretRef": {"name": name}})).collect();
@@ -82,7 +86,7 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "image": config.worker_image,
         "imagePullPolicy": config.image_pull_policy,
         "command": [names::BINARY],
-        "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
+        "args": args,
         "env": env(options),
         // All keys are passed on, because only the storage client knows which ones it needs.
         "envFrom": (!secrets.is_empty()).then_some(secrets),
@@ -123,6 +127,9 @@ fn env(options: &ManifestOptions) -> Vec<Value> {
     ];
     if pull_secret(&options.config).is_some() {
         variables.push(variable("DOCKER_CONFIG", names::PULL_SECRET_DIR));
+    }
+    if options.config.plumbline.schedule.is_some() {
+        variables.push(field_variable(names::JOB_VARIABLE, &format!("metadata.labels['{}']", names::JOB_LABEL)));
     }
     let mut variables = merged(variables, &options.aggregator_env);
     variables.sort_by(|one, other| name(one).cmp(&name(other)));

@@ -10,7 +10,7 @@ use super::error::{MAX_CONFIG_MAP_BYTES, ManifestError};
 use super::options::{DockerConfig, ManifestOptions, ManifestPlugin};
 use super::prepare::config_map_name;
 use super::yaml::to_document;
-use super::{aggregator, modules, rbac};
+use super::{aggregator, cron_job, modules, rbac};
 use crate::driver::{DriverError, reserved_secret};
 use crate::names;
 use crate::parts::{object, put, without_nulls};
@@ -24,12 +24,12 @@ const MAX_NAME: usize = 253;
 /// Returns the objects of a run in the order in which to apply them.
 ///
 /// The order is: namespace, service accounts, credentials, roles, configuration, plugins, modules,
-/// storage, network policy, aggregator, service.
+/// storage, network policy, aggregator (or its schedule), service.
 ///
 /// # Errors
 /// Returns [`ManifestError`], which names the plugin or setting.
 pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> {
-    let config = &options.config;
+    let config = &cron_job::with_deadline(&options.config);
     check(options)?;
     let mut objects = Vec::new();
     if options.create_namespace {
@@ -74,7 +74,11 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     if let Storage::Claim { size, class } = &config.plumbline.storage {
         objects.push(aggregator::claim(config, size, class.as_deref()));
     }
-    objects.extend([aggregator::network_policy(options), pod, aggregator::service(config)]);
+    let run = match &config.plumbline.schedule {
+        Some(schedule) => cron_job::cron_job(config, schedule, &pod),
+        None => pod,
+    };
+    objects.extend([aggregator::network_policy(options), run, aggregator::service(config)]);
     Ok(objects)
 }
 
@@ -175,6 +179,7 @@ fn names_of(objects: &[Value]) -> Vec<String> {
 fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
     let config = &options.config;
     check_name("the namespace", &config.namespace, MAX_NAMESPACE, false)?;
+    cron_job::check(config)?;
     check_name("the service account", &config.service_account_name, MAX_NAME, true)?;
     if !config.image_pull_secrets.is_empty() {
         check_name("the Secret for pulling images", &config.image_pull_secrets, MAX_NAME, true)?;

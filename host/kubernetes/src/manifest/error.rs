@@ -88,6 +88,12 @@ pub enum ManifestError {
         limit = Bytes(MAX_PACKED_BYTES as u64)
     )]
     ModulesTooLarge(usize),
+    /// The archive of a scheduled run would be lost with its pod.
+    #[error("the archive of a scheduled run is lost with its pod: keep it on a volume, or upload it")]
+    ScheduleWithoutStorage,
+    /// Limits for archives are for those on a volume.
+    #[error("limits for the archives of scheduled runs need a volume: other archives are lost with their pods")]
+    KeepWithoutVolume,
     /// Compression or JSON serialization failed. This is not known to happen.
     #[error("failed to write the manifest: {0}")]
     Write(String),

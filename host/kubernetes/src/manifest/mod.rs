@@ -11,6 +11,7 @@
 
 mod aggregator;
 mod build;
+mod cron_job;
 mod error;
 mod modules;
 mod options;

@@ -6,6 +6,7 @@ mod blobs;
 mod http;
 mod manifests;
 mod referrers;
+mod tags;
 
 pub use blobs::TempBlob;
 pub(crate) use referrers::fallback_tag;

@@ -67,7 +67,7 @@ impl Client {
                 }
                 _ => return Err(self.http().failure(response).await),
             }
-            let next = next_page(&call.url, response.headers().get(LINK).and_then(|value| value.to_str().ok()));
+            let next = next_page(&call.url, response.headers().get(LINK).and_then(|value| value.to_str().ok()))?;
             let bytes = self.http().read(response, MAX_MANIFEST_BYTES).await?;
             let Manifest::Index(index) = RawManifest::parse(bytes, None)?.manifest else {
                 return Err(Cause::Malformed("the list of referrers is not an index".into()));
@@ -77,8 +77,7 @@ impl Client {
                 return Err(Cause::Malformed(format!("it has more than {MAX_INDEX_ENTRIES} referrers")));
             }
             match next {
-                Some(next) if next.origin() == call.url.origin() => call.url = next,
-                Some(_) => return Err(Cause::Malformed("the list of referrers continues on another host".into())),
+                Some(next) => call.url = next,
                 None => return Ok(Some(all)),
             }
         }
@@ -168,11 +167,20 @@ fn list_of(repository: &Reference, subject: Digest) -> String {
     format!("list the referrers of {subject} in `{}`", repository.name())
 }
 
-/// Returns the URL of the next page from `<URL>; rel="next"` (RFC 8288).
-fn next_page(url: &Url, link: Option<&str>) -> Option<Url> {
-    let (target, rest) = link?.trim().strip_prefix('<')?.split_once('>')?;
-    let next = rest.split(';').any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"));
-    if next { url.join(target).ok() } else { None }
+/// Returns the URL of the next page of a list from `<URL>; rel="next"` (RFC 8288). A page on another
+/// host is an error.
+pub(super) fn next_page(url: &Url, link: Option<&str>) -> Result<Option<Url>, Cause> {
+    let next = |link: &str| {
+        let (target, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
+        let next = rest.split(';').any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"));
+        if next { url.join(target).ok() } else { None }
+    };
+    match link.and_then(next) {
+        Some(next) if next.origin() != url.origin() => {
+            Err(Cause::Malformed("the list continues on another host".to_owned()))
+        }
+        next => Ok(next),
+    }
 }
 
 #[cfg(test)]
@@ -182,9 +190,9 @@ mod tests {
     #[test]
     fn the_next_page_is_found() {
         let url: Url = "https://h/v2/x/referrers/y".parse().unwrap();
-        let next = |link| next_page(&url, Some(link)).map(|url| url.to_string());
+        let next = |link| next_page(&url, Some(link)).unwrap().map(|url| url.to_string());
         assert_eq!(next(r#"</v2/x/referrers/y?n=2>; rel="next""#).unwrap(), "https://h/v2/x/referrers/y?n=2");
-        assert_eq!(next("<https://evil/x>;rel=next").unwrap(), "https://evil/x");
+        assert!(next_page(&url, Some("<https://evil/x>;rel=next")).is_err());
         for link in ["", "<x>", "<x>; rel=\"prev\"", "x; rel=next"] {
             assert_eq!(next(link), None, "{link}");
         }

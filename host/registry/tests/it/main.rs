@@ -13,6 +13,7 @@ mod redirects;
 mod referrers;
 mod retries;
 mod server;
+mod tags;
 mod tokens;
 
 use std::collections::BTreeMap;

@@ -68,6 +68,9 @@ fn an_upgrade_is_refused_because_a_run_is_one_shot() {
         "{}",
         done.err
     );
+    let schedule = "{schedule: {cron: '@daily'}, storage: {type: pvc}}";
+    let done = helm.with(&["template", "nightly"], schedule, &["-n", "releases", "--is-upgrade"]).expect(0);
+    assert!(done.out.contains("kind: CronJob"), "an upgrade applies to the next run");
 }
 
 #[test]

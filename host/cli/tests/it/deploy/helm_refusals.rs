@@ -21,6 +21,7 @@ fn the_schema_names_the_value_and_what_it_may_be() {
     refused(&helm, "storage: {type: nfs}", &["storage", "emptyDir", "pvc"]);
     refused(&helm, "storage: {type: pvc, size: 5GiB}", &["size", "does not match pattern"]);
     refused(&helm, "namespace: {name: My Checks}", &["name", "does not match pattern"]);
+    refused(&helm, "schedule: {cron: '0 3 * *'}", &["cron", "does not match pattern"]);
     refused(&helm, "upload: {url: 'ftp://host/'}", &["url", "does not match pattern"]);
     refused(&helm, "kubernetesVersion: 1.30", &["kubernetesVersion", "string"]);
     refused(&helm, "plugins: [smoke]", &["plugins", "object"]);
@@ -38,6 +39,9 @@ fn templates_name_the_setting_and_what_to_do() {
         "config: {Plumbline: {Storage: x}}",
         &["`config.Plumbline.Storage` has a setting of its own: use `storage`"],
     );
+    refused(&helm, "schedule: {cron: '@daily'}", &["set `storage.type` to `pvc`, or `upload.url`"]);
+    let kept = "{schedule: {cron: '@daily', keepRuns: 3}, upload: {url: 's3://b'}}";
+    refused(&helm, kept, &["need a volume: set `storage.type` to `pvc`"]);
     refused(&helm, "builtInPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
     refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the built-in plugin of this name"]);
     refused(

@@ -47,7 +47,7 @@ fn settings_mean_what_options_of_gen_mean() {
         },
     });
     bed.write("config.json", &config.to_string());
-    let table: [(&str, &[&str]); 9] = [
+    let table: [(&str, &[&str]); 11] = [
         ("storage: {type: pvc}", &["--storage", "pvc:5Gi"]),
         ("storage: {type: pvc, size: 1.5Ti, class: fast}", &["--storage", "pvc:1.5Ti:fast"]),
         (
@@ -111,6 +111,27 @@ fn settings_mean_what_options_of_gen_mean() {
             ],
         ),
         ("kubernetesVersion: v1.30.2", &["--kubernetes-version", "v1.30.2"]),
+        (
+            "{schedule: {cron: '0 3 * * 1-5', timeZone: Europe/Paris, keepRuns: 30, keepBytes: 1024}, storage: {type: pvc}, permissions: clusterRead, namespace: {create: false, name: sonobuoy}}",
+            &[
+                "--schedule",
+                "0 3 * * 1-5",
+                "--time-zone",
+                "Europe/Paris",
+                "--keep-runs",
+                "30",
+                "--keep-size",
+                "1024",
+                "--storage",
+                "pvc:5Gi",
+                "--aggregator-permissions",
+                "clusterRead",
+            ],
+        ),
+        (
+            "{schedule: {cron: '@hourly'}, upload: {url: 's3://audits/nightly'}, annotations: {}}",
+            &["--schedule", "@hourly", "--upload", "s3://audits/nightly"],
+        ),
         (
             "{imagePullSecret: registry, annotations: {team: infra}, tolerations: [{key: gpu, operator: Exists}], deadlineSeconds: 7200, \
               namespace: {labels: {team: infra}, annotations: {a: b}}, \

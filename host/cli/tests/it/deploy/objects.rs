@@ -58,8 +58,11 @@ fn by_id(objects: &[Value]) -> BTreeMap<String, Value> {
 /// The object without the labels of a chart, and with parsed documents instead of texts.
 fn plain(object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(labels) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.retain(|key, _| !CHART_LABELS.contains(&key.as_str()));
+    // A CronJob contains the metadata of its Jobs and of their pods.
+    for part in ["", "/spec/jobTemplate", "/spec/jobTemplate/spec/template"] {
+        if let Some(labels) = object.pointer_mut(&format!("{part}/metadata/labels")).and_then(Value::as_object_mut) {
+            labels.retain(|key, _| !CHART_LABELS.contains(&key.as_str()));
+        }
     }
     // Parsed documents do not differ in a newline at the end.
     if let Some(data) = object.pointer_mut("/data").and_then(Value::as_object_mut) {

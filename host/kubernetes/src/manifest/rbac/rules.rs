@@ -74,6 +74,8 @@ pub struct Needs {
     pub queries: Queries,
     /// Whether the kubelets of nodes are queried.
     pub kubelets: bool,
+    /// Whether runs are scheduled, so that each records its time for the next one.
+    pub schedule: bool,
 }
 
 /// The resources of the cluster that are recorded.
@@ -116,7 +118,8 @@ impl Needs {
     #[must_use]
     pub fn of(options: &ManifestOptions) -> Self {
         let queries = Queries::of(options.config.resources.as_deref());
-        Self { queries, kubelets: options.config.plumbline.query_kubelets }
+        let own = &options.config.plumbline;
+        Self { queries, kubelets: own.query_kubelets, schedule: own.schedule.is_some() }
     }
 
     fn records(&self, item: &str) -> bool {
@@ -149,7 +152,7 @@ pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
         rules.push(rule(&[""], &[EVENTS], &["list", "watch"]));
     }
     match &needs.queries {
-        Queries::Nothing => return (rules, namespace()),
+        Queries::Nothing => return (rules, namespace(needs)),
         Queries::Everything => {
             rules.push(rule(&[""], &CORE, &["get", "list"]));
             rules.push(rule(&GROUPS, &["*"], &["get", "list"]));
@@ -168,11 +171,11 @@ pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
     rules.push(paths(&DISCOVERY));
-    (rules, namespace())
+    (rules, namespace(needs))
 }
 
-fn namespace() -> Vec<PolicyRule> {
-    vec![
+fn namespace(needs: &Needs) -> Vec<PolicyRule> {
+    let mut rules = vec![
         // This covers the pods of plugins, and the status annotations on them and on the
         // aggregator's pod.
         rule(&[""], &["pods"], &["get", "list", "watch", "create", "delete", "patch"]),
@@ -194,7 +197,14 @@ fn namespace() -> Vec<PolicyRule> {
         // Events explain why a pod does not start, and are recorded. The aggregator creates events
         // about the run.
         rule(&[""], &[EVENTS], &["list", "watch", "create"]),
-    ]
+    ];
+    if needs.schedule {
+        rules.push(PolicyRule {
+            resource_names: Some(vec![names::SCHEDULE.to_owned()]),
+            ..rule(&[""], &["configmaps"], &["get", "patch"])
+        });
+    }
+    rules
 }
 
 /// Allows everything, as in Sonobuoy's mode `clusterAdmin`.
@@ -226,7 +236,7 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
     rules.push(paths(&SERVED));
-    (rules, namespace())
+    (rules, namespace(needs))
 }
 
 /// Returns a rule for resources of any group by their plural names, as a configuration names them.

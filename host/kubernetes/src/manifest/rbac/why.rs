@@ -45,6 +45,12 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if confined && needs.schedule {
+        lines.push(
+            "the aggregator reads and writes the time of the last scheduled run, to report runs that were missed"
+                .to_owned(),
+        );
+    }
     for definition in definitions(options) {
         lines.extend(of_plugin(definition, options));
     }

@@ -226,7 +226,7 @@ fn allows(rules: &[PolicyRule], group: &str, resource: &str, verb: &str) -> bool
 
 #[test]
 fn minimal_rules_follow_what_is_recorded() {
-    let needs = |queries| Needs { queries, kubelets: false };
+    let needs = |queries| Needs { queries, kubelets: false, schedule: false };
     let named = |names: &[&str]| needs(Queries::Named(names.iter().map(|&name| name.to_owned()).collect()));
 
     for all in [needs(Queries::Nothing), needs(Queries::Everything), named(&["pods"])] {
@@ -263,7 +263,7 @@ fn minimal_rules_follow_what_is_recorded() {
         assert!(allows(&everything, group, resource, "get"), "{resource}");
     }
     assert!(!allows(&everything, "", "nodes/proxy", "get"));
-    let kubelets = |queries| rules(&Needs { queries, kubelets: true }).0;
+    let kubelets = |queries| rules(&Needs { queries, kubelets: true, schedule: false }).0;
     assert!(allows(&kubelets(Queries::Everything), "", "nodes/proxy", "get"));
     assert!(!allows(&kubelets(Queries::Nothing), "", "nodes/proxy", "get"));
     // Secrets are collected if they are requested by name.

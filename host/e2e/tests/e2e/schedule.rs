@@ -1,0 +1,128 @@
+//! Tests of scheduled runs.
+
+use std::fs;
+
+use futures_util::TryStreamExt as _;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::runtime::wait::await_condition;
+use kube::runtime::{WatchStreamExt as _, watcher};
+use serde_json::json;
+
+use crate::bed::{Bed, phase};
+use crate::place::Places;
+use crate::plugin::Plugin;
+use crate::volume::{Volume, has_kubectl, kubectl};
+
+const SCHEDULE: &str = "plumbline-schedule";
+
+/// Waits for a Job of the schedule other than `known`, and returns its name.
+fn next_job(bed: &Bed, known: Option<&str>) -> String {
+    bed.ask(async {
+        let mut jobs = Box::pin(watcher(bed.api::<Job>(), watcher::Config::default()).applied_objects());
+        while let Some(job) = jobs.try_next().await? {
+            let name = job.metadata.name.unwrap_or_default();
+            if name.starts_with(SCHEDULE) && Some(name.as_str()) != known {
+                return Ok(name);
+            }
+        }
+        Ok::<_, watcher::Error>(String::new())
+    })
+}
+
+/// Waits until a Job has ended, and returns whether it succeeded.
+fn outcome(bed: &Bed, job: &str) -> bool {
+    let has = |job: Option<&Job>, kind: &str| {
+        let conditions = job.and_then(|job| job.status.as_ref()?.conditions.as_ref());
+        conditions.into_iter().flatten().any(|one| one.type_ == kind && one.status == "True")
+    };
+    let is_over = |job: Option<&Job>| has(job, "Complete") || has(job, "Failed");
+    let ended = bed.ask(await_condition(bed.api::<Job>(), job, is_over));
+    has(ended.as_ref(), "Complete")
+}
+
+/// Returns the pod of a Job, which stays with its log.
+fn pod_of(bed: &Bed, job: &str) -> Pod {
+    let selector = format!("batch.kubernetes.io/job-name={job}");
+    let pods = bed.ask(bed.api::<Pod>().list(&ListParams::default().labels(&selector)));
+    assert_eq!(pods.items.len(), 1, "{job}");
+    pods.items.into_iter().next().unwrap()
+}
+
+/// Returns when the aggregator of a Job ran.
+fn span(bed: &Bed, job: &str) -> (Timestamp, Timestamp) {
+    let status = pod_of(bed, job).status.unwrap().container_statuses.unwrap().remove(0);
+    let ended = status.state.unwrap().terminated.unwrap();
+    (ended.started_at.unwrap().0, ended.finished_at.unwrap().0)
+}
+
+#[test]
+fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
+    let Some(bed) = Bed::new("schedule") else { return };
+    let Some(places) = Places::of(&bed, "schedule") else { return };
+    if !has_kubectl("schedule") {
+        return;
+    }
+    let volume = Volume::new(&bed, &places);
+    let storage = format!("pvc:1Gi:{}", bed.namespace());
+    let plugins = [Plugin::job("slow").args(&["--after=20s"])];
+    let more = ["--schedule", "* * * * *", "--keep-runs", "1", "--storage", &storage];
+    let manifest = bed.with_plugins("gen", &plugins, &more).expect(0);
+    fs::write(bed.path("schedule.yaml"), &manifest.out).unwrap();
+    kubectl(&bed, &["apply", "-f", "schedule.yaml"]);
+
+    // A Job that a user starts meanwhile does not overlap the run.
+    let first = next_job(&bed, None);
+    wait_for_plugin(&bed);
+    let running = pod_of(&bed, &first).metadata.name.unwrap();
+    kubectl(&bed, &["create", "job", "by-hand", "--from=cronjob/plumbline-schedule", "-n", bed.namespace()]);
+    assert!(!outcome(&bed, "by-hand"));
+    let refused = pod_of(&bed, "by-hand").metadata.name.unwrap();
+    let log = bed.logs(&refused, "kube-sonobuoy");
+    assert!(
+        log.contains(&format!("another run is active in namespace `{}`: pod `{running}`", bed.namespace())),
+        "{log}"
+    );
+    assert!(outcome(&bed, &first), "the exit code is that of the verdict");
+    assert_eq!(archives(&volume).len(), 1);
+
+    // As if the last run were an hour ago.
+    let hour = SignedDuration::from_hours(1);
+    let last = json!({"data": {"last": (Timestamp::now() - hour).to_string()}});
+    bed.ask(bed.api::<ConfigMap>().patch(SCHEDULE, &PatchParams::default(), &Patch::Merge(last)));
+    let second = next_job(&bed, Some(&first));
+    let suspended = json!({"spec": {"suspend": true}});
+    bed.ask(bed.api::<CronJob>().patch(SCHEDULE, &PatchParams::default(), &Patch::Merge(suspended)));
+    assert!(outcome(&bed, &second));
+
+    let ((_, first_end), (second_start, _)) = (span(&bed, &first), span(&bed, &second));
+    assert!(first_end <= second_start, "{first_end} {second_start}");
+    assert_eq!(archives(&volume).len(), 1, "the archive of the first run is gone: {:?}", volume.files());
+    let plugins = bed.ask(bed.api::<Pod>().list(&ListParams::default().labels("sonobuoy-component=plugin")));
+    assert!(plugins.items.iter().all(|pod| phase(pod) != "Running"), "no pod of a plugin outlives its run");
+    let missed = bed.ask(bed.api::<Event>().list(&ListParams::default().fields("reason=ScheduledRunsMissed")));
+    let message = missed.items[0].message.clone().unwrap();
+    assert!(message.contains("scheduled runs were missed since the last one"), "{message}");
+    let told = bed.command("doctor", &["-o", "json"]);
+    assert!(told.out.contains("it is suspended, so no run starts"), "{}", told.out);
+    bed.command("status", &[]).expect(0);
+
+    bed.command("delete", &["--wait", "--yes"]).expect(0);
+    drop(volume);
+}
+
+/// Waits until a run has started a plugin.
+fn wait_for_plugin(bed: &Bed) {
+    let selector = watcher::Config::default().labels("sonobuoy-component=plugin");
+    bed.ask(async {
+        let mut pods = Box::pin(watcher(bed.api::<Pod>(), selector).applied_objects());
+        pods.try_next().await
+    });
+}
+
+/// Returns the archives on a volume.
+fn archives(volume: &Volume<'_>) -> Vec<String> {
+    volume.files().into_iter().filter(|name| name.ends_with(".tar.gz")).collect()
+}
