@@ -98,7 +98,7 @@ impl View for Rendered<'_> {
     }
 
     fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
-        let StreamedTree { input, plugin, root, verdict, causes } = tree;
+        let StreamedTree { input, plugin, root, verdict, causes, relations: _ } = tree;
         let (title, target) = (title(input, &root.name), &self.target);
         let failed = |error: io::Error| target.failed(&error);
         let mut leaves =
