@@ -34,7 +34,8 @@ Returns the roles of a mode with their bindings, from files/rbac, for this names
 
 {{/*
 Returns the cluster-wide rules of the mode `minimal` as JSON. Those of the file are for recording everything. If the
-configuration has `Resources`, rules for these replace them, except the first rule (nodes) and the last one (discovery).
+configuration has `Resources`, rules for these replace them, except the first rule (nodes), the second one (events) if
+`Resources` names events, and the last one (discovery).
 */}}
 {{- define "plumbline.minimal" -}}
 {{- $config := fromJson (include "plumbline.config" .root) -}}
@@ -42,6 +43,7 @@ configuration has `Resources`, rules for these replace them, except the first ru
 {{- if kindIs "slice" $config.Resources -}}
   {{- $named := fromJsonArray (include "plumbline.recorded" $config) -}}
   {{- $rules = list (first .rules) -}}
+  {{- if has "events" $named }}{{ $rules = append $rules (index .rules 1) }}{{ end -}}
   {{- if $named -}}
     {{- $read := list "get" "list" -}}
     {{- $plain := without $named "podlogs" "servergroups" "serverversion" -}}

@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn failures_on_a_node_are_related_to_its_condition() {
         let timeline = timeline(vec![condition("lab2", 100, Some(300)), condition("lab3", 100, None)]);
-        let items = |start: i64| (0..6_i64).map(|n| failed(Some(start + n), "no")).collect::<Vec<_>>();
+        let items = |start: i64| (0..6).map(|n| failed(Some(start + n), "no")).collect::<Vec<_>>();
         let passed = Item { status: Status::Passed, ..failed(Some(130), "") };
         let tree = vec![node("lab1", items(130)), node("lab2", [vec![passed], items(130)].concat())];
         let want = "[7, 8, 9, 10, 11, 12] node lab2 was not ready from 40 s before these 6 failures: Ready is Unknown";

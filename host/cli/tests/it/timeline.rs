@@ -79,7 +79,7 @@ fn an_archive_without_a_recording_has_no_cluster_events() {
     let bed = Bed::new();
     let run = archive(&bed, b"");
     let done = bed.plumbline(&["results", &run, "-o", "json"]).expect(1);
-    assert!(!done.out.contains("cluster-events") && !done.err.contains("timeline"), "{done:?}");
+    assert!(!done.out.contains("cluster-events") && !done.err.contains("timeline"), "{}", done.out);
     let page = bed.plumbline(&["results", &run, "-o", "html"]).expect(1).out;
     assert!(!page.contains("class=\"cluster\""));
 }

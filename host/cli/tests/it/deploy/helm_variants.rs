@@ -177,7 +177,7 @@ fn plugins_are_prepared_as_gen_prepares_them() {
 #[test]
 fn minimal_roles_follow_what_is_recorded() {
     let Some(helm) = Helm::new() else { return };
-    for resources in ["[]", "[pods, Secrets, podlogs]", "[nodes, serverversion]", "[podlogs]"] {
+    for resources in ["[]", "[pods, Secrets, podlogs]", "[nodes, serverversion]", "[podlogs]", "[Events]"] {
         helm.bed().write(
             "config.json",
             &format!("{{\"Resources\": {}}}", serde_json::to_string(&documents(resources)[0]).unwrap()),

@@ -118,7 +118,8 @@ fn minimal_roles_allow_what_is_documented_and_no_more() {
     let objects = documents(&fs::read_to_string(root().join("rbac/minimal.yaml")).unwrap());
     let cluster = rights(of_kind(&objects, "ClusterRole")[0]);
     for (group, resource, verb) in &cluster {
-        let read = ["get", "list"].contains(&verb.as_str()) || (resource == "nodes" && verb == "watch");
+        let read = ["get", "list"].contains(&verb.as_str())
+            || (["nodes", "events"].contains(&resource.as_str()) && verb == "watch");
         assert!(read, "{verb} {resource} of `{group}`");
         assert!(resource != "secrets" && !(group.is_empty() && resource == "*") && group != "*", "{verb} {resource}");
     }
