@@ -141,7 +141,8 @@ fn place(location: &Location, run: &Run) -> Option<Place> {
         }
     }
     let names = location.logical_locations.iter().flatten();
-    let text = names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()?;
+    let text =
+        names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()?;
     Some(Place { text, is_in_file: false })
 }
 

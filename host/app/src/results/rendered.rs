@@ -54,11 +54,6 @@ impl<'a> Rendered<'a> {
         Ok(Self { renderer, target, takes_items: *format != Format::Junit, has_bad: false })
     }
 
-    /// Starts results that `renderer` collects.
-    pub(crate) fn to(renderer: &'a mut dyn Renderer) -> Self {
-        Self { renderer: Box::new(renderer), target: Target::Output, takes_items: true, has_bad: false }
-    }
-
     /// Ends the results. `verdict` is that over all of them. If it does not pass and no result
     /// explains why, the verdict itself becomes a failed result.
     pub fn finish(mut self, verdict: Verdict) -> Result<(), AppError> {
@@ -101,8 +96,8 @@ impl View for Rendered<'_> {
         let StreamedTree { input, plugin, root, verdict, causes } = tree;
         let (title, target) = (title(input, &root.name), &self.target);
         let failed = |error: io::Error| target.failed(&error);
-        let mut leaves = Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut())
-            .map_err(failed)?;
+        let mut leaves =
+            Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut()).map_err(failed)?;
         // Errors of writing are not errors of the archive.
         let mut written = Ok(());
         let read = trees.each_item(plugin, &mut |depth, item: Item, is_leaf| {

@@ -67,7 +67,14 @@ fn a_scan_is_the_same_after_it_was_written_as_sarif() {
     let runs = |path: &str| {
         let trees = json_of(&bed.plumbline(&["results", path, "-o", "json"]).out);
         let runs = trees[0]["items"][0]["items"].as_array().unwrap().clone();
-        let shown = |item: &Value| (item["name"].clone(), item["status"].clone(), item["meta"]["location"].clone(), item["details"]["failure"].clone());
+        let shown = |item: &Value| {
+            (
+                item["name"].clone(),
+                item["status"].clone(),
+                item["meta"]["location"].clone(),
+                item["details"]["failure"].clone(),
+            )
+        };
         let of_run = |run: &Value| {
             let items = run["items"].as_array().cloned().unwrap_or_default();
             (run["name"].clone(), items.iter().map(shown).collect::<Vec<_>>(), run["status"].clone())
@@ -94,7 +101,8 @@ fn ctrf_is_read_again_with_the_same_results() {
     let second = bed.write("ctrf.json", &ctrf);
     let tree = json_of(&bed.plumbline(&["results", second.to_str().unwrap(), "-o", "json"]).expect(1).out);
     let suite = &tree[0]["items"][0]["items"][0];
-    let statuses: Vec<_> = suite["items"].as_array().unwrap().iter().map(|item| (&item["name"], &item["status"])).collect();
+    let statuses: Vec<_> =
+        suite["items"].as_array().unwrap().iter().map(|item| (&item["name"], &item["status"])).collect();
     assert_eq!(json!(statuses), json!([["a", "passed"], ["b", "failed"], ["c", "skipped"]]), "{tree}");
     assert_eq!(suite["items"][0]["meta"]["duration"], "1.5");
 }
@@ -131,5 +139,9 @@ fn options_of_a_format_are_rejected_with_others() {
     }
     bed.write("full/file", "");
     let done = bed.plumbline(&["results", CLUSTER, "-o", "allure", "--dir", "full"]).expect(4);
-    assert!(done.err.contains("failed to write results to directory `full`: the directory is not empty"), "{}", done.err);
+    assert!(
+        done.err.contains("failed to write results to directory `full`: the directory is not empty"),
+        "{}",
+        done.err
+    );
 }

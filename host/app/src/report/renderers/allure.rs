@@ -18,7 +18,7 @@ const MAX_IDS: usize = 250_000;
 const MAX_ATTACHMENTS: usize = 10;
 
 /// The details that are part of the result, and not attached.
-const PARTS: [&str; 4] = ["failure", "failure-message", "error", "error-message"];
+const PARTS: [&str; 6] = ["failure", "failure-message", "error", "error-message", "message", "skipped"];
 
 /// Writes files to a directory. Their names are IDs that this renderer makes.
 pub(super) struct Allure {

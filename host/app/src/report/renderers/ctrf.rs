@@ -37,7 +37,7 @@ impl<'a> Ctrf<'a> {
     }
 
     /// The archive, if there is only one.
-    fn archive(&self) -> Option<&ArchiveFacts> {
+    fn only_archive(&self) -> Option<&ArchiveFacts> {
         match self.archives.as_slice() {
             [only] => Some(only),
             _ => None,
@@ -87,7 +87,7 @@ impl Renderer for Ctrf<'_> {
         if self.counts.tests == 0 {
             self.out.write_all(head().as_bytes())?;
         }
-        let archive = self.archive();
+        let archive = self.only_archive();
         let run = archive.and_then(|archive| archive.run.clone());
         let made_by = archive.and_then(|archive| archive.tool.clone());
         let (tool, version) = made_by.unwrap_or_else(|| (TOOL, VERSION.to_owned()));

@@ -69,7 +69,10 @@ impl Renderer for Github<'_> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let levels = std::mem::replace(&mut self.levels, std::array::from_fn(|_| Level { tests: FailedTests::new(0), leaves: 0 }));
+        let levels = std::mem::replace(
+            &mut self.levels,
+            std::array::from_fn(|_| Level { tests: FailedTests::new(0), leaves: 0 }),
+        );
         for (level, Level { tests, leaves }) in LEVELS.iter().zip(levels) {
             let tests = tests.into_tests();
             // If not all of them are shown, the last one counts the others.

@@ -18,17 +18,27 @@ use crate::report::text::seconds_of;
 pub(super) struct Junit<'a> {
     out: &'a mut dyn Write,
     report: Report,
+    /// The suite of the plugin whose leaves come now.
+    open: Option<TestSuite>,
 }
 
 impl<'a> Junit<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, report: Report::new("plumbline") }
+        Self { out, report: Report::new("plumbline"), open: None }
+    }
+
+    /// Adds the open suite to the report, which counts the cases that the suite has then.
+    fn close(&mut self) {
+        if let Some(suite) = self.open.take() {
+            self.report.add_test_suite(suite);
+        }
     }
 }
 
 impl Renderer for Junit<'_> {
     fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
-        self.report.add_test_suite(TestSuite::new(fit(plugin.title)));
+        self.close();
+        self.open = Some(TestSuite::new(fit(plugin.title)));
         Ok(())
     }
 
@@ -37,13 +47,14 @@ impl Renderer for Junit<'_> {
         let place: Vec<&str> = leaf.above.iter().map(|item| item.name.as_str()).chain(class).collect();
         // A plugin without a result is a leaf, and must not look like a suite without failures.
         let place = if leaf.above.is_empty() { String::new() } else { place.join("|") };
-        if let Some(suite) = self.report.test_suites.last_mut() {
+        if let Some(suite) = &mut self.open {
             suite.add_test_case(case(&leaf.item, place));
         }
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
+        self.close();
         // Errors of `out` keep their kind, because a closed pipe is not reported.
         let text = self.report.to_string().map_err(io::Error::other)?;
         self.out.write_all(text.as_bytes())
@@ -110,8 +121,8 @@ fn fit(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::renderers::tests::{item, leaf, rendered};
     use crate::report::renderers::Format;
+    use crate::report::renderers::tests::{item, leaf, rendered};
 
     use super::*;
 

@@ -71,7 +71,7 @@ pub(crate) struct Leaf<'a> {
     pub(crate) status: Status,
     pub(crate) ruled: Option<&'a RuledItem>,
     /// Why the check failed, in one line, without the ruling.
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// The ID of the failure's cause.
     pub(crate) cause: Option<&'a str>,
     /// The file in the archive that has the leaf; empty if it is not known.

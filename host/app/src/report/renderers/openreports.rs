@@ -25,7 +25,6 @@ pub(super) struct Openreports<'a> {
     /// The namespace of the reports. Without one, they are reports of the cluster.
     namespace: Option<String>,
     run: Option<String>,
-    started: Option<jiff::Timestamp>,
     plugin: String,
     status: String,
     /// The number of reports of this plugin so far.
@@ -41,7 +40,6 @@ impl<'a> Openreports<'a> {
             out,
             namespace,
             run: None,
-            started: None,
             plugin: String::new(),
             status: String::new(),
             number: 0,
@@ -68,7 +66,7 @@ impl<'a> Openreports<'a> {
                 "name": format!("plumbline-{plugin}-{}", self.number),
                 "namespace": self.namespace,
                 "labels": {"app.kubernetes.io/managed-by": "plumbline", "plumbline.dev/run": self.run},
-                "annotations": {"plumbline.dev/plugin": name(&self.plugin), "plumbline.dev/status": self.status},
+                "annotations": {"plumbline.dev/plugin": shortened(&self.plugin, MAX_TEXT), "plumbline.dev/status": self.status},
             },
             "source": "plumbline",
             "summary": summary,
@@ -84,20 +82,19 @@ impl Renderer for Openreports<'_> {
         self.flush()?;
         // The value of a label.
         self.run = facts.run.clone().filter(|run| run.len() <= 63 && resource_name(run) == *run);
-        self.started = facts.started;
         Ok(())
     }
 
     fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
         self.flush()?;
         plugin.title.clone_into(&mut self.plugin);
-        self.status = name(&plugin.root.status.brief());
+        self.status = shortened(&plugin.root.status.brief(), MAX_TEXT);
         self.number = 0;
         Ok(())
     }
 
     fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()> {
-        let result = known(result(leaf, self.started));
+        let result = known(result(leaf));
         let bytes = result.to_string().len();
         if self.bytes + bytes > MAX_BYTES {
             self.flush()?;
@@ -124,9 +121,9 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-fn result(leaf: &Leaf<'_>, started: Option<jiff::Timestamp>) -> Value {
+fn result(leaf: &Leaf<'_>) -> Value {
     let outcome = leaf.outcome();
-    let start = leaf.start().and_then(|start| jiff::Timestamp::from_millisecond(start).ok()).or(started);
+    let found = leaf.stop().or(leaf.start()).and_then(|time| jiff::Timestamp::from_millisecond(time).ok());
     let node = leaf.id.node.as_ref().map(|node| json!({"apiVersion": "v1", "kind": "Node", "name": name(node)}));
     let place = leaf.id.place();
     let text = |text: &str| Some(shortened(text, MAX_TEXT)).filter(|text| !text.is_empty());
@@ -139,7 +136,7 @@ fn result(leaf: &Leaf<'_>, started: Option<jiff::Timestamp>) -> Value {
         "scored": matches!(outcome, Outcome::Passed | Outcome::Failed | Outcome::Broken),
         "message": leaf.message(),
         "resources": node.into_iter().collect::<Vec<_>>(),
-        "timestamp": start.map(|start| json!({"seconds": start.as_second(), "nanos": start.subsec_nanosecond()})),
+        "timestamp": found.map(|time| json!({"seconds": time.as_second(), "nanos": time.subsec_nanosecond()})),
         "properties": {
             "status": text(leaf.status.as_str()),
             "class": text(&leaf.id.classname),
@@ -172,7 +169,9 @@ mod tests {
         assert_eq!(resource_name("e2e"), "e2e");
         let odd = ["systemd_logs", "systemd-logs-", "Systemd_logs", "", "…", &"a".repeat(300)].map(resource_name);
         for (at, name) in odd.iter().enumerate() {
-            assert!(name.len() <= 253 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
+            assert!(
+                name.len() <= 253 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            );
             assert!(!odd.iter().take(at).any(|other| other == name), "{name}");
         }
     }

@@ -4,9 +4,7 @@ use plumbline_core::judgement::PluginVerdict;
 use serde_json::json;
 
 use crate::causes::Cause;
-use crate::report::renderers::{
-    ArchiveFacts, Format, Leaf, Leaves, Outcome, Renderer, renderer, source, unexplained,
-};
+use crate::report::renderers::{ArchiveFacts, Format, Leaf, Leaves, Outcome, Renderer, renderer, source, unexplained};
 use crate::trees::bare;
 use plumbline_core::{Item, Status, Verdict};
 
@@ -40,8 +38,7 @@ pub(super) fn rendered(format: &Format, roots: &[Item]) -> String {
 }
 
 /// The formats that are text, without the directory of Allure.
-const TEXTS: [Format; 5] =
-    [Format::Junit, Format::Ctrf, Format::Github, Format::Sarif, Format::Openreports(None)];
+const TEXTS: [Format; 5] = [Format::Junit, Format::Ctrf, Format::Github, Format::Sarif, Format::Openreports(None)];
 
 fn files(dir: &std::path::Path) -> String {
     let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -121,7 +118,12 @@ fn every_format_shows_the_same_results() {
 fn successes(format: &Format, text: &str) -> usize {
     match format {
         // A test case without a child.
-        Format::Junit => text.matches("/>").count() - text.matches("<skipped").count() - text.matches("<error").count() - text.matches("<failure").count(),
+        Format::Junit => {
+            text.matches("/>").count()
+                - text.matches("<skipped").count()
+                - text.matches("<error").count()
+                - text.matches("<failure").count()
+        }
         Format::Ctrf | Format::Allure(_) => text.matches("\"status\":\"passed\"").count(),
         Format::Github => 0,
         Format::Sarif => text.matches("\"kind\":\"pass\"").count(),
@@ -132,7 +134,9 @@ fn successes(format: &Format, text: &str) -> usize {
 #[test]
 fn only_a_leaf_that_passed_is_a_success() {
     let at = |item: Item| Item { meta: [("location".to_owned(), "a.rs:1".to_owned())].into(), ..item };
-    for status in ["passed", "failed", "timeout", "unknown", "skipped", "not-read", "warning", "PASSED", "pass", "success", "ok"] {
+    for status in
+        ["passed", "failed", "timeout", "unknown", "skipped", "not-read", "warning", "PASSED", "pass", "success", "ok"]
+    {
         let root = item("p", vec![at(leaf("t", status))]);
         let want = usize::from(status == "passed");
         for format in TEXTS.iter().filter(|format| **format != Format::Github) {
@@ -225,7 +229,10 @@ fn github_shows_ten_annotations_of_a_level_and_the_number_of_the_others() {
     let many = of(25);
     assert_eq!(many.lines().count(), 10);
     assert!(many.ends_with("::error title=Plumbline::16 more results are not shown here\n"), "{many}");
-    let node = |name: &str| Item { meta: [("type".to_owned(), "node".to_owned())].into(), ..item(name, vec![leaf("disk", "failed")]) };
+    let node = |name: &str| Item {
+        meta: [("type".to_owned(), "node".to_owned())].into(),
+        ..item(name, vec![leaf("disk", "failed")])
+    };
     let nodes = rendered(&Format::Github, &[item("p", (0..50).map(|n| node(&format!("n{n}"))).collect())]);
     assert_eq!(nodes, "::error title=p%3A disk::disk: failed on 50 nodes: n0, n1, … 48 more\n");
 }
