@@ -41,7 +41,7 @@ impl TelemetryOptions {
         own.metrics_port = self.metrics.unwrap_or(own.metrics_port);
         self.otlp_endpoint.iter().for_each(|endpoint| own.otlp_endpoint.clone_from(endpoint));
         self.otlp_secret.iter().for_each(|secret| own.otlp_secret.clone_from(secret));
-        settings(&own.otlp_endpoint, |_| None)?;
+        settings(&own.otlp_endpoint, |_| None).map_err(|error| invalid(&error))?;
         if own.metrics_port != 0 && own.metrics_port == config.server.bind_port {
             return Err(AppError::usage(format!("port {} is that of the server for results", own.metrics_port))
                 .hint("choose another port with `--metrics=PORT`"));
@@ -82,9 +82,8 @@ fn invalid(error: &SettingsError) -> AppError {
     AppError::usage("telemetry cannot be exported").because(error).hint_if(error.hint())
 }
 
-fn settings(endpoint: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, AppError> {
-    let given = Some(endpoint).filter(|endpoint| !endpoint.is_empty());
-    Settings::from_variables(given, lookup).map_err(|error| invalid(&error))
+fn settings(endpoint: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, SettingsError> {
+    Settings::from_variables(Some(endpoint).filter(|endpoint| !endpoint.is_empty()), lookup)
 }
 
 /// The trace context of the variables. An invalid one is ignored with a warning, because nothing
@@ -116,7 +115,7 @@ pub(crate) fn in_cluster(config: &config::Telemetry) -> TelemetrySettings {
         },
     );
     let export = settings(&config.otlp_endpoint, variable).unwrap_or_else(|error| {
-        tracing::warn!("{}", error.in_full());
+        tracing::warn!("telemetry is not exported: {error}");
         None
     });
     TelemetrySettings { parent, export }

@@ -276,7 +276,7 @@ async fn bind_metrics(config: &Config) -> Option<BoundAddress> {
     let port = Some(config.plumbline.telemetry.metrics_port).filter(|port| *port != 0)?;
     let address = listen(config, var("SONOBUOY_ADVERTISE_IP").as_deref()).ok()?;
     let bound = telemetry::bind(SocketAddr::new(address.ip(), port)).await;
-    bound.inspect_err(|error| tracing::error!("{}", error.in_full())).ok()
+    bound.inspect_err(|error| tracing::error!("{error}")).ok()
 }
 
 /// Executes the run, and uploads its archive. Returns the last status.
