@@ -191,5 +191,5 @@ fn the_opentelemetry_collector_reads_what_is_exported() {
     ] {
         wait_for(text, || collector.err().contains(text));
     }
-    assert!(!collector.err().contains("error"), "{}", collector.err());
+    assert!(!collector.err().contains("\terror\t"), "{}", collector.err());
 }

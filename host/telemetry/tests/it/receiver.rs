@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 /// A received message.
+#[allow(dead_code, reason = "not every test looks at all of it")]
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     /// The path of the request.
