@@ -227,7 +227,7 @@ fn judged(
     let info = plugin.info();
     let data = &plugin.source.definition.config_map;
     let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
-    let document = serde_json::to_vec(&verdict).map_err(std::io::Error::from);
+    let document = serde_json::to_vec(&verdict).map_err(io::Error::from);
     let written = document.and_then(|document| disk.replace(&path, &document, 0o644));
     written.map_err(RunError::io(format!("write `{}`", path.display())))?;
     Ok(Some(verdict))
