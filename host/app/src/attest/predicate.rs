@@ -338,7 +338,7 @@ mod tests {
         write("meta/info.json", info.clone());
         write("serverversion.json", json!({"gitVersion": "v1.37.2"}));
         write(
-            NAMESPACES,
+            "resources/cluster/core_v1_namespaces.json",
             json!([{"metadata": {"name": "default", "uid": "0"}}, {"metadata": {"name": "kube-system", "uid": "from-survey"}}]),
         );
         write(

@@ -103,7 +103,7 @@ fn setup_nodes_that_passed_are_no_tests() {
 }
 
 fn names(changes: &[Change]) -> Vec<&str> {
-    changes.iter().map(|change| change.name.as_str()).collect()
+    changes.iter().map(|change| change.test.name.as_str()).collect()
 }
 
 #[test]
