@@ -18,7 +18,6 @@ use crate::error::AppError;
 use crate::files;
 use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, is_history, known_failures};
 use crate::modules::{Limits, modules};
-use crate::results::is_unpacked;
 use crate::sources::ResolvedPlugin;
 use crate::trees::{Reprocess, Trees};
 

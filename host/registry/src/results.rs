@@ -91,7 +91,7 @@ pub async fn pull_results(client: &Client, reference: &Reference) -> Result<Pull
 }
 
 /// An archive in a registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoredResults {
     /// Reference to its manifest.
     pub reference: Reference,
