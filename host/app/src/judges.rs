@@ -34,8 +34,8 @@ pub struct JudgeOptions {
     /// List of known failures that do not count, in YAML or JSON (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub known_failures: Vec<PathBuf>,
-    /// List of flaky tests whose failures do not count, or the archives of runs (a directory,
-    /// `s3://…` or `oci://…`), which give the measured flaky tests (docs/history.md); repeatable
+    /// List of flaky tests whose failures do not count, or archives of runs that show which tests
+    /// are flaky (a directory, `s3://…` or `oci://…`); repeatable
     #[arg(long, value_name = "FILE|DIR|URL")]
     pub flaky: Vec<PathBuf>,
     /// List of tests that may be skipped; every other skipped test counts as a failure; repeatable
