@@ -50,18 +50,18 @@ impl Allure {
         out.flush()
     }
 
-    /// The ID under which Allure finds the test in earlier runs. A test that occurs several times
-    /// has several IDs, because Allure takes results with the same ID for retries, and shows only
-    /// the last.
-    fn history_id(&mut self, leaf: &Leaf<'_>) -> String {
+    /// The end of the IDs under which Allure finds the test in earlier runs. A test that occurs
+    /// several times has several IDs, because Allure takes results with the same ID for retries, and
+    /// shows only one of them.
+    fn occurrence(&mut self, leaf: &Leaf<'_>) -> String {
         let id = leaf.test_id(true);
         let key = id.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default();
         if self.ids.len() >= MAX_IDS && !self.ids.contains_key(&key) {
-            return format!("{id}-leaf-{}", self.leaves);
+            return format!("-leaf-{}", self.leaves);
         }
         let count = self.ids.entry(key).or_default();
         *count += 1;
-        if *count == 1 { id } else { format!("{id}-{count}") }
+        if *count == 1 { String::new() } else { format!("-{count}") }
     }
 
     /// Writes the texts of the leaf to files of their own.
@@ -98,9 +98,9 @@ impl Renderer for Allure {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()> {
         self.leaves += 1;
         let uuid = uuid(&format!("{} {}", self.run, self.leaves));
-        let history = self.history_id(leaf);
+        let occurrence = self.occurrence(leaf);
         let attachments = self.attachments(leaf, &uuid)?;
-        let result = result(leaf, &uuid, &history, attachments);
+        let result = result(leaf, &uuid, &occurrence, attachments);
         self.write(&format!("{uuid}-result.json"), |out| write_json(out, result))
     }
 
@@ -143,7 +143,7 @@ fn status(outcome: Outcome) -> &'static str {
     }
 }
 
-fn result(leaf: &Leaf<'_>, uuid: &str, history: &str, attachments: Vec<Value>) -> Value {
+fn result(leaf: &Leaf<'_>, uuid: &str, occurrence: &str, attachments: Vec<Value>) -> Value {
     let titles: Vec<String> = leaf.above.iter().map(|item| name(&item.name)).collect();
     let class = Some(&leaf.id.classname).filter(|class| !class.is_empty());
     let suite = leaf.id.suites.first().map(String::as_str);
@@ -173,8 +173,8 @@ fn result(leaf: &Leaf<'_>, uuid: &str, history: &str, attachments: Vec<Value>) -
     let full: Vec<&str> = titles.iter().map(String::as_str).chain([leaf.id.name.as_str()]).collect();
     json!({
         "uuid": uuid,
-        "historyId": history,
-        "testCaseId": leaf.test_id(false),
+        "historyId": leaf.test_id(true) + occurrence,
+        "testCaseId": leaf.test_id(false) + occurrence,
         "name": name(&leaf.id.name),
         "fullName": name(&full.join(" › ")),
         "titlePath": titles,
