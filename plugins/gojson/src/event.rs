@@ -170,13 +170,7 @@ mod tests {
             Event::read(br#"{"ACTION":"run","action":"pass","Time":"x","tEsT":"T","Elapsed":0.1,"Package":null}"#);
         assert_eq!(
             event.unwrap(),
-            Event {
-                action: "pass".into(),
-                test: "T".into(),
-                time: "x".into(),
-                elapsed: Some(0.1),
-                ..Event::default()
-            }
+            Event { action: "pass".into(), test: "T".into(), time: "x".into(), elapsed: Some(0.1), ..Event::default() }
         );
     }
 

@@ -18,7 +18,8 @@ fn violations(bed: &Bed, document: &Value) -> Option<String> {
 #[test]
 fn trees_causes_and_verdicts_have_the_published_schema() {
     let bed = Bed::new();
-    let case = |n: u32| format!("<testcase name='disk {n}' time='1'><failure>write /{n}: no space left</failure></testcase>");
+    let case =
+        |n: u32| format!("<testcase name='disk {n}' time='1'><failure>write /{n}: no space left</failure></testcase>");
     let cases: String = (0..6).map(case).collect();
     bed.write("report.xml", &format!("<testsuite name='s'><testcase name='fine'/>{cases}</testsuite>"));
     bed.write("known.yaml", "- {test: disk 1, reason: the disk is small}\n");

@@ -47,7 +47,8 @@ fn a_module_with_every_kind_of_ending() {
     );
     assert!(run.item("TestPasses").unwrap().details.is_empty());
     // The times of events are kept, unless the test was skipped.
-    let meta = [("duration", "0"), ("start", "2026-11-21T10:14:43.747149971Z")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let meta = [("duration", "0"), ("start", "2026-11-21T10:14:43.747149971Z")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(run.item("TestPasses").unwrap().meta, meta);
     assert!(run.item("TestSkips").unwrap().meta.is_empty());
 }

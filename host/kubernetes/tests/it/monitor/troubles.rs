@@ -200,7 +200,8 @@ async fn a_node_that_gets_no_pod_is_told_with_its_taints() {
 #[tokio::test]
 async fn a_daemon_set_whose_pods_are_rejected_says_why() {
     let double = double(&["w1"]).await;
-    let message = "Error creating: pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces";
+    let message =
+        "Error creating: pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces";
     double.put(
         "events",
         json!({
