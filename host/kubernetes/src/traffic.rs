@@ -51,7 +51,7 @@ impl Traffic {
         });
         Family::counter(
             "plumbline_kubernetes_requests",
-            "Requests to the API server, by status code; `none` is no response.",
+            "Requests to the API server, by status code; `none`: without a response.",
             points,
         )
     }

@@ -140,7 +140,7 @@ fn options_of_a_format_are_rejected_with_others() {
     bed.write("full/file", "");
     let done = bed.plumbline(&["results", CLUSTER, "-o", "allure", "--dir", "full"]).expect(4);
     assert!(
-        done.err.contains("failed to write results to directory `full`: the directory is not empty"),
+        done.err.contains("failed to write results to directory `full`\ncause: the directory is not empty"),
         "{}",
         done.err
     );

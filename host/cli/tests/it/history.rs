@@ -178,8 +178,8 @@ fn an_archive_that_cannot_be_read_is_named_and_changes_the_exit_code() {
     assert!(done.err.contains("`runs/source.tar.gz` is not an archive of results: it is left out"), "{}", done.err);
     let none = bed.plumbline(&["history", "other"]).expect(2);
     assert!(none.err.contains("no run can be read from `other`"), "{}", none.err);
-    let away = bed.plumbline(&["history", "oci://r.example/runs"]).expect(2);
-    assert!(away.err.contains("a directory, an archive, or a bucket: `s3://BUCKET/PREFIX`"), "{}", away.err);
+    let away = bed.plumbline(&["history", "ftp://r.example/runs"]).expect(2);
+    assert!(away.err.contains("`ftp://r.example/runs` is not a source of archives"), "{}", away.err);
 }
 
 #[test]
