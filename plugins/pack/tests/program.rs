@@ -30,5 +30,5 @@ fn arguments_that_are_missing_or_unknown_are_a_usage_error() {
         assert!(error(&packed).contains("plumbline-module-pack --out DIR"), "{}", error(&packed));
     }
     let help = pack(&["--help"]);
-    assert!(help.status.success() && help.stdout.starts_with(b"plumbline-module-pack --out DIR"));
+    assert!(help.status.success() && help.stdout.starts_with(b"usage: plumbline-module-pack --out DIR"));
 }
