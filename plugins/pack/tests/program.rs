@@ -1,4 +1,5 @@
 //! The program, as the build calls it.
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::process::{Command, Output};
 use std::{fs, str};

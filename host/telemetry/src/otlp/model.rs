@@ -19,16 +19,18 @@ pub(super) struct KeyValue<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) enum AnyValue<'a> {
-    StringValue(Cow<'a, str>),
-    BoolValue(bool),
-    IntValue(#[serde(serialize_with = "as_text")] i64),
+    #[serde(rename = "stringValue")]
+    Text(Cow<'a, str>),
+    #[serde(rename = "boolValue")]
+    Truth(bool),
+    #[serde(rename = "intValue", serialize_with = "as_text")]
+    Integer(i64),
 }
 
 impl<'a> KeyValue<'a> {
     pub(super) fn text(key: &'a str, value: &'a str) -> Self {
-        Self { key: key.into(), value: AnyValue::StringValue(value.into()) }
+        Self { key: key.into(), value: AnyValue::Text(value.into()) }
     }
 }
 

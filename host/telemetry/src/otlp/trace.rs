@@ -126,9 +126,9 @@ pub(super) fn request<'a>(spans: &'a [Span], resource: &'a [(String, String)]) -
 
 fn data(span: &Span) -> SpanData<'_> {
     let value = |value: &'_ AttributeValue| match value {
-        AttributeValue::Text(text) => AnyValue::StringValue(Cow::Owned(text.clone())),
-        AttributeValue::Integer(number) => AnyValue::IntValue(*number),
-        AttributeValue::Truth(truth) => AnyValue::BoolValue(*truth),
+        AttributeValue::Text(text) => AnyValue::Text(Cow::Owned(text.clone())),
+        AttributeValue::Integer(number) => AnyValue::Integer(*number),
+        AttributeValue::Truth(truth) => AnyValue::Truth(*truth),
     };
     let (message, code) = match &span.status {
         SpanStatus::Unset => ("", 0),
