@@ -57,7 +57,9 @@ pub enum CronError {
         fields: usize,
     },
     /// A part of a field is invalid.
-    #[error("invalid schedule `{text}`: `{part}` is invalid for the {field}: use {min} to {max}, `*`, ranges, lists and steps")]
+    #[error(
+        "invalid schedule `{text}`: `{part}` is invalid for the {field}: use {min} to {max}, `*`, ranges, lists and steps"
+    )]
     Part {
         /// The expression.
         text: String,
