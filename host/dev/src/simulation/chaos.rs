@@ -39,5 +39,11 @@ fn fault(random: &mut fastrand::Rng) -> Fault {
         _ => FaultKind::Reset,
     };
     let times = if random.u32(..5) == 0 { 3 } else { 1 };
-    Fault { method: None, path_contains: String::new(), kind, times }
+    Fault { method: method(&kind, random), path_contains: String::new(), kind, times }
+}
+
+/// Returns the method that a fault applies to: an API server reports a conflict to writers only.
+fn method(kind: &FaultKind, random: &mut fastrand::Rng) -> Option<&'static str> {
+    let conflict = matches!(kind, FaultKind::Status { code: 409, .. });
+    conflict.then(|| if random.bool() { "PATCH" } else { "DELETE" })
 }
