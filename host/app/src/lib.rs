@@ -18,6 +18,7 @@
 //! * [`timeline`]: relates failures to what the cluster went through.
 //! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JSON, YAML, and in formats of other tools.
+//! * [`mcp`]: answers questions about archives over the Model Context Protocol.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
 //!
@@ -54,6 +55,7 @@ pub mod judges;
 pub mod local_run;
 pub mod local_runs;
 pub mod manifest;
+pub mod mcp;
 pub mod modules;
 pub mod process;
 pub mod report;

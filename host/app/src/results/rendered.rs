@@ -54,6 +54,11 @@ impl<'a> Rendered<'a> {
         Ok(Self { renderer, target, takes_items: *format != Format::Junit, has_bad: false })
     }
 
+    /// Starts results that `renderer` collects.
+    pub(crate) fn to(renderer: &'a mut dyn Renderer) -> Self {
+        Self { renderer: Box::new(renderer), target: Target::Output, takes_items: true, has_bad: false }
+    }
+
     /// Ends the results. `verdict` is that over all of them. If it does not pass and no result
     /// explains why, the verdict itself becomes a failed result.
     pub fn finish(mut self, verdict: Verdict) -> Result<(), AppError> {

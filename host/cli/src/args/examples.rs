@@ -102,6 +102,8 @@ const EXAMPLES: &[&str] = &[
     "plumbline doctor -o json",
     "plumbline cache list",
     "plumbline cache clean --dry-run",
+    "plumbline mcp archives/",
+    "plumbline mcp monday.tar.gz tuesday.tar.gz",
     "plumbline cache clean modules",
     "plumbline version --short",
     "plumbline version -o json",
@@ -126,7 +128,7 @@ pub(super) const GROUPS: &[(&str, &[Group])] = &[
         "",
         &[
             ("Runs", &["run", "status", "wait", "logs", "retrieve", "delete"]),
-            ("Results", &["results", "history"]),
+            ("Results", &["results", "history", "mcp"]),
             ("Conformance", &["conformance"]),
             ("Preparation", &["plugin", "images", "gen"]),
             ("Cluster", &["query", "get"]),

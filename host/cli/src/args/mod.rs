@@ -25,6 +25,7 @@ use crate::commands::history::{self, HistoryArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
 use crate::commands::man::{self, ManArgs};
+use crate::commands::mcp::{self, McpArgs};
 use crate::commands::node::{self, FactsArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
@@ -134,6 +135,8 @@ pub(crate) enum Command {
     Results(ResultsArgs),
     /// Show how tests did over many runs: failing, flaky and slower tests, by cluster and version
     History(HistoryArgs),
+    /// Let AI assistants read the results in archives: a server of the Model Context Protocol
+    Mcp(McpArgs),
     /// Download the archive of a run from the cluster
     Retrieve(RetrieveArgs),
     /// Delete a run and everything that belongs to it from the cluster
@@ -210,6 +213,7 @@ impl Command {
             Self::Wait(args) => wait::wait(&args, global),
             Self::Results(args) => results::results(&args, global),
             Self::History(args) => history::history(&args, global),
+            Self::Mcp(args) => mcp::mcp(&args),
             Self::Retrieve(args) => retrieve::retrieve(&args, global),
             Self::Delete(args) => delete::delete(&args, global),
             Self::Get(GetArgs { command: GetCommand::Pod(args) }) => logs::pod(&args, global),

@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod images;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod node;
 pub(crate) mod plugin;
 pub(crate) mod query;

@@ -42,6 +42,7 @@ mod in_cluster;
 mod judging;
 mod kills;
 mod man;
+mod mcp;
 mod node_logs;
 mod outcome;
 mod output_schema;

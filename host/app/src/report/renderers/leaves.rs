@@ -45,7 +45,7 @@ impl<'a> Leaves<'a> {
         causes: &'a [Cause],
         renderer: &'a mut dyn Renderer,
     ) -> io::Result<Self> {
-        renderer.plugin(&Plugin { title: &title, root })?;
+        renderer.plugin(&Plugin { title: &title, root, verdict, causes })?;
         let ids = |cause: &'a Cause| cause.items.iter().map(|leaf| (*leaf, cause.id.as_str()));
         Ok(Self {
             title,

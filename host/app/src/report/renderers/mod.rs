@@ -13,9 +13,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Item, Status, Verdict};
 use serde_json::Value;
 
+use crate::causes::Cause;
 use crate::report::text::JsonText;
 
 pub(crate) use leaf::{Leaf, Outcome};
@@ -70,6 +72,8 @@ pub(crate) struct Plugin<'a> {
     pub(crate) title: &'a str,
     /// The root of the tree. Its children may be missing.
     pub(crate) root: &'a Item,
+    pub(crate) verdict: Option<&'a PluginVerdict>,
+    pub(crate) causes: &'a [Cause],
 }
 
 /// What an archive says about its run.
@@ -87,6 +91,24 @@ pub(crate) struct ArchiveFacts {
     pub(crate) started: Option<Timestamp>,
     /// When the run ended.
     pub(crate) ended: Option<Timestamp>,
+}
+
+impl<R: Renderer + ?Sized> Renderer for &mut R {
+    fn archive(&mut self, facts: &ArchiveFacts) -> io::Result<()> {
+        (**self).archive(facts)
+    }
+
+    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
+        (**self).plugin(plugin)
+    }
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()> {
+        (**self).leaf(leaf)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        (**self).finish()
+    }
 }
 
 /// Returns the renderer of `format`, which writes to `out`, or to a directory of its own.
@@ -114,7 +136,7 @@ pub(crate) fn unexplained(verdict: Verdict, renderer: &mut dyn Renderer) -> io::
         ..Item::default()
     };
     let root = Item { name: "plumbline".to_owned(), status, ..Item::default() };
-    renderer.plugin(&Plugin { title: &root.name, root: &root })?;
+    renderer.plugin(&Plugin { title: &root.name, root: &root, verdict: None, causes: &[] })?;
     renderer.leaf(&Leaf::own(&root.name, std::slice::from_ref(&root), item))
 }
 

@@ -1,0 +1,170 @@
+//! Bounds and cleans what the server answers. Everything in it may come from an archive.
+
+use plumbline_core::text::{first_chars, printable};
+use serde_json::{Map, Value, json};
+
+use crate::error::AppError;
+
+/// The most entries of a list in an answer.
+pub(super) const MAX_ENTRIES: usize = 50;
+
+/// The size of a list in bytes of JSON at which the answer ends.
+const MAX_BYTES: usize = 40 << 10;
+
+/// The most characters of a text, unless the tool is about this text.
+const MAX_CHARS: usize = 2_000;
+
+/// The most members of an object, and elements of a list, inside an entry.
+const MAX_MEMBERS: usize = 100;
+
+/// The most levels of an entry.
+const MAX_LEVELS: usize = 8;
+
+/// A part of a list, from a cursor to where the answer is full.
+pub(super) struct Page {
+    from: usize,
+    entries: Vec<Value>,
+    bytes: usize,
+    /// The number of entries of the whole list so far.
+    total: usize,
+    is_full: bool,
+}
+
+impl Page {
+    /// Starts after the entries that earlier answers had. `cursor` is from the answer before.
+    pub(super) fn new(cursor: Option<&str>) -> Result<Self, AppError> {
+        let from = cursor.map_or(Ok(0), str::parse);
+        let from = from.map_err(|_| AppError::usage("invalid cursor").hint("pass `cursor` of the answer before"))?;
+        Ok(Self { from, entries: Vec::new(), bytes: 0, total: 0, is_full: false })
+    }
+
+    /// Adds the next entry of the list, if it belongs to this part.
+    pub(super) fn push(&mut self, entry: impl FnOnce() -> Value) {
+        self.push_long(|| clean(entry()));
+    }
+
+    /// Adds an entry that is already clean, because its texts may be longer than those of others.
+    pub(super) fn push_long(&mut self, entry: impl FnOnce() -> Value) {
+        let at = self.total;
+        self.total += 1;
+        if at < self.from || self.is_full {
+            return;
+        }
+        let entry = entry();
+        let bytes = entry.to_string().len();
+        // One entry always fits, because its texts and lists are bounded.
+        if self.entries.len() >= MAX_ENTRIES || (self.bytes + bytes > MAX_BYTES && !self.entries.is_empty()) {
+            self.is_full = true;
+            return;
+        }
+        self.bytes += bytes;
+        self.entries.push(entry);
+    }
+
+    /// Ends the list. The answer has it as `key`, and a cursor if there is more.
+    pub(super) fn finish(self, key: &str, answer: &mut Map<String, Value>) {
+        let next = self.from.saturating_add(self.entries.len());
+        answer.insert("total".to_owned(), json!(self.total));
+        answer.insert("cursor".to_owned(), json!((next < self.total).then(|| next.to_string())));
+        answer.insert(key.to_owned(), Value::Array(self.entries));
+    }
+}
+
+/// Removes what no text of an answer may have, and cuts what is too long, with a note.
+pub(super) fn clean(value: Value) -> Value {
+    cleaned(value, MAX_LEVELS)
+}
+
+fn cleaned(value: Value, levels: usize) -> Value {
+    match value {
+        Value::String(text) => text_of(&text, MAX_CHARS).into(),
+        Value::Array(_) | Value::Object(_) if levels == 0 => "(deeper levels are cut)".into(),
+        Value::Array(list) => {
+            let more = list.len().saturating_sub(MAX_MEMBERS);
+            let shown = list.into_iter().take(MAX_MEMBERS).map(|value| cleaned(value, levels - 1));
+            let note = (more > 0).then(|| json!(format!("({more} more are cut)")));
+            shown.chain(note).collect()
+        }
+        Value::Object(members) => {
+            let more = members.len().saturating_sub(MAX_MEMBERS);
+            let shown = members.into_iter().filter(|(_, value)| !value.is_null()).take(MAX_MEMBERS);
+            let shown = shown.map(|(key, value)| (text_of(&key, MAX_CHARS), cleaned(value, levels - 1)));
+            let note = (more > 0).then(|| ("cut".to_owned(), json!(format!("{more} more members"))));
+            Value::Object(shown.chain(note).collect())
+        }
+        other => other,
+    }
+}
+
+/// The text without control characters other than line breaks and tabs, and cut after `most`
+/// characters.
+pub(super) fn text_of(text: &str, most: usize) -> String {
+    let start = first_chars(text, most);
+    let mut shown: String = start.chars().map(plain).collect();
+    if start.len() < text.len() {
+        shown.push_str(&format!("… ({} more bytes are cut)", text.len() - start.len()));
+    }
+    shown
+}
+
+/// The start and the end of a long text, of `most` characters in total.
+pub(super) fn ends_of(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.chars().map(plain).collect();
+    }
+    // The end of a log says more than its start.
+    let (head, tail) = (most / 4, most - most / 4);
+    let start: String = text.chars().take(head).map(plain).collect();
+    let end: String = text.chars().skip(count - tail).map(plain).collect();
+    format!("{start}\n… ({} characters are cut)\n{end}", count - most)
+}
+
+fn plain(c: char) -> char {
+    if matches!(c, '\n' | '\t') { c } else { printable(c) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_follow_each_other_until_the_end() {
+        let list: Vec<String> = (0..173).map(|n| format!("{n} {}", "x".repeat(n * 30))).collect();
+        let (mut seen, mut cursor, mut answers) = (Vec::new(), None, 0);
+        loop {
+            let mut page = Page::new(cursor.as_deref()).unwrap();
+            list.iter().for_each(|entry| page.push(|| json!(entry)));
+            let mut answer = Map::new();
+            page.finish("list", &mut answer);
+            assert_eq!(answer["total"], 173);
+            assert!(Value::Object(answer.clone()).to_string().len() < MAX_BYTES + 10_000);
+            seen.extend(answer["list"].as_array().unwrap().iter().map(|entry| entry.as_str().unwrap().to_owned()));
+            answers += 1;
+            match answer["cursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => break,
+            }
+        }
+        let shown: Vec<String> = list.iter().map(|entry| text_of(entry, MAX_CHARS)).collect();
+        assert_eq!(seen, shown);
+        assert!(answers > 3, "{answers}");
+        assert!(Page::new(Some("-1")).is_err());
+    }
+
+    #[test]
+    fn nothing_from_outside_is_longer_or_deeper_than_the_limits() {
+        let mut deep = json!("end");
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        assert!(clean(deep).to_string().len() < 100);
+        let long = json!({"a\u{1b}[2J\u{202e}": "é".repeat(10_000), "list": vec![1; 1_000], "none": null});
+        let shown = clean(long);
+        let text = shown.to_string();
+        assert!(text.len() < 6_000 && !text.contains(['\u{1b}', '\u{202e}']), "{}", text.len());
+        assert_eq!(shown["list"].as_array().unwrap().len(), MAX_MEMBERS + 1);
+        assert!(text.contains("(16000 more bytes are cut)"), "{text}");
+        assert_eq!(ends_of(&"ab".repeat(50), 8), "ab\n… (92 characters are cut)\nababab");
+    }
+}

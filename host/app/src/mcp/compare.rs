@@ -1,0 +1,94 @@
+//! Tools about several runs.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::difference::Change;
+use crate::error::AppError;
+use crate::history::{History, Selection, TestHistory};
+use crate::mcp::Archives;
+use crate::mcp::answer::{Page, clean};
+use crate::mcp::tools::{DiffArgs, HistoryArgs};
+use crate::results::{CompareOptions, Comparison, compare};
+
+/// The most outcomes of a test, the newest ones.
+const MAX_OUTCOMES: usize = 200;
+
+/// The most clusters, and the most archives that cannot be read.
+const MAX_LISTED: usize = 20;
+
+impl Archives {
+    /// Compares two runs.
+    pub(super) fn diff(&self, args: &DiffArgs) -> Result<Value, AppError> {
+        let options = CompareOptions {
+            inputs: vec![self.sources.run(&args.before)?.path, self.sources.run(&args.after)?.path],
+            plugin: args.plugin.clone(),
+            limits: self.limits.clone(),
+        };
+        let mut page = Page::new(args.cursor.as_deref())?;
+        let Comparison { difference, silent, .. } = compare(&self.context, &options)?;
+        let lists: [(&str, &[Change]); 5] = [
+            ("new failure", &difference.new_failures),
+            ("still failing", &difference.still_failing),
+            ("fixed", &difference.fixed),
+            ("not run in one of them", &difference.not_run),
+            ("much slower", &difference.slower),
+        ];
+        for (kind, changes) in lists {
+            for change in changes {
+                page.push(|| {
+                    let mut entry = members(change);
+                    entry.insert("change".to_owned(), kind.into());
+                    entry.into()
+                });
+            }
+        }
+        let counts: Map<String, Value> =
+            lists.iter().map(|(kind, changes)| ((*kind).to_owned(), changes.len().into())).collect();
+        let mut answer = Map::new();
+        answer.insert("ran-before".to_owned(), difference.ran_before.into());
+        answer.insert("ran-after".to_owned(), difference.ran_after.into());
+        answer.insert("counts".to_owned(), counts.into());
+        answer.insert("plugins-that-ran-nothing".to_owned(), clean(json!(silent)));
+        page.finish("changes", &mut answer);
+        Ok(answer.into())
+    }
+
+    /// Returns the outcomes of tests over all runs.
+    pub(super) fn history(&self, args: &HistoryArgs) -> Result<Value, AppError> {
+        let mut page = Page::new(args.cursor.as_deref())?;
+        let history = History::open(&self.context, self.sources.paths(), &self.limits.load()?)?;
+        let selection =
+            Selection { plugin: args.plugin.clone(), test: args.test.clone(), last: args.last, ..Selection::default() };
+        let report = history.report(&selection)?;
+        let is_shown = |test: &&TestHistory| args.test.is_some() || test.failed > 0 || test.flakes > 0;
+        for test in report.tests.iter().filter(is_shown) {
+            page.push(|| {
+                let mut entry = members(test);
+                // The newest outcomes are last.
+                let skipped = test.outcomes.chars().count().saturating_sub(MAX_OUTCOMES);
+                let newest: String = test.outcomes.chars().skip(skipped).collect();
+                entry.insert("outcomes".to_owned(), newest.into());
+                entry.insert("older-outcomes-cut".to_owned(), json!(Some(skipped).filter(|skipped| *skipped > 0)));
+                entry.into()
+            });
+        }
+        let clusters = report.clusters.get(..MAX_LISTED).unwrap_or(&report.clusters);
+        let unreadable = report.unreadable.get(..MAX_LISTED).unwrap_or(&report.unreadable);
+        let mut answer = Map::new();
+        answer.insert("runs".to_owned(), report.runs.len().into());
+        answer.insert("clusters".to_owned(), clean(json!(clusters)));
+        answer.insert("more-clusters".to_owned(), report.clusters.len().saturating_sub(MAX_LISTED).into());
+        answer.insert("unreadable".to_owned(), clean(json!(unreadable)));
+        answer.insert("legend".to_owned(), crate::history::LEGEND.into());
+        page.finish("tests", &mut answer);
+        Ok(answer.into())
+    }
+}
+
+fn members(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,298 @@
+//! Tools about the files in the archive of a run.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader};
+
+use serde_json::{Map, Value, json};
+
+use crate::error::AppError;
+use crate::mcp::Archives;
+use crate::mcp::answer::{Page, clean, text_of};
+use crate::mcp::tools::{FactsArgs, FilesArgs, LogArgs};
+use crate::results::{Input, open_input};
+use crate::trees::Reprocess;
+
+/// The file with the facts of a machine.
+const FACTS_FILE: &str = "/host-facts.json";
+
+/// The largest file with facts, in bytes.
+const MAX_FACTS: u64 = 4 << 20;
+
+/// The most lines of an answer, and the size in bytes at which it ends.
+const MAX_LINES: usize = 400;
+const MAX_BYTES: usize = 32 << 10;
+
+/// The most characters of a line.
+const MAX_LINE: usize = 1_000;
+
+/// The most lines around a match: the default, and the largest number.
+const AROUND: usize = 5;
+const MAX_AROUND: usize = 20;
+
+/// The most bytes of a file that one call reads.
+const MAX_READ: u64 = 1 << 30;
+
+impl Archives {
+    /// Lists files.
+    pub(super) fn files(&self, args: &FilesArgs) -> Result<Value, AppError> {
+        let mut page = Page::new(args.cursor.as_deref())?;
+        let mut input = self.open(&args.run)?;
+        let wanted = args.contains.as_deref().unwrap_or_default();
+        for (file, bytes) in input.trees.archive().files().filter(|(file, _)| file.contains(wanted)) {
+            page.push(|| json!({"file": file, "bytes": bytes}));
+        }
+        let mut answer = Map::new();
+        page.finish("files", &mut answer);
+        Ok(answer.into())
+    }
+
+    /// Returns lines of a file.
+    pub(super) fn log(&self, args: &LogArgs) -> Result<Value, AppError> {
+        let mut input = self.open(&args.run)?;
+        let archive = input.trees.archive();
+        if archive.size(&args.file).is_none() {
+            return Err(
+                AppError::usage("the archive has no file of this name").hint("call `files` for the names of all files")
+            );
+        }
+        let failed = |error: &dyn std::error::Error| AppError::usage("failed to read the file").because(error);
+        let reader = archive.file(&args.file).map_err(|error| failed(&error))?;
+        let mut excerpt = Excerpt::new(args);
+        read_lines(BufReader::new(reader), |number, line| excerpt.line(number, line))
+            .map_err(|error| failed(&error))?;
+        Ok(excerpt.answer())
+    }
+
+    /// Returns the facts of machines.
+    pub(super) fn facts(&self, args: &FactsArgs) -> Result<Value, AppError> {
+        let mut page = Page::new(args.cursor.as_deref())?;
+        let mut input = self.open(&args.run)?;
+        let archive = input.trees.archive();
+        let found = |(file, bytes): (&str, u64)| {
+            let (dir, _) = file.split_once(FACTS_FILE).filter(|(_, rest)| rest.is_empty())?;
+            let node = dir.rsplit('/').next()?;
+            Some((node.to_owned(), file.to_owned(), bytes))
+        };
+        let all: Vec<(String, String, u64)> = archive.files().filter_map(found).collect();
+        let mut answer = Map::new();
+        let Some(node) = &args.node else {
+            for (node, file, bytes) in &all {
+                page.push(|| json!({"node": node, "file": file, "bytes": bytes}));
+            }
+            page.finish("nodes", &mut answer);
+            return Ok(answer.into());
+        };
+        let Some((_, file, _)) = all.iter().find(|(name, ..)| name == node) else {
+            return Err(AppError::usage("the run has no facts of this node")
+                .hint("call `facts` without `node` for the nodes that have facts"));
+        };
+        let failed = |error: &dyn std::error::Error| AppError::usage("failed to read the facts").because(error);
+        let bytes = archive.read(file, MAX_FACTS).map_err(|error| failed(&error))?;
+        let facts: Value = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
+        for (path, value) in flat(facts) {
+            page.push(|| json!({"fact": path, "value": value}));
+        }
+        answer.insert("file".to_owned(), text_of(file, MAX_LINE).into());
+        page.finish("facts", &mut answer);
+        Ok(answer.into())
+    }
+
+    fn open(&self, run: &str) -> Result<Input, AppError> {
+        let reprocess = Reprocess { limits: self.limits.load()?, ..Reprocess::default() };
+        open_input(&self.context, &self.sources.run(run)?.path, reprocess, None)
+    }
+}
+
+/// The groups of a document of facts: members of members, so that long documents become pages.
+fn flat(facts: Value) -> Vec<(String, Value)> {
+    let Value::Object(members) = facts else { return vec![(String::new(), facts)] };
+    let inner = members.into_iter().flat_map(|(key, value)| match value {
+        Value::Object(inner) => inner.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)).collect(),
+        other => vec![(key, other)],
+    });
+    inner.collect()
+}
+
+/// Whether reading continues.
+#[derive(PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+/// The lines that are wanted, as far as the answer has room.
+struct Excerpt<'a> {
+    contains: Option<&'a str>,
+    from: u64,
+    around: usize,
+    /// The last lines that did not match.
+    before: VecDeque<(u64, String)>,
+    /// How many lines after a match are still wanted.
+    after: usize,
+    lines: Vec<Value>,
+    bytes: usize,
+    matches: u64,
+    next: Option<u64>,
+    last: u64,
+}
+
+impl<'a> Excerpt<'a> {
+    fn new(args: &'a LogArgs) -> Self {
+        Self {
+            contains: args.contains.as_deref().filter(|text| !text.is_empty()),
+            from: args.from_line.unwrap_or(1).max(1),
+            around: args.around.unwrap_or(AROUND).min(MAX_AROUND),
+            before: VecDeque::new(),
+            after: 0,
+            lines: Vec::new(),
+            bytes: 0,
+            matches: 0,
+            next: None,
+            last: 0,
+        }
+    }
+
+    fn line(&mut self, number: u64, line: &[u8]) -> Flow {
+        self.last = number;
+        if number < self.from {
+            return Flow::Continue;
+        }
+        if self.lines.len() >= MAX_LINES || self.bytes >= MAX_BYTES {
+            self.next = Some(number);
+            return Flow::Stop;
+        }
+        let line = String::from_utf8_lossy(line);
+        let Some(wanted) = self.contains else {
+            self.show(number, &line);
+            return Flow::Continue;
+        };
+        if line.contains(wanted) {
+            self.matches += 1;
+            for (number, line) in std::mem::take(&mut self.before) {
+                self.show(number, &line);
+            }
+            self.show(number, &line);
+            self.after = self.around;
+        } else if self.after > 0 {
+            self.after -= 1;
+            self.show(number, &line);
+        } else {
+            self.before.push_back((number, line.into_owned()));
+            if self.before.len() > self.around {
+                self.before.pop_front();
+            }
+        }
+        Flow::Continue
+    }
+
+    fn show(&mut self, number: u64, line: &str) {
+        let text = text_of(line, MAX_LINE);
+        self.bytes += text.len();
+        self.lines.push(json!({"line": number, "text": text}));
+    }
+
+    fn answer(self) -> Value {
+        let matches = self.contains.map(|_| self.matches);
+        let answer = json!({"matches": matches, "next-line": self.next, "last-line-read": self.last});
+        let mut answer = match clean(answer) {
+            Value::Object(answer) => answer,
+            _ => Map::new(),
+        };
+        answer.insert("lines".to_owned(), self.lines.into());
+        answer.into()
+    }
+}
+
+/// Calls `each` with the lines of a file and their numbers, without the part of a line that is
+/// longer than any answer shows.
+fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Flow) -> io::Result<()> {
+    let (mut line, mut number, mut read) = (Vec::new(), 1, 0_u64);
+    loop {
+        let buffer = from.fill_buf()?;
+        if buffer.is_empty() || read >= MAX_READ {
+            break;
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+        // As many bytes as characters of a shown line can have, and one more.
+        let room = (MAX_LINE * 4 + 1).saturating_sub(line.len());
+        line.extend_from_slice(part.get(..room).unwrap_or(part));
+        let used = part.len() + usize::from(end.is_some());
+        from.consume(used);
+        read = read.saturating_add(used as u64);
+        if end.is_some() {
+            if each(number, &line) == Flow::Stop {
+                return Ok(());
+            }
+            number += 1;
+            line.clear();
+        }
+    }
+    if !line.is_empty() {
+        each(number, &line);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(text: &str, contains: Option<&str>, from_line: Option<u64>) -> Value {
+        let args = LogArgs {
+            run: String::new(),
+            file: String::new(),
+            contains: contains.map(str::to_owned),
+            around: Some(1),
+            from_line,
+        };
+        let mut excerpt = Excerpt::new(&args);
+        read_lines(BufReader::with_capacity(7, text.as_bytes()), |number, line| excerpt.line(number, line)).unwrap();
+        excerpt.answer()
+    }
+
+    fn shown(answer: &Value) -> Vec<u64> {
+        answer["lines"].as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()).collect()
+    }
+
+    #[test]
+    fn lines_around_a_text_are_shown_once() {
+        let text = "a\nb\nbad 1\nc\nbad 2\nd\ne\nf\nbad 3";
+        let found = log(text, Some("bad"), None);
+        assert_eq!(shown(&found), [2, 3, 4, 5, 6, 8, 9]);
+        assert_eq!((&found["matches"], &found["last-line-read"]), (&json!(3), &json!(9)));
+        assert_eq!(shown(&log(text, Some("bad"), Some(6))), [8, 9]);
+        assert_eq!(shown(&log(text, Some("absent"), None)), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn a_long_file_is_continued_where_the_answer_ended() {
+        let text: String = (1..=1_000).map(|n| format!("line {n}\n")).collect();
+        let (mut all, mut from) = (Vec::new(), None);
+        loop {
+            let part = log(&text, None, from);
+            assert!(part["lines"].as_array().unwrap().len() <= MAX_LINES);
+            all.extend(shown(&part));
+            from = part["next-line"].as_u64();
+            if from.is_none() {
+                break;
+            }
+        }
+        assert_eq!(all, (1..=1_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_endless_line_is_cut() {
+        let text = format!("{}\u{1b}[2J\nnext", "x".repeat(1 << 20));
+        let answer = log(&text, None, None);
+        assert_eq!(shown(&answer), [1, 2]);
+        assert!(answer.to_string().len() < 2 * MAX_LINE);
+    }
+
+    #[test]
+    fn facts_are_a_list_of_groups() {
+        let facts = flat(json!({"kernel": {"release": "6.1", "sysctl": {"a": "1"}}, "version": 1}));
+        let want = [("kernel.release", json!("6.1")), ("kernel.sysctl", json!({"a": "1"})), ("version", json!(1))];
+        assert_eq!(facts, want.map(|(key, value)| (key.to_owned(), value)));
+    }
+}
