@@ -48,8 +48,9 @@ mod ticker;
 mod wasi;
 
 pub use call::io::{
-    CallStats, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
-    ResultSource, RulingSink, Summarize, TreeItem, TreeSource,
+    CallStats, CheckProgress, CheckSink, ClusterReader, Directory, Entry, Expect, InputFile, ItemSink, Judge, LogLevel,
+    LogSink, NoLog, ObjectPage, ObjectQuery, OpenFile, PluginInfo, PostProcess, ResultSource, RulingSink, RunCheck,
+    Summarize, TreeItem, TreeSource,
 };
 pub use compiler::compile_stdin;
 pub use config::{CompilerProcess, SandboxConfig};

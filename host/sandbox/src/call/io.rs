@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plumbline_core::item::FlatItem;
@@ -163,6 +164,103 @@ pub trait RulingSink {
     ///
     /// Returns the same errors as [`ItemSink::item`].
     fn check(&mut self, check: Check) -> io::Result<()>;
+}
+
+/// A call of the role `check`.
+pub struct RunCheck<'a> {
+    /// The plugin.
+    pub plugin: &'a PluginInfo,
+    /// The directories that the check may read.
+    pub directories: Vec<Directory>,
+    /// The environment variables that the check sees.
+    pub env: Vec<(String, String)>,
+    /// Reads objects of the cluster. `None` if the check may not read any.
+    pub cluster: Option<Box<dyn ClusterReader>>,
+    /// The limits of the call, as in [`PostProcess::limits`]. What is read from directories and
+    /// from the cluster counts as [`ModuleLimits::input_bytes`].
+    pub limits: &'a ModuleLimits,
+}
+
+impl fmt::Debug for RunCheck<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunCheck")
+            .field("plugin", &self.plugin)
+            .field("directories", &self.directories)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A directory that a check may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    /// The path that the check uses.
+    pub path: String,
+    /// The directory on this machine. In a pod, it is where the node's directory is mounted.
+    pub source: PathBuf,
+}
+
+/// Objects to read from the cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectQuery {
+    /// The API group and version, such as `apps/v1`.
+    pub api_version: String,
+    /// The resource by its plural name.
+    pub resource: String,
+    /// The namespace. `None` for all of them, and for objects outside namespaces.
+    pub namespace: Option<String>,
+    /// The label selector. If empty, all objects.
+    pub label_selector: String,
+    /// The field selector. If empty, all objects.
+    pub field_selector: String,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectPage {
+    /// The objects as JSON documents.
+    pub objects: Vec<String>,
+    /// The token for the next page. `None` after the last page.
+    pub next: Option<String>,
+}
+
+/// Reads objects of the cluster for a check. It decides what the check may read, holds the
+/// credentials, and limits rates. Runs on the module's thread.
+pub trait ClusterReader: Send {
+    /// Returns the page of a list that starts at `token`, or the first page.
+    ///
+    /// # Errors
+    ///
+    /// Returns one sentence with the cause, which is passed to the check.
+    fn list(&mut self, query: &ObjectQuery, token: Option<&str>) -> Result<ObjectPage, String>;
+
+    /// Returns an object as a JSON document, or `None` if it does not exist. The selectors of
+    /// `query` are empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns one sentence with the cause, which is passed to the check.
+    fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<String>, String>;
+}
+
+/// The progress that a check reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckProgress {
+    /// The number of completed parts.
+    pub completed: u64,
+    /// The number of all parts, as far as known.
+    pub total: u64,
+    /// What the check does now.
+    pub message: String,
+}
+
+/// Receives the output of a check in order. Runs on the caller's thread while the check continues.
+pub trait CheckSink: ItemSink {
+    /// Receives progress. A check may report more often than anybody wants to know.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`ItemSink::item`].
+    fn progress(&mut self, progress: CheckProgress) -> io::Result<()>;
 }
 
 /// The input of a call besides its arguments.

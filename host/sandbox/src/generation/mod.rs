@@ -23,6 +23,9 @@ pub(crate) const SUMMARIZER: &str = "plumbline:plugin/summarizer";
 /// The interface of the role that decides what in a finished tree counts.
 pub(crate) const JUDGE: &str = "plumbline:plugin/judge";
 
+/// The interface of the role that checks a node or a cluster itself.
+pub(crate) const CHECK: &str = "plumbline:plugin/check";
+
 /// Splits `namespace:package/interface@version` into name and version. The version is empty if
 /// there is none.
 pub(crate) fn split_name(name: &str) -> (&str, &str) {

@@ -1,11 +1,12 @@
 //! The metadata of a component, used to select modules, and the imports that it may have.
 
+use plumbline_core::Rights;
 use plumbline_core::definition::LimitsRequest;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::error::InspectError;
-use crate::generation::{EXPECTATIONS, JUDGE, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
+use crate::generation::{CHECK, EXPECTATIONS, JUDGE, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
 use crate::inspect::metadata::{DetectRule, Metadata};
 use crate::inspect::structure::{Shape, walk};
 
@@ -79,6 +80,8 @@ pub struct ModuleInfo {
     pub digest: String,
     /// A JSON Schema of its options.
     pub schema: Option<Value>,
+    /// The rights that it needs as a check.
+    pub rights: Rights,
 }
 
 impl ModuleInfo {
@@ -106,6 +109,8 @@ pub struct Roles {
     pub summarizer: bool,
     /// Whether it decides what in a finished tree counts.
     pub judge: bool,
+    /// Whether it is a check, which a plugin can run in place of an image.
+    pub check: bool,
 }
 
 /// Reads the metadata of a component without compiling or running it. Takes time in proportion to
@@ -156,6 +161,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         roles.expectations |= *instance && interface == EXPECTATIONS;
         roles.summarizer |= *instance && interface == SUMMARIZER;
         roles.judge |= *instance && interface == JUDGE;
+        roles.check |= *instance && interface == CHECK;
     }
     // Exports come first, because the version of a role determines how the host calls it.
     let names = found.exports.iter().map(|(name, _)| name).chain(found.imports.iter().map(|import| &import.name));
@@ -183,6 +189,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         size: wasm.len() as u64,
         digest: hex::encode(digest),
         schema: metadata.schema,
+        rights: metadata.rights,
     };
     // Modules get instances only, no functions, modules or components.
     let refused = found.imports.into_iter().filter(|import| !import.instance || !allowed(&import.name));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use globset::{Glob, GlobBuilder};
+use plumbline_core::Rights;
 use plumbline_core::definition::LimitsRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::error::InspectError;
 ///
 /// It contains JSON: `{"name", "formats": [], "default-files": [globs], "detect": [rules],
 /// "limits": {…}, "schema": {…}}`. Every key but `name` is optional, and unknown keys are ignored.
-/// `limits` has the same form as in a definition.
+/// `limits` has the same form as in a definition, and `rights` that of `plumbline.grants` there.
 ///
 /// The host looks for the section at the top level of the component first, and then in its core
 /// modules.
@@ -35,6 +36,7 @@ pub(super) struct Metadata {
     pub(super) detect: Vec<DetectRule>,
     pub(super) limits: LimitsRequest,
     pub(super) schema: Option<Value>,
+    pub(super) rights: Rights,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +53,8 @@ struct Raw {
     limits: LimitsRequest,
     #[serde(default)]
     schema: Option<Value>,
+    #[serde(default)]
+    rights: Rights,
 }
 
 impl Metadata {
@@ -76,8 +80,9 @@ impl Metadata {
         if raw.schema.as_ref().is_some_and(|schema| !schema.is_object() && !schema.is_boolean()) {
             return Err(malformed("`schema` is not a JSON Schema: expected an object".into()));
         }
-        let Raw { name, formats, default_files, detect, limits, schema } = raw;
-        Ok(Self { name, formats, default_files, detect, limits, schema })
+        raw.rights.check().map_err(|error| malformed(format!("`rights`: {error}")))?;
+        let Raw { name, formats, default_files, detect, limits, schema, rights } = raw;
+        Ok(Self { name, formats, default_files, detect, limits, schema, rights })
     }
 }
 

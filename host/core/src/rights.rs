@@ -1,0 +1,221 @@
+//! The rights of a check, a component that runs as a plugin: which data outside its sandbox it may
+//! read. A module declares the rights that it needs, and a definition grants them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of entries in each list. A check reads a handful of directories and kinds.
+const MAX_ENTRIES: usize = 64;
+
+/// The maximum length of an entry in bytes.
+const MAX_BYTES: usize = 512;
+
+/// The data that a check may read. An empty value means nothing at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rights {
+    /// Directories of the node that the check may read, with everything below them: absolute paths
+    /// without `.`, `..` and a slash at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Objects of the cluster that the check may get and list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kubernetes: Vec<KubernetesRight>,
+    /// Names of environment variables that the check sees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+}
+
+/// Kinds of objects that a check may get and list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct KubernetesRight {
+    /// The API group and version, such as `v1` or `apps/v1`.
+    pub api_version: String,
+    /// The resources by their plural names, such as `nodes`. Subresources and `*` are not possible.
+    pub resources: Vec<String>,
+    /// The namespaces. If empty, all of them, and objects outside namespaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+}
+
+/// A rule for rights that a value breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {why}: `{value}`")]
+pub struct RightsError {
+    /// The key, such as `files`.
+    pub key: &'static str,
+    /// The value, shortened.
+    pub value: String,
+    /// The rule.
+    pub why: &'static str,
+}
+
+/// A right that a check needs and does not have, in the words of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingRight {
+    /// A directory of the node.
+    Files(String),
+    /// A resource, with its API version, in one namespace, or in all of them.
+    Kubernetes {
+        /// The API group and version.
+        api_version: String,
+        /// The resource.
+        resource: String,
+        /// The namespace. `None` means all of them.
+        namespace: Option<String>,
+    },
+    /// An environment variable.
+    Env(String),
+}
+
+impl fmt::Display for MissingRight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Files(directory) => write!(f, "files: {directory}"),
+            Self::Kubernetes { api_version, resource, namespace: None } => {
+                write!(f, "kubernetes: {resource} ({api_version}) in all namespaces")
+            }
+            Self::Kubernetes { api_version, resource, namespace: Some(namespace) } => {
+                write!(f, "kubernetes: {resource} ({api_version}) in namespace {namespace}")
+            }
+            Self::Env(name) => write!(f, "env: {name}"),
+        }
+    }
+}
+
+impl Rights {
+    /// Returns whether there are no rights.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks the form of every entry.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first rule that an entry breaks.
+    pub fn check(&self) -> Result<(), RightsError> {
+        check_all(
+            "files",
+            &self.files,
+            "expected the absolute path of a directory below `/`, without `.` and `..`",
+            is_directory,
+        )?;
+        check_all("env", &self.env, "expected the name of a variable: letters, digits and `_`", is_variable)?;
+        if self.kubernetes.len() > MAX_ENTRIES {
+            return Err(too_many("kubernetes"));
+        }
+        for right in &self.kubernetes {
+            let version = std::slice::from_ref(&right.api_version);
+            check_all(
+                "kubernetes.api-version",
+                version,
+                "expected an API version such as `v1` or `apps/v1`",
+                is_api_version,
+            )?;
+            check_all("kubernetes.resources", &right.resources, "expected a plural name such as `nodes`", is_label)?;
+            check_all("kubernetes.namespaces", &right.namespaces, "expected the name of a namespace", is_label)?;
+            if right.resources.is_empty() {
+                let why = "name at least one resource, such as `nodes`, of";
+                return Err(RightsError { key: "kubernetes.resources", value: shortened(&right.api_version), why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns which of these rights `granted` does not include.
+    #[must_use]
+    pub fn missing(&self, granted: &Self) -> Vec<MissingRight> {
+        let files = self.files.iter().filter(|wanted| !granted.files.iter().any(|given| is_within(wanted, given)));
+        let env = self.env.iter().filter(|name| !granted.env.contains(name));
+        let mut missing: Vec<_> = files.cloned().map(MissingRight::Files).collect();
+        for right in &self.kubernetes {
+            for resource in &right.resources {
+                let namespaces = right.namespaces.iter().map(|name| Some(name.as_str()));
+                let everywhere = right.namespaces.is_empty().then_some(None);
+                for namespace in namespaces.chain(everywhere) {
+                    if !granted.allows(&right.api_version, resource, namespace) {
+                        missing.push(MissingRight::Kubernetes {
+                            api_version: right.api_version.clone(),
+                            resource: resource.clone(),
+                            namespace: namespace.map(str::to_owned),
+                        });
+                    }
+                }
+            }
+        }
+        missing.extend(env.cloned().map(MissingRight::Env));
+        missing
+    }
+
+    /// Returns whether objects of a resource may be read in a namespace. `None` stands for all
+    /// namespaces, and for objects outside namespaces.
+    #[must_use]
+    pub fn allows(&self, api_version: &str, resource: &str, namespace: Option<&str>) -> bool {
+        self.kubernetes.iter().any(|right| {
+            let place = right.namespaces.is_empty()
+                || namespace.is_some_and(|wanted| right.namespaces.iter().any(|given| given == wanted));
+            place && right.api_version == api_version && right.resources.iter().any(|given| given == resource)
+        })
+    }
+}
+
+/// Returns whether `path` is `directory` or below it. Both have passed [`Rights::check`].
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn check_all(
+    key: &'static str,
+    entries: &[String],
+    why: &'static str,
+    is_valid: impl Fn(&str) -> bool,
+) -> Result<(), RightsError> {
+    if entries.len() > MAX_ENTRIES {
+        return Err(too_many(key));
+    }
+    match entries.iter().find(|entry| entry.len() > MAX_BYTES || !is_valid(entry)) {
+        Some(entry) => Err(RightsError { key, value: shortened(entry), why }),
+        None => Ok(()),
+    }
+}
+
+fn too_many(key: &'static str) -> RightsError {
+    RightsError { key, value: MAX_ENTRIES.to_string(), why: "there are more entries than" }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(100).flat_map(char::escape_debug).collect()
+}
+
+fn is_directory(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix('/') else { return false };
+    !path.chars().any(char::is_control) && rest.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn is_api_version(text: &str) -> bool {
+    let (group, version) = text.split_once('/').unwrap_or(("core", text));
+    group.split('.').all(is_label) && is_label(version) && version.starts_with('v')
+}
+
+/// Returns whether `text` is a DNS-1123 label.
+fn is_label(text: &str) -> bool {
+    let ends = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    text.len() <= 63
+        && ends(text.bytes().next())
+        && ends(text.bytes().last())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+#[cfg(test)]
+#[path = "rights_tests.rs"]
+mod tests;
