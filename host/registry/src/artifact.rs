@@ -1,6 +1,7 @@
 //! Plumbline's artifacts: bundles, and single WebAssembly files in the format of other tools.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Seek as _;
 use std::path::Path;
 
@@ -171,8 +172,8 @@ pub struct ModuleFields {
     pub component: Option<Component>,
     /// Author of the file.
     pub author: Option<String>,
-    /// Creation time in RFC 3339. `None` means the Unix epoch, so that the same file always yields
-    /// the same artifact.
+    /// Creation time in RFC 3339. `None` means the Unix epoch, so that the same file with the same
+    /// name always yields the same artifact.
     pub created: Option<String>,
 }
 
@@ -243,7 +244,11 @@ pub async fn push_module(
     annotations: BTreeMap<String, String>,
 ) -> Result<Pushed, RegistryError> {
     let what = format!("push module `{}` to `{to}`", file.display());
-    let layer = Descriptor::of_file(media::WASM, file).map_err(|cause| cause.of(what.as_str()))?;
+    let mut layer = Descriptor::of_file(media::WASM, file).map_err(|cause| cause.of(what.as_str()))?;
+    // As for bundles: without a title, `oras pull` writes no file.
+    if let Some(name) = file.file_name().and_then(OsStr::to_str) {
+        layer.annotations.insert(media::TITLE.into(), name.to_owned());
+    }
     let config = WasmConfig {
         created: fields.created.as_deref().unwrap_or("1970-01-01T00:00:00Z"),
         author: fields.author.as_deref(),

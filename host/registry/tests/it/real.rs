@@ -65,6 +65,7 @@ async fn a_module_is_pushed_as_others_push_theirs() {
     let pulled = pull(&client, &name).await.unwrap();
     assert_eq!((pulled.kind, pulled.manifest), (Kind::Module, pushed.manifest));
     assert_eq!(pulled.layer.media_type, media::WASM);
+    assert_eq!(pulled.layer.annotations[media::TITLE], "tap.wasm");
     let digest = Digest::of(b"\0asm\x0d\0\x01\0").to_string();
     assert_eq!(
         pulled.config,
