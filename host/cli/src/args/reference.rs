@@ -255,9 +255,10 @@ fn every_page_is_in_the_summary_of_the_book() {
 }
 
 /// Commands without `-o json`, with the reason.
-const WITHOUT_JSON: [(&str, &str); 4] = [
+const WITHOUT_JSON: [(&str, &str); 5] = [
     ("completion", "prints a script for a shell"),
     ("gen schema", "prints JSON in any case"),
+    ("mcp", "speaks JSON-RPC in any case"),
     ("plugin dev", "shows a display until it is interrupted"),
     ("report", "prints nothing"),
 ];
