@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 const LARGE: u64 = 200 * MIB;
 /// The limit for a waiting worker, and for the additional memory of an upload. Resident pages are
 /// mostly those of the executable, and unoptimised code with a test harness has more of them.
-const SMALL: u64 = if cfg!(debug_assertions) { 16 * MIB } else { 10 * MIB };
+const SMALL: u64 = if cfg!(debug_assertions) { 18 * MIB } else { 10 * MIB };
 /// The limit for a waiting worker's memory other than its executable.
 const OWN: u64 = 2 * MIB;
 
