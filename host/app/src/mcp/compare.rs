@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::difference::Change;
+use crate::difference::LEGEND;
 use crate::error::AppError;
 use crate::history::{History, Selection, TestHistory};
 use crate::mcp::Archives;
@@ -80,7 +81,7 @@ impl Archives {
         answer.insert("clusters".to_owned(), clean(json!(clusters)));
         answer.insert("more-clusters".to_owned(), report.clusters.len().saturating_sub(MAX_LISTED).into());
         answer.insert("unreadable".to_owned(), clean(json!(unreadable)));
-        answer.insert("legend".to_owned(), crate::history::LEGEND.into());
+        answer.insert("legend".to_owned(), LEGEND.into());
         page.finish("tests", &mut answer);
         Ok(answer.into())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader};
+use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
 
@@ -113,13 +114,6 @@ fn flat(facts: Value) -> Vec<(String, Value)> {
     inner.collect()
 }
 
-/// Whether reading continues.
-#[derive(PartialEq, Eq)]
-enum Flow {
-    Continue,
-    Stop,
-}
-
 /// The lines that are wanted, as far as the answer has room.
 struct Excerpt<'a> {
     contains: Option<&'a str>,
@@ -152,19 +146,19 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    fn line(&mut self, number: u64, line: &[u8]) -> Flow {
+    fn line(&mut self, number: u64, line: &[u8]) -> ControlFlow<()> {
         self.last = number;
         if number < self.from {
-            return Flow::Continue;
+            return ControlFlow::Continue(());
         }
         if self.lines.len() >= MAX_LINES || self.bytes >= MAX_BYTES {
             self.next = Some(number);
-            return Flow::Stop;
+            return ControlFlow::Break(());
         }
         let line = String::from_utf8_lossy(line);
         let Some(wanted) = self.contains else {
             self.show(number, &line);
-            return Flow::Continue;
+            return ControlFlow::Continue(());
         };
         if line.contains(wanted) {
             self.matches += 1;
@@ -182,7 +176,7 @@ impl<'a> Excerpt<'a> {
                 self.before.pop_front();
             }
         }
-        Flow::Continue
+        ControlFlow::Continue(())
     }
 
     fn show(&mut self, number: u64, line: &str) {
@@ -205,7 +199,7 @@ impl<'a> Excerpt<'a> {
 
 /// Calls `each` with the lines of a file and their numbers, without the part of a line that is
 /// longer than any answer shows.
-fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Flow) -> io::Result<()> {
+fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> io::Result<()> {
     let (mut line, mut number, mut read) = (Vec::new(), 1, 0_u64);
     loop {
         let buffer = from.fill_buf()?;
@@ -221,7 +215,7 @@ fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Flow) 
         from.consume(used);
         read = read.saturating_add(used as u64);
         if end.is_some() {
-            if each(number, &line) == Flow::Stop {
+            if each(number, &line).is_break() {
                 return Ok(());
             }
             number += 1;
@@ -229,7 +223,8 @@ fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Flow) 
         }
     }
     if !line.is_empty() {
-        each(number, &line);
+        // Nothing follows.
+        let _ = each(number, &line);
     }
     Ok(())
 }

@@ -234,6 +234,7 @@ fn planned(project: &Project, file: String) -> Option<Answer> {
         summarizer: every || world == "summarizer-module",
         // The world `every-role-module` does not include `judge`, because it is older.
         judge: world == "judge-module",
+        check: world == "check-module",
     };
     let metadata = project.metadata(roles).ok()?;
     let limits = serde_json::from_value(Value::Object(metadata.limits)).unwrap_or_default();
