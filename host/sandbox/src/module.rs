@@ -9,7 +9,8 @@ use wasmtime::Store;
 
 use crate::call::channel::{self, Outbox, Sink};
 use crate::call::io::{
-    CallStats, CheckSink, Expect, Granted, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck, Summarize,
+    CallStats, CheckSink, Expect, Granted, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck,
+    Summarize,
 };
 use crate::call::limits::Clock;
 use crate::call::state::CallState;

@@ -21,8 +21,8 @@ use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder, WasiCtxView, WasiView};
 
-pub(crate) use self::files::OpenFiles;
 use self::files::HasNodeFiles;
+pub(crate) use self::files::OpenFiles;
 use crate::call::io::{Directory, LogLevel, LogSink};
 use crate::call::limits::Clock;
 use crate::call::state::CallState;

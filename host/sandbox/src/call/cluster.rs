@@ -81,7 +81,12 @@ impl Cluster {
 
     /// Returns the next objects of a list, or none at the end. The inner error is passed to the
     /// module.
-    pub(crate) fn next(&mut self, list: u32, clock: &Clock, meter: &Meter) -> Result<Result<Vec<String>, String>, Stop> {
+    pub(crate) fn next(
+        &mut self,
+        list: u32,
+        clock: &Clock,
+        meter: &Meter,
+    ) -> Result<Result<Vec<String>, String>, Stop> {
         clock.check()?;
         let Some(list) = self.lists.get_mut(&list) else { return Ok(Err("the list is closed".to_owned())) };
         while list.waiting.is_empty() {
@@ -96,7 +101,9 @@ impl Cluster {
             };
             match page {
                 Ok(page) => {
-                    meter.charge(page.objects.iter().map(|object| size(object)).sum::<u64>().saturating_add(ENTRY_BYTES))?;
+                    meter.charge(
+                        page.objects.iter().map(|object| size(object)).sum::<u64>().saturating_add(ENTRY_BYTES),
+                    )?;
                     list.waiting = page.objects.into();
                     list.state = page.next.map_or(ListState::End, |token| ListState::Open(Some(token)));
                 }

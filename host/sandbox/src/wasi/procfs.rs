@@ -10,19 +10,8 @@ use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 
 /// The names of files with the memory or the environment of a process or of the kernel, or with
 /// addresses in it.
-const PRIVATE: &[&str] = &[
-    "auxv",
-    "environ",
-    "kcore",
-    "maps",
-    "mem",
-    "numa_maps",
-    "pagemap",
-    "smaps",
-    "smaps_rollup",
-    "stack",
-    "syscall",
-];
+const PRIVATE: &[&str] =
+    &["auxv", "environ", "kcore", "maps", "mem", "numa_maps", "pagemap", "smaps", "smaps_rollup", "stack", "syscall"];
 
 /// Returns whether `file` is in a file system of processes, and private. A file whose name cannot be
 /// read is private.
