@@ -290,11 +290,6 @@ pub(crate) fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     }
 }
 
-/// Parses an object that the host returned.
-pub(crate) fn parse_object(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("the object is not JSON: {error}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use super::wasi::wasi::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags,
 };
 use crate::batches::BatchSource;
-use crate::context::{DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below, parse_object};
+use crate::context::{DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
 use crate::input::Source;
 
 /// The host in the sandbox.
@@ -118,6 +118,10 @@ impl Source for NodeFile {
         self.offset += bytes.len() as u64;
         Ok(bytes)
     }
+}
+
+fn parse_object(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("the object is not JSON: {error}"))
 }
 
 struct HostObjects(cluster::Objects);
