@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Read;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -29,6 +30,8 @@ pub(crate) trait Host {
     fn read_dir(&mut self, path: &str) -> Result<Vec<DirEntry>, FileError>;
     fn metadata(&mut self, path: &str) -> Result<Metadata, FileError>;
     fn env(&mut self, name: &str) -> Option<String>;
+    /// Returns the time since 1970.
+    fn now(&mut self) -> Duration;
     fn list(&mut self, query: &ObjectQuery) -> Result<Box<dyn BatchSource<Value>>, String>;
     fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<Value>, String>;
     fn report(&mut self, progress: Progress);
@@ -245,6 +248,11 @@ impl Context {
     /// Returns the value of an environment variable, or `None` if it is not set or not granted.
     pub fn env(&mut self, name: &str) -> Option<String> {
         self.host.env(name)
+    }
+
+    /// Returns the time since 1970-01-01 00:00 UTC, by the clock of the node.
+    pub fn now(&mut self) -> Duration {
+        self.host.now()
     }
 
     /// Lists objects of the cluster.

@@ -1,9 +1,12 @@
 //! The role `check`: files and variables through WASI, objects and progress through the contract.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::check_role::plumbline::plugin::{cluster, progress};
 use super::wasi::wasi::cli::environment;
+use super::wasi::wasi::clocks::wall_clock;
 use super::wasi::wasi::filesystem::preopens;
 use super::wasi::wasi::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags,
@@ -71,6 +74,11 @@ impl Host for Sandbox {
 
     fn env(&mut self, name: &str) -> Option<String> {
         environment::get_environment().into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    fn now(&mut self) -> Duration {
+        let now = wall_clock::now();
+        Duration::new(now.seconds, now.nanoseconds)
     }
 
     fn list(&mut self, query: &ObjectQuery) -> Result<Box<dyn BatchSource<Value>>, String> {

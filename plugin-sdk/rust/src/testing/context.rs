@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -24,6 +25,8 @@ pub(super) struct Granted {
     /// Files of the node.
     files: BTreeMap<String, Vec<u8>>,
     env: BTreeMap<String, String>,
+    /// The time since 1970. `None` for that of this machine.
+    now: Option<Duration>,
     /// Objects by API version and resource. The error of a list comes after its objects.
     objects: BTreeMap<(String, String), (Vec<Value>, Option<String>)>,
 }
@@ -48,6 +51,13 @@ impl Case {
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.granted.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the clock of the node, as the time since 1970.
+    #[must_use]
+    pub fn now(mut self, now: Duration) -> Self {
+        self.granted.now = Some(now);
         self
     }
 
@@ -158,6 +168,11 @@ impl Host for Fake {
         }
         let found = self.locate(path)?.metadata().map_err(|error| failed(path, &error))?;
         Ok(Metadata { file_type: file_type(found.file_type()), size: found.len() })
+    }
+
+    fn now(&mut self) -> Duration {
+        // A clock before 1970 is not set.
+        self.granted.now.unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default())
     }
 
     fn env(&mut self, name: &str) -> Option<String> {
