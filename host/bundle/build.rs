@@ -12,12 +12,13 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 /// The built-in modules, in the order in which help texts list them.
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 15] = [
     "junit",
     "gojson",
     "tap",
     "sarif",
     "ctrf",
+    "items",
     "raw",
     "manual",
     "host-facts",

@@ -13,12 +13,13 @@ use crate::report::say;
 use crate::target_std::{Target, TargetStd};
 
 /// The packages of the built-in modules.
-const STOCK: [&str; 14] = [
+const STOCK: [&str; 15] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
     "plumbline-module-tap",
     "plumbline-module-sarif",
     "plumbline-module-ctrf",
+    "plumbline-module-items",
     "plumbline-module-raw",
     "plumbline-module-manual",
     "plumbline-module-host-facts",
@@ -181,6 +182,7 @@ mod tests {
                 "tap",
                 "sarif",
                 "ctrf",
+                "items",
                 "raw",
                 "manual",
                 "host-facts",

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
-use plumbline_core::{Node, PluginName, ResultKey, RunId};
+use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey, RunId};
 use tokio::sync::mpsc;
 
 /// A boxed future, so that the trait can be used as `dyn`.
@@ -104,6 +104,8 @@ pub struct Launch {
     pub definition: Arc<Definition>,
     /// Directory of the plugin's bundle, if it has one.
     pub bundle: Option<PathBuf>,
+    /// Limits of the check that the plugin runs in place of an image. `None` if it runs none.
+    pub check: Option<ModuleLimits>,
     /// Results that are missing. All of them at first, fewer after a restart of the aggregator.
     pub missing: Vec<ResultKey>,
     /// How its workers connect to the aggregator.

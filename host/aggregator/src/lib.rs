@@ -43,7 +43,7 @@ pub use judging::{
     plan_judges, result_sets,
 };
 pub use modules::{Compiler, Job, LazyModule, ModuleError, Modules};
-pub use plan::{PlannedPlugin, Provenance, prepare};
+pub use plan::{PlannedCheck, PlannedPlugin, Provenance, prepare};
 pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,

@@ -1,8 +1,8 @@
 //! Errors that stop a run before it starts, with their hints.
 
 use plumbline_catalogue::{Catalogue, samples};
-use plumbline_core::PluginName;
 use plumbline_core::definition::LimitError;
+use plumbline_core::{MissingRight, PluginName};
 use plumbline_sandbox::{LoadError, ModuleFailure};
 
 use crate::{ModuleError, PlanError};
@@ -25,6 +25,8 @@ fn every_error_is_in_the_catalogue() {
         samples!(ModuleError {
             Read { path, source }, Load { path, source = LoadError::NoRole { module: "example".to_owned() } },
             Unknown { role, name, known, unbuilt = None }, Role { 0 }, TooMany { 0 },
+            NoCheck { file, unbuilt = None }, NotACheck { 0 },
+            Rights { file, missing = vec![MissingRight::Files("/etc/example".to_owned()), MissingRight::Env("NAME".to_owned())] },
         }),
         ModuleError::hint,
     );

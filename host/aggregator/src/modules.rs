@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use plumbline_core::closest;
-use plumbline_core::definition::{AUTO_FORMAT, RAW_FORMAT};
+use plumbline_core::definition::{AUTO_FORMAT, Definition, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_core::{MissingRight, Rights, closest};
 use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo, Sandbox, inspect};
 
 /// File that marks a directory as a project, whose modules `plumbline plugin build` builds.
@@ -128,6 +128,30 @@ impl Modules {
     /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn judge(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "judge", name, |module| module.info().roles.judge)
+    }
+
+    /// Returns the check that `definition` runs, which has all rights that it needs. `None` means
+    /// that the plugin runs an image or a command. A check runs elsewhere, so it is not compiled.
+    ///
+    /// # Errors
+    /// When the bundle has no such file, it is unusable or not a check, or it needs further rights.
+    pub fn check(&self, bundle: Option<&Path>, definition: &Definition) -> Result<Option<LazyModule>, ModuleError> {
+        let Some(file) = &definition.plumbline.component else { return Ok(None) };
+        let absent = |unbuilt| ModuleError::NoCheck { file: file.clone(), unbuilt };
+        let directory = bundle.ok_or_else(|| absent(None))?;
+        let path = directory.join(file);
+        if !path.is_file() {
+            return Err(absent(directory.join(PROJECT_FILE).is_file().then(|| directory.to_owned())));
+        }
+        let accepted = self.accept(&path, read(&path)?)?;
+        if !accepted.info().roles.check {
+            return Err(ModuleError::NotACheck(path));
+        }
+        let missing = accepted.info().rights.missing(&definition.plumbline.grants);
+        if !missing.is_empty() {
+            return Err(ModuleError::Rights { file: file.clone(), missing });
+        }
+        Ok(Some(LazyModule::new(path, accepted)))
     }
 
     /// Returns the module with this name and role. There is no fallback, because another module
@@ -376,6 +400,28 @@ pub enum ModuleError {
     /// The module is not a post-processor.
     #[error("module `{0}` is not a post-processor: it does not read results")]
     Role(PathBuf),
+    /// The bundle has no file with the check.
+    #[error("check `{file}` not found in the plugin's bundle")]
+    NoCheck {
+        /// The name of the file.
+        file: String,
+        /// Directory of the plugin's project, if the check is not built yet.
+        unbuilt: Option<PathBuf>,
+    },
+    /// The module of `plumbline.component` is not a check.
+    #[error("module `{0}` is not a check: it does not have the role `check`")]
+    NotACheck(PathBuf),
+    /// The definition does not grant what the check needs.
+    #[error(
+        "check `{file}` needs rights that the definition does not grant: {}",
+        missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    Rights {
+        /// The name of the file.
+        file: String,
+        /// The rights, at least one.
+        missing: Vec<MissingRight>,
+    },
     /// The bundle has too many modules.
     #[error("bundle `{0}` has more than {MAX_BUNDLE_MODULES} modules")]
     TooMany(PathBuf),
@@ -385,13 +431,25 @@ impl ModuleError {
     /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
-        if let Some(project) = unbuilt {
-            let project = project.display();
-            return Some(format!(
-                "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
-            ));
-        }
+        let (name, known) = match self {
+            Self::Unknown { unbuilt: Some(project), .. } | Self::NoCheck { unbuilt: Some(project), .. } => {
+                let project = project.display();
+                return Some(format!(
+                    "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
+                ));
+            }
+            Self::NoCheck { file, .. } => {
+                return Some(format!("put `{file}` next to the definition, and pass the directory to `--plugin`"));
+            }
+            Self::Rights { missing, .. } => {
+                let lines = Rights::of_missing(missing).to_yaml();
+                return Some(format!("check what it reads, and add this to the definition:\n{lines}"));
+            }
+            Self::Unknown { name, known, .. } => (name, known),
+            Self::Read { .. } | Self::Load { .. } | Self::Role(_) | Self::NotACheck(_) | Self::TooMany(_) => {
+                return None;
+            }
+        };
         let known_names = format!("built-in: {}", known.join(", "));
         Some(match closest(name, known.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`? ({known_names})"),

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
-use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey};
+use plumbline_core::{MAX_CHECK_SECONDS, ModuleLimits, Node, PluginName, ResultKey};
 use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,11 +37,52 @@ pub struct PlannedPlugin {
     pub judges: Vec<PlannedJudge>,
     /// Limits of one call of its modules.
     pub limits: ModuleLimits,
+    /// The check that the plugin runs in place of an image. `None` if there is none, and if the
+    /// plugin does not run ([`PlannedPlugin::with_check`]).
+    pub check: Option<PlannedCheck>,
     /// Expected results.
     pub expected: Vec<ResultKey>,
     /// Problems with the modules' schemas of options, one sentence each.
     pub option_warnings: Vec<String>,
 }
+
+/// The check of a plugin.
+#[derive(Clone)]
+pub struct PlannedCheck {
+    /// The component. Its process compiles it.
+    pub module: LazyModule,
+    /// Its limits. Without another limit, it may run for as long as its plugin.
+    pub limits: ModuleLimits,
+}
+
+impl PlannedCheck {
+    fn of(modules: &Modules, policy: &LimitPolicy, source: &Source) -> Result<Option<Self>, PlanError> {
+        let definition = &source.definition;
+        let found = modules.check(source.bundle.as_deref(), definition);
+        let found = found.map_err(|source| PlanError::Module { plugin: definition.name.clone(), source })?;
+        let Some(module) = found else { return Ok(None) };
+        let mut limits = policy.limits(definition, module.info())?;
+        if definition.plumbline.limits.wall_seconds.or(module.info().limits.wall_seconds).is_none() {
+            limits.wall_seconds = MAX_CHECK_SECONDS;
+        }
+        Ok(Some(Self { module, limits }))
+    }
+
+    /// Returns the limits of the check in a plugin with this timeout. A part of the time is left, so
+    /// that its results arrive.
+    pub(crate) fn limits_within(&self, timeout: Option<Duration>) -> ModuleLimits {
+        let mut limits = self.limits.clone();
+        if let Some(timeout) = timeout {
+            let reserve = (timeout / 10).min(RESERVE);
+            limits.wall_seconds = limits.wall_seconds.min(timeout.saturating_sub(reserve).as_secs().max(1));
+        }
+        limits
+    }
+}
+
+/// The time between the deadline of a check and the timeout of its plugin. It is shorter with a
+/// short timeout.
+const RESERVE: Duration = Duration::from_secs(30);
 
 /// Finds the modules of `source` and determines its limits. When it returns, modules are read and
 /// inspected, and are being compiled. [`PlannedPlugin::ready`] waits for that.
@@ -74,12 +116,25 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         summarizer,
         judges,
         limits,
+        check: None,
         expected: Vec::new(),
         option_warnings,
     })
 }
 
 impl PlannedPlugin {
+    /// Finds the check of a plugin that is to run, and determines its limits.
+    ///
+    /// # Errors
+    /// When the check is missing, unusable or needs further rights, or rejects the options.
+    pub fn with_check(mut self, modules: &Modules, policy: &LimitPolicy) -> Result<Self, PlanError> {
+        self.check = PlannedCheck::of(modules, policy, &self.source)?;
+        if let Some(found) = &self.check {
+            self.option_warnings.extend(check(&self.source.definition, vec![found.module.info()])?);
+        }
+        Ok(self)
+    }
+
     /// Returns the name of the plugin.
     #[must_use]
     pub fn name(&self) -> &PluginName {
@@ -231,6 +286,7 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
         [] => std::slice::from_ref(&plugin.post_processor),
         detectors => detectors,
     };
+    let check = plugin.check.iter().map(|check| ("check", &check.module));
     let expectations = plugin.expectations.iter().map(|module| ("expectations", module));
     let readers = readers.iter().map(|module| ("post-processor", module));
     let summarizer = plugin.summarizer().into_iter().map(|module| ("summarizer", module));
@@ -240,7 +296,9 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
     let judges = plugin.judges.iter().map(|judge| ("judge", &judge.module));
     let describe = |(role, module): (&str, &LazyModule)| {
         let info = module.info();
-        let file = plugin.source.bundle.as_deref().and_then(|bundle| modules.file_in(bundle, &info.digest));
+        let component = plugin.source.definition.plumbline.component.clone().filter(|_| role == "check");
+        let in_bundle = || modules.file_in(plugin.source.bundle.as_deref()?, &info.digest);
+        let file = component.or_else(in_bundle);
         json!({
             "role": role,
             "name": module.name(),
@@ -250,5 +308,5 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
             "generation": info.generation,
         })
     };
-    expectations.chain(readers).chain(summarizer).chain(causes).chain(judges).map(describe).collect()
+    check.chain(expectations).chain(readers).chain(summarizer).chain(causes).chain(judges).map(describe).collect()
 }

@@ -12,7 +12,7 @@
 //!   bundles, checks their signatures, and distributes them.
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
-//! * [`aggregator`], [`process`]: roles of the program in a cluster.
+//! * [`aggregator`], [`process`], [`run_check`]: roles of the program in a run.
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
 //!   and compares the results of runs, and follows tests over many runs.
 //! * [`timeline`]: relates failures to what the cluster went through.
@@ -60,6 +60,7 @@ pub mod modules;
 pub mod process;
 pub mod report;
 pub mod results;
+pub mod run_check;
 pub mod runtime;
 pub mod signing;
 pub mod sources;

@@ -27,11 +27,34 @@ pub fn modules(limits: &Limits) -> Result<Modules, AppError> {
 pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> {
     let cap = &limits.modules.cap;
     let config = SandboxConfig {
-        // Without a home directory, nothing is cached.
-        cache_dir: cache_root().map(|cache| cache.join("modules")),
+        cache_dir: module_cache(),
         max_memory: cap.memory,
         max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
         stack: usize::try_from(limits.modules.default.stack).unwrap_or(usize::MAX),
+        ..base_config()
+    };
+    let sandbox = new_sandbox(config)?;
+    let built_in = plumbline_bundle::built_in::accept(&sandbox).map_err(|error| {
+        AppError::system("failed to load the built-in modules").because(&error).hint("install this program again")
+    })?;
+    Ok((sandbox, built_in.into_iter().map(LazyModule::from).collect()))
+}
+
+/// Sets up the sandbox for one check with these limits. Compiled code is cached if `cached`.
+pub(crate) fn check_sandbox(limits: &ModuleLimits, cached: bool) -> Result<Sandbox, AppError> {
+    new_sandbox(SandboxConfig {
+        cache_dir: if cached { module_cache() } else { None },
+        max_instances: 1,
+        max_memory: limits.memory,
+        max_table_elements: u32::try_from(limits.table_elements).unwrap_or(u32::MAX),
+        stack: usize::try_from(limits.stack).unwrap_or(usize::MAX),
+        ..base_config()
+    })
+}
+
+/// The settings of all sandboxes: components are compiled by a process of this program.
+fn base_config() -> SandboxConfig {
+    SandboxConfig {
         memory_budget: memory_limit().map(module_memory),
         compiler: Some(CompilerProcess {
             program: own_program(),
@@ -40,13 +63,16 @@ pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> 
             cpu_seconds: COMPILE_CPU_SECONDS,
         }),
         ..SandboxConfig::default()
-    };
-    let sandbox = Sandbox::new(config)
-        .map_err(|error| AppError::system("failed to set up the sandbox for modules").because(&error))?;
-    let built_in = plumbline_bundle::built_in::accept(&sandbox).map_err(|error| {
-        AppError::system("failed to load the built-in modules").because(&error).hint("install this program again")
-    })?;
-    Ok((sandbox, built_in.into_iter().map(LazyModule::from).collect()))
+    }
+}
+
+fn new_sandbox(config: SandboxConfig) -> Result<Sandbox, AppError> {
+    Sandbox::new(config).map_err(|error| AppError::system("failed to set up the sandbox for modules").because(&error))
+}
+
+/// The directory of compiled modules. Without a home directory, nothing is cached.
+fn module_cache() -> Option<PathBuf> {
+    cache_root().map(|cache| cache.join("modules"))
 }
 
 /// The running program, even if its file was replaced since it started.

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use plumbline_core::closest;
 use plumbline_core::definition::{LimitsRequest, is_module_name};
+use plumbline_core::{Rights, closest};
 use plumbline_sandbox::{DetectRule, file_pattern};
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
@@ -23,7 +23,7 @@ const MAX_ENTRIES: usize = 64;
 const MAX_TEXT: usize = 4 << 10;
 
 /// All valid keys.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "language",
     "world",
@@ -32,6 +32,7 @@ const KEYS: [&str; 11] = [
     "detect",
     "limits",
     "schema",
+    "rights",
     "sdk",
     "command",
     "artifact",
@@ -74,6 +75,8 @@ pub struct Manifest {
     pub limits: Map<String, Value>,
     /// The file with the JSON Schema of its options.
     pub schema: Option<PathBuf>,
+    /// The rights that the module needs as a check. `None` if the key is missing.
+    pub rights: Option<Rights>,
     /// The directory of the SDK.
     pub sdk: Option<PathBuf>,
     /// The author's own build command, which replaces the recipe of the language.
@@ -138,6 +141,7 @@ fn parse(text: &str) -> Result<Manifest, String> {
         detect: detect(keys.remove("detect"))?,
         limits,
         schema: text_of(&mut keys, "schema")?.map(PathBuf::from),
+        rights: rights(keys.remove("rights"))?,
         sdk: text_of(&mut keys, "sdk")?.map(PathBuf::from),
         command: texts(&mut keys, "command")?.unwrap_or_default(),
         artifact: text_of(&mut keys, "artifact")?.map(PathBuf::from),
@@ -216,6 +220,13 @@ fn limits(value: Option<Value>) -> Result<Map<String, Value>, String> {
     known("limits.", limits.keys(), &LIMITS)?;
     serde_json::from_value::<LimitsRequest>(Value::Object(limits.clone())).map_err(|error| error.to_string())?;
     Ok(limits)
+}
+
+fn rights(value: Option<Value>) -> Result<Option<Rights>, String> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+    let rights: Rights = serde_json::from_value(value).map_err(|error| format!("`rights`: {error}"))?;
+    rights.check().map_err(|error| format!("`rights`: {error}"))?;
+    Ok(Some(rights))
 }
 
 #[cfg(test)]

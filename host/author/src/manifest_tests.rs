@@ -15,6 +15,7 @@ default-files: ['**/*.tap']
 detect: [{title: TAP, prefix: ['TAP version ']}]
 limits: {memory: 128MiB, wall: 5m}
 schema: options.schema.json
+rights: {files: [/proc], kubernetes: [{api-version: v1, resources: [nodes]}]}
 sdk: ../../plugin-sdk/c
 command: [make, module]
 artifact: build/tap.wasm
@@ -24,6 +25,7 @@ artifact: build/tap.wasm
     assert_eq!(manifest.formats, Some(vec!["tap".to_owned(), "tap14".to_owned()]));
     assert_eq!(manifest.detect, [serde_json::json!({"title": "TAP", "prefix": ["TAP version "]})]);
     assert_eq!(manifest.limits.len(), 2);
+    assert_eq!(manifest.rights.map(|rights| rights.files), Some(vec!["/proc".to_owned()]));
     assert_eq!(manifest.command, ["make", "module"]);
     let least = Manifest::parse("name: x\nlanguage: rust\n", "x").unwrap();
     assert_eq!((least.world, least.formats, least.artifact), (None, None, None));
@@ -44,6 +46,8 @@ fn what_is_wrong_is_named_with_its_key() {
         ("name: 3\nlanguage: go", "`name` must be text"),
         ("name: x\nlanguage: go\nformats: [A B]", "`formats`: invalid format name `A B`"),
         ("name: x\nlanguage: go\nformats: tap", "`formats` must be a list"),
+        ("name: x\nlanguage: go\nrights: {file: [/proc]}", "`rights`: unknown field `file`"),
+        ("name: x\nlanguage: go\nrights: {files: [/]}", "`rights`: `files`: expected the absolute path of a directory"),
         (
             "name: x\nlanguage: go\nlimits: {memroy: 1}",
             "`limits.memroy` is not a known key: did you mean `limits.memory`?",

@@ -42,6 +42,7 @@ pub fn new_project(
 ) -> Result<NewProject, AuthorError> {
     check_name(name)?;
     let world = known_world(world)?;
+    let world = world.as_deref();
     let files: Vec<(&str, &Embedded)> = template(language, world).collect();
     if files.is_empty() {
         return Err(no_template(language, world));
@@ -76,12 +77,14 @@ pub fn new_project(
 }
 
 /// Returns the world if it is not the default one, after checking that it exists.
-fn known_world(world: Option<&str>) -> Result<Option<&str>, AuthorError> {
+fn known_world(world: Option<&str>) -> Result<Option<String>, AuthorError> {
     let Some(world) = world.filter(|world| *world != DEFAULT_WORLD) else { return Ok(None) };
     let known =
         worlds().map_err(|error| AuthorError::system("the contract inside this program is damaged").because(error))?;
-    if known.iter().any(|known| known == world) {
-        return Ok(Some(world));
+    // `judge` is short for `judge-module`.
+    let is_meant = |known: &&String| *known == world || known.strip_suffix("-module") == Some(world);
+    if let Some(known) = known.iter().find(is_meant) {
+        return Ok((known != DEFAULT_WORLD).then(|| known.clone()));
     }
     let meant = closest(world, known.iter().map(String::as_str));
     let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
@@ -92,7 +95,7 @@ fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     match world {
         Some(world) => {
             AuthorError::input(format!("no template in {language} for the world `{world}`")).hint(format!(
-                "the worlds with templates are `{DEFAULT_WORLD}` and `judge-module`; for another, start without `--world`, then set `world: {world}` in `module.yaml`, and implement its functions"
+                "the worlds with templates are `{DEFAULT_WORLD}`, `judge-module` and, in Rust, `check-module`; for another, start without `--world`, then set `world: {world}` in `module.yaml`, and implement its functions"
             ))
         }
         None => {

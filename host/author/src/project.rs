@@ -113,6 +113,7 @@ impl Project {
             detect: manifest.detect.clone(),
             limits: manifest.limits.clone(),
             schema: self.schema()?,
+            rights: manifest.rights.clone().unwrap_or_default(),
         })
     }
 }

@@ -161,6 +161,7 @@ mod modules_tests {
                 ("tap", true, false, false, false),
                 ("sarif", true, false, false, false),
                 ("ctrf", true, false, false, false),
+                ("items", true, false, false, false),
                 ("raw", true, false, false, false),
                 ("manual", true, false, false, false),
                 ("host-facts", true, false, true, false),

@@ -134,6 +134,11 @@ impl Bundle {
         let unnamed = self.modules.iter().filter(|module| !is_module_name(&module.name));
         odd.extend(unnamed.map(|module| BundleWarning::ModuleName(module.file.clone())));
         odd.extend(selection.idle(&names).into_iter().map(|pattern| BundleWarning::Idle(pattern.to_owned())));
+        if let Some(check) = &self.definition.plumbline.component
+            && !names.contains(&check.as_str())
+        {
+            odd.push(BundleWarning::NoCheck(check.clone()));
+        }
         let words = self.definition.spec.command().iter().chain(self.definition.spec.args()).skip(1);
         if let Some(command) = selection.command() {
             match self.files.iter().find(|file| file.name == command) {

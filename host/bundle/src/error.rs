@@ -246,6 +246,9 @@ pub enum BundleWarning {
     /// The file that the definition executes is not executable.
     #[error("the command `{0}` is not executable: run `chmod +x` on it")]
     NotExecutable(String),
+    /// The check that the definition runs is not in the bundle.
+    #[error("the check `{0}` is not in the bundle")]
+    NoCheck(String),
     /// An argument of the command is the name of a file that is not packed.
     #[error("the command's argument `{0}` is a file that is not packed: list it under `plumbline.files`")]
     NotPacked(String),

@@ -83,7 +83,7 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(BundleWarning {
-            Definition { 0 = Warning { path: "a".to_owned(), text: "`a` is ignored".to_owned() } }, Case { 0, 1 }, ModuleName { 0 }, Idle { 0 }, NoCommand { 0 }, NotExecutable { 0 },
+            Definition { 0 = Warning { path: "a".to_owned(), text: "`a` is ignored".to_owned() } }, Case { 0, 1 }, ModuleName { 0 }, Idle { 0 }, NoCommand { 0 }, NoCheck { 0 }, NotExecutable { 0 },
             NotPacked { 0 }, More {},
         }),
         |_| None,

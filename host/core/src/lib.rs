@@ -5,6 +5,7 @@
 //! every rule directly.
 #![forbid(unsafe_code)]
 
+mod check_run;
 pub mod compact;
 pub mod config;
 pub mod definition;
@@ -30,6 +31,7 @@ pub mod text;
 pub mod timeline;
 pub mod verdict;
 
+pub use check_run::{CHECK_VARIABLE, CheckRun, CheckRunTooLarge, MAX_CHECK_SECONDS};
 pub use config::Config;
 pub use definition::{Definition, Driver};
 pub use digest::{Digest, DigestError, DigestWriter};

@@ -151,6 +151,61 @@ impl Rights {
         missing
     }
 
+    /// Returns the rights that consist of `missing`.
+    #[must_use]
+    pub fn of_missing(missing: &[MissingRight]) -> Self {
+        let mut rights = Self::default();
+        for right in missing {
+            match right {
+                MissingRight::Files(directory) => rights.files.push(directory.clone()),
+                MissingRight::Env(name) => rights.env.push(name.clone()),
+                MissingRight::Kubernetes { api_version, resource, namespace } => {
+                    let namespaces: Vec<String> = namespace.iter().cloned().collect();
+                    let same =
+                        |one: &&mut KubernetesRight| one.api_version == *api_version && one.namespaces == namespaces;
+                    match rights.kubernetes.iter_mut().find(same) {
+                        Some(one) => one.resources.push(resource.clone()),
+                        None => rights.kubernetes.push(KubernetesRight {
+                            api_version: api_version.clone(),
+                            resources: vec![resource.clone()],
+                            namespaces,
+                        }),
+                    }
+                }
+            }
+        }
+        rights
+    }
+
+    /// Returns the lines of a definition that grant these rights. They are YAML, and have passed
+    /// [`Rights::check`].
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        let list = |entries: &[String]| {
+            let quoted = entries.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string());
+            quoted.collect::<Vec<_>>().join(", ")
+        };
+        let mut lines = vec!["plumbline:".to_owned(), "  grants:".to_owned()];
+        if !self.files.is_empty() {
+            lines.push(format!("    files: [{}]", list(&self.files)));
+        }
+        if !self.kubernetes.is_empty() {
+            lines.push("    kubernetes:".to_owned());
+        }
+        for right in &self.kubernetes {
+            let namespaces = match right.namespaces.is_empty() {
+                true => String::new(),
+                false => format!(", namespaces: [{}]", right.namespaces.join(", ")),
+            };
+            let (version, resources) = (&right.api_version, right.resources.join(", "));
+            lines.push(format!("    - {{api-version: {version}, resources: [{resources}]{namespaces}}}"));
+        }
+        if !self.env.is_empty() {
+            lines.push(format!("    env: [{}]", self.env.join(", ")));
+        }
+        lines.join("\n")
+    }
+
     /// Returns whether objects of a resource may be read in a namespace. `None` stands for all
     /// namespaces, and for objects outside namespaces.
     #[must_use]

@@ -65,3 +65,25 @@ fn entries_have_one_form() {
     }
     assert!(serde_json::from_value::<Rights>(json!({"network": ["all"]})).is_err());
 }
+
+#[test]
+fn missing_rights_are_printed_as_the_lines_that_grant_them() {
+    let wanted = rights(json!({
+        "files": ["/etc/a: b", "/proc"],
+        "env": ["CLUSTER"],
+        "kubernetes": [
+            {"api-version": "v1", "resources": ["nodes", "pods"]},
+            {"api-version": "v1", "resources": ["secrets"], "namespaces": ["default"]},
+        ],
+    }));
+    let missing = wanted.missing(&Rights::default());
+    let yaml = Rights::of_missing(&missing).to_yaml();
+    let definition =
+        format!("sonobuoy-config: {{driver: Job, plugin-name: p}}\n{}\n  component: c.wasm\n", yaml.trim_end());
+    let granted = crate::Definition::parse(&definition).unwrap().definition.plumbline.grants;
+    assert_eq!(granted, wanted, "{yaml}");
+    assert_eq!(
+        yaml,
+        "plumbline:\n  grants:\n    files: [\"/etc/a: b\", \"/proc\"]\n    kubernetes:\n    - {api-version: v1, resources: [nodes, pods]}\n    - {api-version: v1, resources: [secrets], namespaces: [default]}\n    env: [CLUSTER]"
+    );
+}

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
-use crate::driver::{Stage, container_name, secret, workload};
+use crate::driver::{CheckPod, DriverError, Stage, check_workload, container_name, secret};
 use crate::error::ClusterError;
 use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use crate::nodes::list_nodes;
@@ -74,14 +74,18 @@ impl KubernetesDispatcher {
         let plugin = &definition.name;
         let session = session_id(&launch.run, plugin);
         // This precedes any creation, so that an invalid definition leaves nothing behind.
-        let workload = workload(stage, definition, &session, &launch.access)
-            .map_err(|error| DispatchError::new(error.to_string()))?;
+        let invalid = |error: DriverError| DispatchError::new(error.to_string());
+        let check = CheckPod::of(stage, &launch, &session).map_err(invalid)?;
+        let workload = check_workload(stage, definition, &session, &launch.access, check.as_ref()).map_err(invalid)?;
         let secret = secret(stage, definition, &launch.run, &launch.access);
         // This precedes the first request, so that an interrupted launch is cleaned up too.
         self.launched.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), definition.skip_cleanup);
         let kind = if definition.driver.is_per_node() { Kind::DaemonSet } else { Kind::Pod };
         let created = async {
             create(cluster, &stage.namespace, Kind::Secret, &secret).await?;
+            for map in check.iter().flat_map(|check| &check.config_maps) {
+                create(cluster, &stage.namespace, Kind::ConfigMap, map).await?;
+            }
             if kind == Kind::DaemonSet {
                 check_admission(cluster, &stage.namespace, &workload).await?;
             }

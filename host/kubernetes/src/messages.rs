@@ -57,7 +57,7 @@ fn every_error_is_in_the_catalogue() {
         samples!(DriverError {
             Process { 0 = plugin() }, NoImage { 0 = plugin() }, LabelTooLong { label, value }, Type { plugin = plugin(), path, expected },
             ProgressPort { plugin = plugin(), container, port }, SecretReserved { 0 = plugin(), 1 }, ContainerTwice { 0 = plugin(), 1 },
-            ContainerReserved { 0 = plugin() },
+            ContainerReserved { 0 = plugin() }, Check { 0 = plugin(), 1 }, CheckFiles { 0 = plugin(), 1 },
         }),
         |_| None,
     );

@@ -80,6 +80,9 @@ pub const JOB_VARIABLE: &str = "PLUMBLINE_JOB";
 /// Name prefix of ConfigMaps with the modules of bundles.
 pub const MODULES_CONFIG_MAP: &str = "plumbline-modules";
 
+/// Name prefix of ConfigMaps with the check of a plugin.
+pub const CHECK_CONFIG_MAP: &str = "plumbline-check";
+
 /// The path of the binary in the image. Other tools call it by this path.
 pub const BINARY: &str = "/sonobuoy";
 /// The directory in which the aggregator keeps the run and its archive.

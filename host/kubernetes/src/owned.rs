@@ -42,6 +42,7 @@ const PAGE: u32 = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Secret,
+    ConfigMap,
     Pod,
     DaemonSet,
 }
@@ -51,6 +52,7 @@ impl Kind {
     pub(crate) fn path(self, namespace: &str) -> String {
         match self {
             Self::Secret => format!("/api/v1/namespaces/{namespace}/secrets"),
+            Self::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
             Self::Pod => format!("/api/v1/namespaces/{namespace}/pods"),
             Self::DaemonSet => format!("/apis/apps/v1/namespaces/{namespace}/daemonsets"),
         }
@@ -60,6 +62,7 @@ impl Kind {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Secret => "Secret",
+            Self::ConfigMap => "ConfigMap",
             Self::Pod => "pod",
             Self::DaemonSet => "DaemonSet",
         }
@@ -150,6 +153,8 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     let request = collection.create(&PostParams::default(), object.to_string().into_bytes());
     let conflict = match send_with_retry(cluster, &what, PATIENCE, request).await {
         Ok(_) => return Ok(Created::New),
+        // The names of ConfigMaps are unique for their content, and the aggregator may not read them.
+        Err(error) if error.is_conflict() && kind == Kind::ConfigMap => return Ok(Created::Adopted),
         Err(error) if error.is_conflict() => error,
         Err(error) => return Err(error.into()),
     };
@@ -158,7 +163,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     let look = format!("read {} `{name}`", kind.word());
     let found = get(cluster, namespace, kind, name, &look).await?.ok_or(conflict)?;
     let labels: &[&str] = match kind {
-        Kind::Secret => &[names::COMPONENT_LABEL],
+        Kind::Secret | Kind::ConfigMap => &[names::COMPONENT_LABEL],
         Kind::Pod | Kind::DaemonSet => &[names::SESSION_LABEL, names::PLUGIN_LABEL],
     };
     let same = labels.iter().all(|label| {
@@ -332,7 +337,7 @@ pub(crate) async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name:
         grace_period_seconds: match kind {
             Kind::Pod => Some(POD_GRACE),
             Kind::DaemonSet => Some(DAEMON_SET_GRACE),
-            Kind::Secret => None,
+            Kind::Secret | Kind::ConfigMap => None,
         },
         propagation_policy: Some(PropagationPolicy::Background),
         ..DeleteParams::default()

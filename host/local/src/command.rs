@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{DispatchError, Launch};
 use plumbline_core::definition::{Definition, EnvValue, PROGRESS_VARIABLE};
-use plumbline_core::{PluginName, ResultKey};
+use plumbline_core::{CHECK_VARIABLE, CheckRun, PluginName, ResultKey};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -61,6 +61,12 @@ pub(crate) fn resolve(definition: &Definition, base: &Path, current: &Path) -> R
         )));
     };
     Ok(LocalCommand { program: found, args: words.map(OsString::from).collect(), directory })
+}
+
+/// Returns the command that runs a check: `binary`, this program, in the directory of the
+/// definition.
+pub(crate) fn of_check(binary: &Path, base: &Path) -> LocalCommand {
+    LocalCommand { program: binary.to_owned(), args: vec!["run-check".into()], directory: base.to_owned() }
 }
 
 /// Looks up a program like a shell: relative to `directory` if its name has a slash, and in `PATH`
@@ -153,6 +159,19 @@ pub(crate) fn plugin_variables(
     variables
 }
 
+/// Returns the variable with the description of the plugin's check, if it runs one. Its component
+/// is in `base`.
+pub(crate) fn check_variable(launch: &Launch, base: &Path) -> Result<Option<(String, String)>, DispatchError> {
+    let definition = &launch.definition;
+    let Some((file, limits)) = definition.plumbline.component.as_ref().zip(launch.check.clone()) else {
+        return Ok(None);
+    };
+    let check = CheckRun::new(definition, base.join(file), launch.missing.len(), limits);
+    let text = check.to_variable();
+    let text = text.map_err(|error| DispatchError::new(format!("plugin `{}`: {error}", definition.name)))?;
+    Ok(Some((CHECK_VARIABLE.to_owned(), text)))
+}
+
 /// Returns the complete environment of the worker.
 pub(crate) fn worker_variables(
     launch: &Launch,
@@ -209,6 +228,34 @@ mod tests {
         assert_eq!(command.program, bundle.path().join("./check.sh"));
         assert_eq!(command.directory, current.path());
         assert_eq!(command.args, ["a"]);
+    }
+
+    #[test]
+    fn a_check_is_described_in_a_variable_for_this_program() {
+        let yaml = "sonobuoy-config: {driver: Process, plugin-name: p}\nplumbline: {component: c.wasm, grants: {files: [/proc]}}\n";
+        let definition = std::sync::Arc::new(Definition::parse(yaml).unwrap().definition);
+        let access = plumbline_aggregator::WorkerAccess {
+            aggregator_url: String::new(),
+            ca_cert: String::new(),
+            client_cert: String::new(),
+            client_key: String::new(),
+        };
+        let mut launch = Launch {
+            run: plumbline_core::RunId::random(),
+            definition,
+            bundle: None,
+            check: Some(plumbline_core::ModuleLimits::default()),
+            missing: vec!["p/global".parse().unwrap()],
+            access,
+            heard: plumbline_aggregator::WorkerContact::new(|_| None),
+        };
+        let (name, text) = check_variable(&launch, Path::new("/bundle")).unwrap().unwrap();
+        let read: CheckRun = serde_json::from_str(&text).unwrap();
+        assert_eq!((name.as_str(), read.component), (CHECK_VARIABLE, PathBuf::from("/bundle/c.wasm")));
+        assert_eq!((read.root.as_str(), read.stay, read.grants.files), ("", false, vec!["/proc".to_owned()]));
+        assert_eq!(of_check(Path::new("/bin/plumbline"), Path::new("/bundle")).args, ["run-check"]);
+        launch.check = None;
+        assert!(check_variable(&launch, Path::new("/bundle")).unwrap().is_none());
     }
 
     #[test]

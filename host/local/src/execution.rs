@@ -116,7 +116,11 @@ impl Execution {
         let logs = context.logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
         let base = context.start.base(&key.plugin, launch.bundle.as_deref());
-        let command = command::resolve(&launch.definition, base, &context.start.current)?;
+        let check = command::check_variable(launch, base)?;
+        let command = match check {
+            Some(_) => command::of_check(&context.binary, base),
+            None => command::resolve(&launch.definition, base, &context.start.current)?,
+        };
         let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
         let paths = ExecutionPaths { results: &results, config: &config, progress_port: port, binary: &context.binary };
 
@@ -136,7 +140,7 @@ impl Execution {
             program: &command.program,
             args: &command.args,
             directory: &command.directory,
-            variables: plugin_variables(launch, key, node, &paths),
+            variables: plugin_variables(launch, key, node, &paths).into_iter().chain(check).collect(),
             inherit: true,
             log: logs.join(format!("{}.txt", key.node)),
             stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),

@@ -12,6 +12,8 @@ pub(crate) const MAX_SENTENCE: usize = 16 << 10;
 const MAX_CAUSE: usize = 1 << 10;
 /// The name of the limit on different statuses.
 pub(crate) const STATUSES: &str = "statuses";
+/// The name of the limit on open files.
+pub(crate) const OPEN_FILES: &str = "open-files";
 /// The name of the stack limit in a definition.
 const STACK: &str = "stack";
 /// The hint for a violation that only the author can fix.
@@ -66,7 +68,7 @@ pub enum ModuleFailure {
     NoRole {
         /// The name of the module.
         module: String,
-        /// `post-processor`, `expectations`, `summarizer` or `judge`.
+        /// `post-processor`, `expectations`, `summarizer`, `judge` or `check`.
         role: &'static str,
     },
     /// The host failed, and not the module: the sink could not store an item, or no thread could be
@@ -91,6 +93,8 @@ pub enum Unit {
     Levels,
     /// Different statuses.
     Statuses,
+    /// Open files and directories.
+    Files,
 }
 
 impl Unit {
@@ -103,6 +107,7 @@ impl Unit {
             Self::Items => ("item", "items"),
             Self::Levels => ("level", "levels"),
             Self::Statuses => ("status", "different statuses"),
+            Self::Files => ("file", "files"),
         };
         format!("{value} {}", if value == 1 { one } else { many })
     }
@@ -127,6 +132,9 @@ impl ModuleFailure {
             }
             Self::Limit { limit, .. } if *limit == STATUSES => {
                 Some("this limit is fixed: put values that differ between items into meta or details")
+            }
+            Self::Limit { limit, .. } if *limit == OPEN_FILES => {
+                Some("this limit is fixed: close files and directories that the check has read")
             }
             Self::Limit { .. } => {
                 Some("raise the limit under `plumbline.limits` of the definition, up to the operator's cap")

@@ -9,7 +9,8 @@ use wasmtime::Store;
 
 use crate::call::channel::{self, Outbox, Sink};
 use crate::call::io::{
-    CallStats, CheckSink, Expect, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck, Summarize,
+    CallStats, CheckSink, Expect, Granted, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck,
+    Summarize,
 };
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
@@ -18,6 +19,7 @@ use crate::failure::{MAX_SENTENCE, ModuleFailure, cut};
 use crate::generation::v0_1::{Answer, Bound};
 use crate::host::Host;
 use crate::inspect::ModuleInfo;
+use crate::wasi::granted;
 
 /// A compiled and linked component. It is cheap to clone. Calls may run from any number of threads,
 /// each in its own instance.
@@ -130,17 +132,27 @@ impl Module {
     /// Runs a check, and passes its items and progress to `sink` as they arrive, on this thread.
     /// Blocks like [`Module::post_process`].
     ///
+    /// A directory that does not exist is left out, and the log says so.
+    ///
+    /// The limits on time end a check that computes or calls the host, but not a read that waits for
+    /// data, such as that of `/proc/kmsg`. The caller therefore runs a check in a process of its
+    /// own, and kills it at its deadline.
+    ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Module::post_process`].
+    /// Returns the same errors as [`Module::post_process`], and [`ModuleFailure::Host`] for a
+    /// directory that cannot be opened. An error of `call.cluster` is passed to the module.
     pub fn run_check(
         &self,
         call: RunCheck<'_>,
         sink: &mut dyn CheckSink,
         log: &mut dyn LogSink,
     ) -> Result<CallStats, ModuleFailure> {
-        let _ = (call, sink, log);
-        Err(ModuleFailure::NoRole { module: self.inner.name.clone(), role: "check" })
+        let RunCheck { plugin, directories, env, cluster, limits } = call;
+        let wasi = granted(&directories, &env, log).map_err(ModuleFailure::Host)?;
+        let input = Input::Check(Box::new(Granted { wasi, cluster }));
+        let role = |bound: &Bound, store: &mut Store<CallState>| bound.run_check(store, plugin);
+        self.call("check", limits, input, Sink::Check(sink), log, role).map(|((), stats)| stats)
     }
 
     /// Makes one call in a new instance. `role` returns `None` if the module does not implement it.

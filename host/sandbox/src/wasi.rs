@@ -1,8 +1,14 @@
-//! A minimal WASI for language runtimes that cannot start without it.
+//! A minimal WASI: for language runtimes that cannot start without it, and for checks.
 //!
-//! There are no arguments, environment variables or directories. Clocks and random numbers work.
-//! Standard output and standard error go to the size-limited log of the call.
+//! There are no arguments. Environment variables and directories are those that a check is granted.
+//! Clocks and random numbers work. Standard output and standard error go to the size-limited log of
+//! the call.
 
+mod entries;
+mod files;
+mod procfs;
+
+use std::io;
 use std::time::Duration;
 
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
@@ -13,8 +19,11 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host;
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
 use wasmtime_wasi::random::WasiRandom;
-use wasmtime_wasi::{WasiCtxView, WasiView};
+use wasmtime_wasi::{FsPerms, WasiCtxBuilder, WasiCtxView, WasiView};
 
+use self::files::HasNodeFiles;
+pub(crate) use self::files::OpenFiles;
+use crate::call::io::{Directory, LogLevel, LogSink};
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
 
@@ -22,6 +31,33 @@ struct HasTable;
 
 impl HasData for HasTable {
     type Data<'a> = &'a mut ResourceTable;
+}
+
+/// Opens the directories that a check may read, and adds its environment variables.
+pub(crate) fn granted(
+    directories: &[Directory],
+    env: &[(String, String)],
+    log: &mut dyn LogSink,
+) -> io::Result<WasiCtxBuilder> {
+    let mut wasi = WasiCtxBuilder::new();
+    // The thread of the module has nothing else to do.
+    wasi.allow_blocking_current_thread(true).envs(env);
+    for Directory { path, source } in directories {
+        match source.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                log.line(LogLevel::Warning, &format!("the granted directory `{path}` does not exist"));
+                continue;
+            }
+            Err(error) => return Err(io::Error::new(error.kind(), format!("failed to open `{path}`: {error}"))),
+            Ok(found) if !found.is_dir() => {
+                return Err(io::Error::other(format!("failed to open `{path}`: not a directory")));
+            }
+            Ok(_) => {}
+        }
+        wasi.preopened_dir(source, path, FsPerms::ReadOnly)
+            .map_err(|error| io::Error::other(format!("failed to open `{path}`: {error}")))?;
+    }
+    Ok(wasi)
 }
 
 /// Adds WASI 0.2 without sockets, and with timers that end with the call.
@@ -40,7 +76,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<
     random::insecure::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     random::insecure_seed::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     filesystem::preopens::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)?;
-    sync::filesystem::types::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)?;
+    sync::filesystem::types::add_to_linker::<State, HasNodeFiles>(l, State::node_files)?;
     cli::environment::add_to_linker::<State, WasiCli>(l, State::cli)?;
     cli::exit::add_to_linker::<State, WasiCli>(l, State::cli)?;
     cli::stdin::add_to_linker::<State, WasiCli>(l, State::cli)?;

@@ -1,6 +1,8 @@
 //! The module's side of the boundary: the generated bindings, and their conversion to the types of
 //! the SDK. Compiled only for `wasm32`.
 
+mod check;
+
 use std::panic;
 
 use crate::batches::BatchSource;
@@ -8,8 +10,8 @@ use crate::input::{InputFile, Source};
 use crate::judgement::RulingSink;
 use crate::log::Level;
 use crate::{
-    Check, Entry, Expectations, Expected, Judge, JudgedItem, Node, Outcome, Output, PluginInfo, PostProcessor, Results,
-    Ruling, Rulings, Summarizer, Taint, Tree,
+    Check, Checker, Context, Entry, Expectations, Expected, Judge, JudgedItem, Node, Outcome, Output, PluginInfo,
+    PostProcessor, Results, Ruling, Rulings, Summarizer, Taint, Tree,
 };
 
 use expectations::exports::plumbline::plugin::expectations as expectations_role;
@@ -97,6 +99,33 @@ pub mod judge {
     });
 }
 
+/// Bindings of the world `check-module`.
+#[expect(missing_docs, reason = "generated")]
+pub mod check_role {
+    wit_bindgen::generate!({
+        world: "check-module",
+        path: "../../wit",
+        pub_export_macro: true,
+        runtime_path: "plumbline_sdk::guest::rt",
+        with: {
+            "plumbline:plugin/types@0.1.0": crate::guest::types,
+            "plumbline:plugin/output@0.1.0": crate::guest::post_processor::plumbline::plugin::output,
+            "plumbline:plugin/log@0.1.0": crate::guest::post_processor::plumbline::plugin::log,
+        },
+    });
+}
+
+/// Bindings of the part of WASI that checks use.
+#[expect(missing_docs, reason = "generated")]
+pub mod wasi {
+    wit_bindgen::generate!({
+        world: "plumbline:sdk/wasi",
+        path: "wit/wasi.wit",
+        runtime_path: "plumbline_sdk::guest::rt",
+        generate_all,
+    });
+}
+
 /// The runtime that the generated bindings use.
 pub mod rt {
     pub use wit_bindgen::rt::*;
@@ -159,6 +188,18 @@ pub fn judge_tree<J: Judge>(
     let plugin = plugin_info(plugin)?;
     let mut out = Rulings::new(Box::new(HostRulings));
     J::judge(&plugin, Tree::new(Box::new(HostTree(tree))), input_files(evidence), &mut out)
+}
+
+/// Runs the role `check` for the host.
+///
+/// # Errors
+///
+/// The error of the author's function, or options that are not JSON.
+pub fn run_check<C: Checker>(plugin: types::PluginInfo) -> Result<(), String> {
+    report_panics();
+    let plugin = plugin_info(plugin)?;
+    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
+    C::run(&plugin, &mut Context::new(Box::new(check::Sandbox::new())), &mut out)
 }
 
 fn input_files(files: Vec<input::File>) -> Vec<InputFile> {

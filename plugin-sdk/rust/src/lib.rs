@@ -7,6 +7,7 @@
 //! * **Expectations** list the results that must arrive before a plugin is complete.
 //! * A **summarizer** adds items about the results of all nodes.
 //! * A **judge** decides which items of the finished tree count as failures.
+//! * A **check** reads a node or a cluster itself. A plugin runs it in place of an image.
 //!
 //! The host runs a module in a sandbox, where it sees only its arguments. You implement one trait,
 //! name the type in one macro, and test the code natively like any other code.
@@ -160,8 +161,8 @@
 //! hostile file could make you keep in memory: line lengths, string lengths, nesting levels. Native
 //! tests enforce the rules of an [`Item`], but none of these limits.
 //!
-//! A module is a function of its arguments. It has no file system, network, environment or clock.
-//! The host rejects a module that imports sockets or HTTP when it loads it.
+//! A module is a function of its arguments. Only a check reads more, and only what is granted. The
+//! host rejects a module that imports sockets or HTTP when it loads it.
 //!
 //! # Expectations
 //!
@@ -284,12 +285,59 @@
 //! assert_eq!(judged.ruling("lb"), None);
 //! # }
 //! ```
+//!
+//! # Checks
+//!
+//! [`Checker::run`] reads files, environment variables and objects of the cluster through its
+//! [`Context`]. The key `rights` of [`module!`] declares what it needs, and a definition grants it
+//! (`docs/checks.md`):
+//!
+//! ```
+//! use plumbline_sdk::{Checker, Context, Item, ObjectQuery, Output, PluginInfo, Status, testing::Case};
+//!
+//! /// Checks that swap is off, and that every node is schedulable.
+//! struct Nodes;
+//!
+//! impl Checker for Nodes {
+//!     fn run(_plugin: &PluginInfo, context: &mut Context, out: &mut Output) -> Result<(), String> {
+//!         let swaps = context.read_to_string("/proc/swaps")?;
+//!         let status = if swaps.lines().count() > 1 { Status::Failed } else { Status::Passed };
+//!         out.emit(Item::new(0, "swap is off").status(status));
+//!         for node in context.list(&ObjectQuery::new("v1", "nodes"))? {
+//!             let node = node?;
+//!             let cordoned = node["spec"]["unschedulable"].as_bool().unwrap_or_default();
+//!             let status = if cordoned { Status::Failed } else { Status::Passed };
+//!             out.emit(Item::new(0, node["metadata"]["name"].as_str().unwrap_or("?")).status(status));
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! plumbline_sdk::module! {
+//!     name: "nodes",
+//!     formats: [],
+//!     default_files: [],
+//!     rights: { "files": ["/proc"], "kubernetes": [{ "api-version": "v1", "resources": ["nodes"] }] },
+//!     check: Nodes,
+//! }
+//!
+//! # fn main() {
+//! use serde_json::json;
+//!
+//! let run = Case::new()
+//!     .node_file("/proc/swaps", "Filename Type Size Used Priority\n")
+//!     .objects("v1", "nodes", [json!({"metadata": {"name": "a"}, "spec": {"unschedulable": true}})])
+//!     .check::<Nodes>();
+//! assert_eq!(run.outline(), "swap is off: passed\na: failed\n");
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 // Lets the generated bindings refer to this crate by the same name from inside and outside.
 extern crate self as plumbline_sdk;
 
 mod batches;
+pub mod context;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod guest;
@@ -309,6 +357,7 @@ mod roles;
 pub mod testing;
 
 pub use batches::Batches;
+pub use context::{Context, ObjectQuery};
 pub use input::InputFile;
 pub use item::{Detail, Item, Status};
 pub use judgement::{Check, JudgedItem, Outcome, Ruling, Rulings, Tree};
@@ -316,4 +365,4 @@ pub use node::{Expected, Node, Taint};
 pub use output::Output;
 pub use plugin::PluginInfo;
 pub use results::{Entry, Results};
-pub use roles::{Expectations, Judge, PostProcessor, Summarizer};
+pub use roles::{Checker, Expectations, Judge, PostProcessor, Summarizer};

@@ -47,6 +47,8 @@ pub struct Metadata {
     pub limits: Option<&'static str>,
     /// The JSON Schema of the module's options.
     pub schema: Option<&'static str>,
+    /// The rights that the module needs as a check, as a JSON object.
+    pub rights: Option<&'static str>,
 }
 
 impl Metadata {
@@ -80,6 +82,9 @@ impl Metadata {
         }
         if let Some(schema) = self.schema {
             out = out.raw(",\"schema\":").raw(schema);
+        }
+        if let Some(rights) = self.rights {
+            out = out.raw(",\"rights\":").raw(rights);
         }
         out.raw("}")
     }
@@ -169,6 +174,7 @@ mod tests {
             detect: Some("[ { \"prefix\" : [ \"{\" ] } ]"),
             limits: Some("{ \"memory\" : 1 }"),
             schema: Some("{ \"type\" : [ \"object\" ] }"),
+            rights: Some("{ \"env\" : [ \"A\" ] }"),
         });
         let want = json!({
             "name": "a-b",
@@ -177,6 +183,7 @@ mod tests {
             "detect": [{ "prefix": ["{"] }],
             "limits": { "memory": 1 },
             "schema": { "type": ["object"] },
+            "rights": { "env": ["A"] },
         });
         assert_eq!(value, want);
     }
@@ -190,6 +197,7 @@ mod tests {
             detect: None,
             limits: None,
             schema: None,
+            rights: None,
         });
         assert_eq!(value, json!({ "name": "x", "formats": [], "default-files": [] }));
     }

@@ -38,8 +38,10 @@
 /// * \[`schema`\]: a JSON Schema of the options, for people and tools that write or check a
 ///   definition. The module must still validate its options; see
 ///   [`PluginInfo::options`](crate::PluginInfo::options).
-/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], \[`judge`\]: the types that
-///   implement the roles. At least one is required.
+/// * \[`rights`\]: a JSON object of the rights that a check needs, such as
+///   `{"files": ["/proc"], "env": ["CLUSTER_NAME"]}` (see `docs/checks.md`).
+/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], \[`judge`\], \[`check`\]: the types
+///   that implement the roles. At least one is required.
 ///
 /// For `wasm32`, the macro generates the exports of a component of the package `plumbline:plugin`.
 /// It also generates the custom section `plumbline:module`, from which the host reads all of the
@@ -85,26 +87,35 @@ macro_rules! __module {
         $(detect: $detect:tt,)?
         $(limits: $limits:tt,)?
         $(schema: $schema:tt,)?
+        $(rights: $rights:tt,)?
         $(post_processor: $post_processor:ty,)?
         $(expectations: $expectations:ty,)?
         $(summarizer: $summarizer:ty,)?
         $(judge: $judge:ty,)?
+        $(check: $check:ty,)?
         $(,)?
     ) => {
-        $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($detect)?], [$($limits)?], [$($schema)?]);
+        $crate::__module_metadata!(
+            $name, [$($format),*], [$($pattern),*], [$($detect)?], [$($limits)?], [$($schema)?], [$($rights)?]
+        );
         const _: () = {
             const ROLES: &[&str] = &[
                 $(::std::stringify!($post_processor),)?
                 $(::std::stringify!($expectations),)?
                 $(::std::stringify!($summarizer),)?
                 $(::std::stringify!($judge),)?
+                $(::std::stringify!($check),)?
             ];
-            ::std::assert!(!ROLES.is_empty(), "a module plays a role: `post_processor`, `expectations`, `summarizer` or `judge`");
+            ::std::assert!(
+                !ROLES.is_empty(),
+                "a module implements a role: `post_processor`, `expectations`, `summarizer`, `judge` or `check`"
+            );
         };
         $($crate::__module_role!(PostProcessor, post_processor, __module_post_processor_guest, $post_processor);)?
         $($crate::__module_role!(Expectations, expectations, __module_expectations_guest, $expectations);)?
         $($crate::__module_role!(Summarizer, summarizer, __module_summarizer_guest, $summarizer);)?
         $($crate::__module_role!(Judge, judge, __module_judge_guest, $judge);)?
+        $($crate::__module_role!(Checker, check_role, __module_check_guest, $check);)?
     };
 }
 
@@ -130,7 +141,7 @@ macro_rules! __module_role {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __module_metadata {
-    ($name:literal, [$($format:literal),*], [$($pattern:literal),*], [$($detect:tt)?], [$($limits:tt)?], [$($schema:tt)?]) => {
+    ($name:literal, [$($format:literal),*], [$($pattern:literal),*], [$($detect:tt)?], [$($limits:tt)?], [$($schema:tt)?], [$($rights:tt)?]) => {
         const _: () = {
             const NAME: &str = $name;
             ::std::assert!(
@@ -145,6 +156,7 @@ macro_rules! __module_metadata {
                 detect: $crate::__module_json!($($detect)?),
                 limits: $crate::__module_json!($($limits)?),
                 schema: $crate::__module_json!($($schema)?),
+                rights: $crate::__module_json!($($rights)?),
             };
             #[cfg(target_arch = "wasm32")]
             #[used]
@@ -229,6 +241,19 @@ macro_rules! __module_judge_guest {
                 evidence: ::std::vec::Vec<$crate::guest::post_processor::plumbline::plugin::input::File>,
             ) -> ::std::result::Result<(), ::std::string::String> {
                 $crate::guest::judge_tree::<$type>(plugin, tree, evidence)
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __module_check_guest {
+    ($component:ident, $type:ty) => {
+        impl $crate::guest::check_role::exports::plumbline::plugin::check::Guest for $component {
+            fn run(plugin: $crate::guest::types::PluginInfo) -> ::std::result::Result<(), ::std::string::String> {
+                $crate::guest::run_check::<$type>(plugin)
             }
         }
     };

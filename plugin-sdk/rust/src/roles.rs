@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Expected, InputFile, Node, Output, PluginInfo, Results, Rulings, Tree};
+use crate::{Context, Expected, InputFile, Node, Output, PluginInfo, Results, Rulings, Tree};
 
 /// Reads the files of one result set (that of a node, or the cluster-wide one) and emits items.
 ///
@@ -75,4 +75,22 @@ pub trait Judge {
     /// A sentence that says why the module cannot continue. The rulings and checks so far are kept,
     /// and the plugin does not pass.
     fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String>;
+}
+
+/// Checks a node or a cluster itself. A plugin runs the component in place of an image.
+pub trait Checker {
+    /// Reads what `context` grants, and emits items to `out`.
+    ///
+    /// The host calls this once for each result of the plugin: on every node, or once for the
+    /// cluster.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why the check cannot continue. The host keeps the items emitted so far
+    /// and adds an item of status `unknown` with the sentence.
+    ///
+    /// A single file or object that cannot be read is not such an error. Emit an item for it with
+    /// [`Status::Unknown`](crate::Status::Unknown) and the cause under the metadata key `error`, and
+    /// continue.
+    fn run(plugin: &PluginInfo, context: &mut Context, out: &mut Output) -> Result<(), String>;
 }

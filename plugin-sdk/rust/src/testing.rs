@@ -26,6 +26,7 @@
 
 mod case;
 mod check;
+mod context;
 mod judge;
 mod judged;
 mod log;

@@ -176,8 +176,8 @@ async fn read_modules(
     modules: Modules,
     limits: LimitPolicy,
 ) -> Result<Vec<PlannedPlugin>, RunError> {
-    let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
-    blocking::<_, PlanError>("read the modules", prepare).await
+    let prepare = move |source| prepare(&modules, &limits, source)?.with_check(&modules, &limits);
+    blocking::<_, PlanError>("read the modules", move || sources.into_iter().map(prepare).collect()).await
 }
 
 /// Creates what exports telemetry. A failure is logged, because the run does not depend on it.

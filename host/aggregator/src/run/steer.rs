@@ -175,17 +175,18 @@ impl Run {
             if missing.is_empty() {
                 continue;
             }
+            let timeout = match plugin.source.definition.plumbline.timeout {
+                Some(timeout) => (!timeout.is_zero()).then_some(timeout),
+                None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
+            };
             let launch = Launch {
                 run: self.record.run,
                 definition: self.traced(&plugin.source.definition),
                 bundle: plugin.source.bundle.clone(),
+                check: plugin.check.as_ref().map(|check| check.limits_within(timeout)),
                 missing,
                 access: self.access(plugin)?,
                 heard: self.heard(),
-            };
-            let timeout = match plugin.source.definition.plumbline.timeout {
-                Some(timeout) => (!timeout.is_zero()).then_some(timeout),
-                None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
             let rerun = plugin.source.definition.plumbline.reruns.as_ref().map(|reruns| Rerun {
                 reruns: reruns.clone(),

@@ -11,6 +11,7 @@ pub fn roles(roles: Roles) -> Vec<&'static str> {
         (roles.expectations, "expectations"),
         (roles.summarizer, "summarizer"),
         (roles.judge, "judge"),
+        (roles.check, "check"),
     ];
     roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect()
 }

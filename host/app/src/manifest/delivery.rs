@@ -236,6 +236,7 @@ pub fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), Ap
 }
 
 fn all_known(modules: &Modules, bundle: Option<&Path>, definition: &Definition) -> Result<(), ModuleError> {
+    modules.check(bundle, definition)?;
     modules.post_processor(bundle, definition.result_format.as_deref().unwrap_or_default())?;
     modules.expectations(bundle, definition.expectations_module())?;
     if let Some(name) = &definition.plumbline.summarizer {

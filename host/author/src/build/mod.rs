@@ -104,6 +104,7 @@ pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
         (roles.expectations, "expectations"),
         (roles.summarizer, "summarizer"),
         (roles.judge, "judge"),
+        (roles.check, "check"),
     ];
     names.into_iter().filter(|(plays, _)| *plays).map(|(_, name)| name).collect()
 }
@@ -172,6 +173,7 @@ fn check_agreement(project: &Project, info: &ModuleInfo) -> Result<(), AuthorErr
         ("default-files", manifest.default_files.as_ref().is_some_and(|files| *files != info.default_files)),
         ("detect", !manifest.detect.is_empty() && !same_rules),
         ("limits", !manifest.limits.is_empty() && info.limits != limits),
+        ("rights", manifest.rights.as_ref().is_some_and(|rights| *rights != info.rights)),
         ("schema", project.schema()?.is_some_and(|schema| info.schema.as_ref() != Some(&schema))),
     ];
     let Some((key, _)) = differs.into_iter().find(|(_, differs)| *differs) else { return Ok(()) };

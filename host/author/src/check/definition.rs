@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plumbline_core::definition::{AUTO_FORMAT, Definition, MAX_YAML_BYTES, effective_limits};
-use plumbline_core::{Driver, closest};
+use plumbline_core::{Driver, Rights, closest};
 use plumbline_sandbox::{Roles, check_options};
 use serde_json::Value;
 
@@ -47,6 +47,7 @@ pub(super) fn check_definition(
     if let Some(name) = &definition.plumbline.summarizer {
         named.resolve("plumbline.summarizer", name, |roles| roles.summarizer);
     }
+    named.component(definition);
     named.judges(definition);
     named.options(definition);
     named.limits(definition, host);
@@ -56,7 +57,7 @@ pub(super) fn check_definition(
             &answer.file,
             "the definition does not use this module",
             Some(
-                "set it as `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`",
+                "set it as `plumbline.component`, `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`",
             ),
         );
     }
@@ -100,6 +101,34 @@ impl<'a> Named<'a> {
         found
     }
 
+    /// Returns the check that the definition runs.
+    fn check_of(&self, definition: &Definition) -> Option<&'a Answer> {
+        let file = definition.plumbline.component.as_ref()?;
+        self.answers.iter().find(|answer| answer.file == *file)
+    }
+
+    /// Checks that the check is in the bundle, and that the definition grants what it needs.
+    fn component(&mut self, definition: &Definition) {
+        let Some(file) = &definition.plumbline.component else { return };
+        let Some(answer) = self.check_of(definition) else {
+            let what =
+                format!("`plumbline.component: {file}` is not a module next to the definition: a run does not start");
+            return self.checked.error(self.place, what, Some("build the check, or correct the name"));
+        };
+        self.used.push(&answer.file);
+        if !answer.roles.check {
+            let what = format!("`plumbline.component: {file}` is not a check: a run does not start");
+            return self.checked.error(self.place, what, Some("a check has the role `check`"));
+        }
+        let missing = answer.rights.missing(&definition.plumbline.grants);
+        if !missing.is_empty() {
+            let list: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            let what = format!("`{file}` needs rights that `plumbline.grants` does not have: {}", list.join("; "));
+            let hint = format!("add this to the definition:\n{}", Rights::of_missing(&missing).to_yaml());
+            self.checked.error(self.place, what, Some(&hint));
+        }
+    }
+
     /// Checks the chain: its judges, their data and their options.
     fn judges(&mut self, definition: &Definition) {
         for (at, entry) in definition.plumbline.verdict.iter().enumerate() {
@@ -137,6 +166,11 @@ impl<'a> Named<'a> {
                 schemas.push((name, schema));
             }
         }
+        if let Some(found) = self.check_of(definition)
+            && let Some(schema) = &found.schema
+        {
+            schemas.push((&found.file, schema));
+        }
         // Invalid schemas are reported with their modules.
         for problem in check_options(&plumbline.options, &schemas).problems {
             let hint = "see the module's schema of options; a run does not start";
@@ -159,7 +193,7 @@ impl<'a> Named<'a> {
 /// Checks that a program of the bundle exists in it. The content of an image is only known in the
 /// cluster.
 fn check_command(definition: &Definition, directory: &Path, place: &str, checked: &mut Checked) {
-    if definition.driver != Driver::Process {
+    if definition.driver != Driver::Process || definition.plumbline.component.is_some() {
         return;
     }
     let Some(program) = definition.spec.command().iter().chain(definition.spec.args()).next() else {

@@ -100,7 +100,7 @@ fn check_bundle(directory: &Path, checked: &mut Checked) {
         Ok(bundle) => {
             for warning in &bundle.warnings {
                 let told = match warning {
-                    BundleWarning::Definition(_) => true,
+                    BundleWarning::Definition(_) | BundleWarning::NoCheck(_) => true,
                     BundleWarning::NoCommand(_) | BundleWarning::NotExecutable(_) => {
                         bundle.definition.driver == Driver::Process
                     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plumbline_core::closest;
 use plumbline_core::definition::{LimitsRequest, effective_limits};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_core::{Rights, closest};
 use plumbline_sandbox::componentize::{CONTRACT, worlds};
 use plumbline_sandbox::{ModuleInfo, Roles, check_options, inspect};
 use serde_json::{Map, Value};
@@ -30,6 +30,8 @@ pub(super) struct Answer {
     pub(super) roles: Roles,
     pub(super) limits: LimitsRequest,
     pub(super) schema: Option<Value>,
+    /// The rights that it needs as a check.
+    pub(super) rights: Rights,
 }
 
 impl Answer {
@@ -45,7 +47,8 @@ impl Answer {
                 names.push(name.clone());
             }
         }
-        Self { file, names, roles: info.roles, limits: info.limits.clone(), schema: info.schema.clone() }
+        let (limits, schema, rights) = (info.limits.clone(), info.schema.clone(), info.rights.clone());
+        Self { file, names, roles: info.roles, limits, schema, rights }
     }
 
     /// Returns the names and roles of the built-in modules.
@@ -239,5 +242,6 @@ fn planned(project: &Project, file: String) -> Option<Answer> {
     let metadata = project.metadata(roles).ok()?;
     let limits = serde_json::from_value(Value::Object(metadata.limits)).unwrap_or_default();
     let names = std::iter::once(metadata.name).chain(metadata.formats).collect();
-    Some(Answer { file, names, roles, limits, schema: metadata.schema })
+    // The rights are known once the module is built.
+    Some(Answer { file, names, roles, limits, schema: metadata.schema, rights: Rights::default() })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use plumbline_bundle::Digest;
+use plumbline_core::Rights;
 use plumbline_core::definition::LimitsRequest;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::text::steers_terminal;
@@ -59,7 +60,7 @@ pub struct ModuleInspection {
 pub struct Imports {
     /// Imports from the contract.
     pub contract: Vec<String>,
-    /// Imports from WASI, for which the host provides an empty implementation.
+    /// Imports from WASI, which is empty except for what a check is granted.
     pub wasi: Vec<String>,
     /// Imports that no module gets. A host rejects a module with such imports.
     pub refused: Vec<String>,
@@ -83,6 +84,9 @@ pub struct Metadata {
     pub limits: Map<String, Value>,
     /// The JSON Schema of its options.
     pub schema: Option<Value>,
+    /// The rights that the module needs as a check.
+    #[serde(skip_serializing_if = "Rights::is_empty")]
+    pub rights: Rights,
 }
 
 /// Inspects the file at `path`.
@@ -141,6 +145,7 @@ pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, AuthorError>
             detect: info.detect,
             limits: limits(&info.limits),
             schema: info.schema,
+            rights: info.rights,
         }),
         sections: Sections::of(wasm).map_err(broken)?,
         ..inspection

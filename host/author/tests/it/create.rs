@@ -44,6 +44,22 @@ fn every_template_becomes_a_project_that_names_itself() {
 }
 
 #[test]
+fn a_check_declares_and_grants_its_rights() {
+    let dir = tempfile::tempdir().unwrap();
+    for world in ["check", "check-module"] {
+        let place = dir.path().join(world);
+        new_project("my-check", Language::Rust, Some(world), &place).unwrap();
+        assert_eq!(Project::open(&place).unwrap().world(), "check-module");
+        let text = |file: &str| fs::read_to_string(place.join(file)).unwrap();
+        assert!(text("src/lib.rs").contains("check: MyCheck"), "{world}");
+        assert!(text("plugin.yaml").contains("component: my-check.wasm"), "{world}");
+        assert!(place.join("sdk/rust/wit/wasi.wit").is_file() && place.join("tests/my_check.rs").is_file(), "{world}");
+    }
+    let error = new_project("x", Language::C, Some("check"), &dir.path().join("c")).unwrap_err();
+    assert!(error.what.contains("no template in c for the world `check-module`"), "{error}");
+}
+
+#[test]
 fn nothing_is_ever_written_over() {
     let dir = tempfile::tempdir().unwrap();
     let new = |place: &Path| new_project("x", Language::Rust, None, place);

@@ -199,6 +199,9 @@ pub(crate) enum Command {
     /// Compile the module on standard input, within limits
     #[command(hide = true)]
     CompileModule(CompileModuleArgs),
+    /// Run the check that the environment describes, in place of a plugin's container or process
+    #[command(hide = true)]
+    RunCheck,
 }
 
 impl Command {
@@ -220,6 +223,7 @@ impl Command {
             Self::Splat(args) => Ok(retrieve::splat(&args)),
             Self::ArchivePiece(args) => retrieve::piece(&args),
             Self::CompileModule(args) => roles::compile_module(&args),
+            Self::RunCheck => roles::run_check(global),
             Self::Gen(args) => generate::generate(&args, global),
             Self::Logs(args) => logs::logs(&args),
             Self::Query(args) => query::query(&args),
@@ -261,6 +265,7 @@ impl Command {
                 | Self::Splat(_)
                 | Self::ArchivePiece(_)
                 | Self::CompileModule(_)
+                | Self::RunCheck
                 | Self::Modes(_)
                 | Self::Version(_)
                 | Self::Completion { .. }

@@ -1,5 +1,5 @@
-//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, and
-//! the compiler of modules.
+//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, the
+//! compiler of modules, and the process of a check.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -144,4 +144,13 @@ pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppEr
     let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds)
         .map_err(|error| AppError::system("failed to compile the module").because(&error))?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
+}
+
+/// Runs a check next to a worker.
+pub(crate) fn run_check(global: &Global) -> Result<ExitCode, AppError> {
+    // The log is part of the archive, and has what the check logs.
+    let level = if global.level == Level::Warn { Level::Info } else { global.level };
+    logging::init(&Global { level, ..global.clone() });
+    plumbline_app::run_check::run_check()?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
-//! The commands of the authors' guide, executed as printed, with a real registry. They run once for
-//! each language whose tools are installed.
+//! The commands of the guides for authors, executed as printed, with a real registry. Those of the
+//! authors' guide run once for each language whose tools are installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,9 +35,8 @@ fn commands(guide: &str, language: Language) -> Vec<String> {
     found
 }
 
-fn guide() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/authors-guide.md");
-    fs::read_to_string(path).unwrap()
+fn guide(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
 }
 
 /// Returns a `PATH` in which `plumbline` is this binary, with the pytest that the setup installed.
@@ -52,36 +51,44 @@ pub(crate) fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
     std::env::join_paths(paths).unwrap()
 }
 
-fn follow(language: Language) {
-    let (bed, dir) = (Bed::new(), tempfile::tempdir().unwrap());
-    if let Some(missing) = missing_tool(language, dir.path()) {
+/// Follows a guide in one language below `dir`, and returns what the commands printed. `None` if the
+/// tools are missing.
+fn follow(name: &str, language: Language, dir: &Path) -> Option<String> {
+    let bed = Bed::new();
+    if let Some(missing) = missing_tool(language, dir) {
         eprintln!("SKIPPED: the guide in {language}: {missing}");
-        return;
+        return None;
     }
-    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    let registry = Registry::start(&bed, "storage")?;
     let mut script = String::from("set -eux\n");
-    for command in commands(&guide(), language) {
+    for command in commands(&guide(name), language) {
         script += &command.replace(REGISTRY, &registry.host);
         script.push('\n');
     }
     // A command that fails ends the script, so the last ones run only if all others succeeded.
-    let xdg = |name: &str| dir.path().join(name);
+    let xdg = |name: &str| dir.join(name);
     let output = Command::new("bash")
         .arg("-c")
         .arg(&script)
-        .current_dir(dir.path())
-        .env("PATH", path_with_this_program(dir.path()))
+        .current_dir(dir)
+        .env("PATH", path_with_this_program(dir))
         .env("XDG_DATA_HOME", xdg("data"))
         .env("XDG_CONFIG_HOME", xdg("config"))
         .env("XDG_STATE_HOME", xdg("state"))
         .env_remove("PLUMBLINE_INSECURE_REGISTRIES")
-        // Shared, so that what both projects of the guide need is compiled once.
+        // Shared, so that what all projects of a guide need is compiled once.
         .env("CARGO_TARGET_DIR", xdg("cargo-target"))
         .stdin(Stdio::null())
         .output()
         .unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "the guide in {language} ended with {}:\n{told}", output.status);
+    assert!(output.status.success(), "{name} in {language} ended with {}:\n{told}", output.status);
+    Some(told)
+}
+
+fn make_modules(language: Language) {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(told) = follow("authors-guide.md", language, dir.path()) else { return };
     let clean = told.matches(": 0 errors, 0 warnings").count();
     assert_eq!(clean, 2, "a new project in {language} has findings:\n{told}");
     assert!(dir.path().join("my-judge/my-judge.wasm").is_file(), "the guide in {language} made no judge:\n{told}");
@@ -94,42 +101,52 @@ fn follow(language: Language) {
         fs::read(project.join("pulled.bundle.tar")).unwrap(),
         "what was pulled is what was pushed"
     );
-    assert!(!xdg("data").join("plumbline/bundles/my-format").exists(), "it was uninstalled");
+    assert!(!dir.path().join("data/plumbline/bundles/my-format").exists(), "it was uninstalled");
+}
+
+#[test]
+fn a_check_is_written_signed_and_run_from_a_registry() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(told) = follow("check-guide.md", Language::Rust, dir.path()) else { return };
+    assert!(told.contains(": 0 errors, 0 warnings"), "a new check has findings:\n{told}");
+    assert!(told.contains("verified: `my-check`"), "{told}");
+    // From the directory, and from the registry.
+    assert_eq!(told.matches("my-check: result received").count(), 2, "{told}");
 }
 
 #[test]
 fn in_rust() {
-    follow(Language::Rust);
+    make_modules(Language::Rust);
 }
 
 #[test]
 fn in_go() {
-    follow(Language::Go);
+    make_modules(Language::Go);
 }
 
 #[test]
 fn in_javascript() {
-    follow(Language::JavaScript);
+    make_modules(Language::JavaScript);
 }
 
 #[test]
 fn in_typescript() {
-    follow(Language::TypeScript);
+    make_modules(Language::TypeScript);
 }
 
 #[test]
 fn in_python() {
-    follow(Language::Python);
+    make_modules(Language::Python);
 }
 
 #[test]
 fn in_c() {
-    follow(Language::C);
+    make_modules(Language::C);
 }
 
 #[test]
 fn every_language_has_its_line_and_the_steps_are_the_same() {
-    let guide = guide();
+    let guide = guide("authors-guide.md");
     let mut steps: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for language in Language::ALL {
         let commands = commands(&guide, language);

@@ -13,6 +13,7 @@ mod broken_off;
 mod bundles;
 mod cache;
 mod causes;
+mod checks;
 mod cluster_reading;
 mod collected;
 mod command_examples;

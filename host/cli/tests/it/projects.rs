@@ -53,7 +53,9 @@ fn a_judge_begins_with_its_world() {
     );
     let done = bed.plumbline(&["plugin", "new", "x", "--lang", "c", "--world", "summarizer-module"]).expect(2);
     assert!(
-        done.err.contains("the worlds with templates are `post-processor-module` and `judge-module`"),
+        done.err.contains(
+            "the worlds with templates are `post-processor-module`, `judge-module` and, in Rust, `check-module`"
+        ),
         "{}",
         done.err
     );

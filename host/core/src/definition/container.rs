@@ -42,7 +42,27 @@ pub enum EnvValue {
     From(Value),
 }
 
+/// The keys of a container that a check does not have. It has no image, and the driver decides how
+/// its sandbox runs.
+const NOT_FOR_CHECKS: [&str; 5] = ["image", "command", "args", "workingDir", "securityContext"];
+
 impl Container {
+    /// Checks that the container has only what a check can have.
+    pub(super) fn check_component(&self) -> Result<(), DefinitionError> {
+        let given = |key: &str| {
+            self.raw
+                .get(key)
+                .is_some_and(|value| !value.is_null() && *value != "" && *value != Value::Array(Vec::new()))
+        };
+        match NOT_FOR_CHECKS.iter().find(|key| given(key)) {
+            None => Ok(()),
+            Some(key) => {
+                let why = "a plugin with `plumbline.component` runs the check in place of an image: remove this key";
+                Err(DefinitionError::Invalid { path: format!("spec.{key}"), why: why.to_owned() })
+            }
+        }
+    }
+
     pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
         let Value::Object(mut raw) = value else { return Err(wrong_type("spec", "a mapping", &value)) };
         for key in raw.keys() {

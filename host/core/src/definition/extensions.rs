@@ -14,6 +14,7 @@ use crate::definition::schema;
 use crate::definition::section::{Section, wrong_type};
 use crate::duration::format_duration;
 use crate::name::{NameError, PluginName};
+use crate::rights::Rights;
 
 /// The maximum number of patterns for further files, and of data files and evidence patterns of one
 /// judge. A bundle has a handful of directories, and each pattern costs one walk.
@@ -90,6 +91,12 @@ pub struct Extensions {
     /// The plugin's permissions on the API server of its cluster.
     #[serde(skip_serializing_if = "ApiPermissions::is_empty")]
     pub permissions: ApiPermissions,
+    /// The file of the check that runs in place of an image, next to the definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    /// What the check may read outside its sandbox.
+    #[serde(skip_serializing_if = "Rights::is_empty")]
+    pub grants: Rights,
 }
 
 /// One judge of a chain, with its inputs.
@@ -137,6 +144,8 @@ impl Extensions {
         if !section.texts("depends-on")?.is_empty() {
             return Err(DefinitionError::Reserved(section.at("depends-on")));
         }
+        let component = component(&mut section)?;
+        let grants = grants(&mut section, component.is_some())?;
         Ok(Self {
             expectations,
             summarizer,
@@ -157,6 +166,8 @@ impl Extensions {
                 Some(limits) => LimitsRequest::read(limits)?,
                 None => LimitsRequest::default(),
             },
+            component,
+            grants,
         })
     }
 }
@@ -167,6 +178,46 @@ fn module(section: &mut Section, key: &str) -> Result<Option<String>, Definition
     match name.as_ref().filter(|name| !is_module_name(name)) {
         Some(name) => Err(DefinitionError::ModuleName { path: section.at(key), name: cut(name) }),
         None => Ok(name),
+    }
+}
+
+/// Reads the file name of a check: the name of a module with the extension.
+fn component(section: &mut Section) -> Result<Option<String>, DefinitionError> {
+    let name = section.text("component")?;
+    let is_file = |name: &&String| name.strip_suffix(".wasm").is_some_and(is_module_name);
+    match name.as_ref().filter(|name| !is_file(name)) {
+        Some(name) => {
+            let expected =
+                "a file next to the definition, such as `check.wasm`: lower-case letters, digits, `-`, `_` and `.`";
+            Err(wrong_type(&section.at("component"), expected, &name.as_str().into()))
+        }
+        None => Ok(name),
+    }
+}
+
+/// Reads the rights of a check. Unlike in other sections, unknown keys are errors: a right that is
+/// misspelled must not be ignored.
+fn grants(section: &mut Section, has_component: bool) -> Result<Rights, DefinitionError> {
+    let mut grants = section.mapping("grants")?;
+    grants.retain(|_, value| !value.is_null());
+    if grants.is_empty() {
+        return Ok(Rights::default());
+    }
+    if !has_component {
+        return Err(section.invalid("grants", "rights are for checks: name the file of a check under `component`"));
+    }
+    // One key at a time, so that an error names it.
+    for (key, value) in &grants {
+        let alone = Map::from_iter([(key.clone(), value.clone())]);
+        let read = serde_json::from_value::<Rights>(alone.into());
+        read.map_err(|error| section.invalid(&format!("grants.{key}"), error))?;
+    }
+    let rights: Rights = serde_json::from_value(grants.into()).map_err(|error| section.invalid("grants", error))?;
+    match rights.check() {
+        Ok(()) => Ok(rights),
+        Err(error) => {
+            Err(section.invalid(&format!("grants.{}", error.key), format_args!("{}: `{}`", error.why, error.value)))
+        }
     }
 }
 

@@ -81,3 +81,105 @@ mod reruns {
         insta::assert_snapshot!(errors.join("\n"));
     }
 }
+
+mod checks {
+    use serde_json::json;
+
+    use super::super::*;
+    use crate::Definition;
+    use crate::definition::{ApiPermissions, PolicyRule};
+
+    fn read(spec: &Value, own: &Value) -> Result<Definition, String> {
+        let document = json!({
+            "sonobuoy-config": {"driver": "DaemonSet", "plugin-name": "p"}, "spec": spec, "plumbline": own
+        });
+        let parsed = Definition::from_json(document).map_err(|error| error.to_string())?;
+        assert_eq!(parsed.warnings, []);
+        let again = Definition::from_json(parsed.definition.to_json()).unwrap().definition;
+        assert_eq!(again, parsed.definition, "it survives the archive");
+        Ok(parsed.definition)
+    }
+
+    #[test]
+    fn a_check_needs_no_container() {
+        let yaml = "sonobuoy-config: {driver: DaemonSet, plugin-name: p}\nplumbline: {component: check.wasm}\n";
+        let definition = Definition::parse(yaml).unwrap().definition;
+        assert_eq!(definition.plumbline.component.as_deref(), Some("check.wasm"));
+        assert_eq!(definition.format_module(), "items");
+        assert!(definition.plumbline.grants.is_empty());
+        let spec = json!({"env": [{"name": "LEVEL", "value": "1"}], "resources": {"limits": {"memory": "1Gi"}}});
+        let own = json!({"component": "a.b-c_1.wasm", "grants": {"files": ["/proc"], "env": ["LEVEL"]}});
+        assert_eq!(read(&spec, &own).unwrap().plumbline.grants.files, ["/proc"]);
+        // A format of the author stays.
+        let yaml =
+            "sonobuoy-config: {driver: Job, plugin-name: p, result-format: raw}\nplumbline: {component: c.wasm}\n";
+        assert_eq!(Definition::parse(yaml).unwrap().definition.format_module(), "raw");
+    }
+
+    #[test]
+    fn what_contradicts_a_check_is_named() {
+        let check = json!({"component": "check.wasm"});
+        for (key, value) in [
+            ("image", json!("x:1")),
+            ("command", json!(["./x"])),
+            ("args", json!(["x"])),
+            ("workingDir", json!("/")),
+            ("securityContext", json!({"privileged": true})),
+        ] {
+            let error = read(&json!({key: value}), &check).unwrap_err();
+            assert!(error.starts_with(&format!("`spec.{key}`: a plugin with `plumbline.component`")), "{error}");
+        }
+        for bad in ["../check.wasm", "a/check.wasm", "check", "Check.wasm", ".wasm"] {
+            let error = read(&json!({}), &json!({"component": bad})).unwrap_err();
+            assert!(error.starts_with("`plumbline.component` must be a file next to the definition"), "{error}");
+        }
+        let alone = read(&json!({}), &json!({"grants": {"files": ["/etc"]}})).unwrap_err();
+        assert!(alone.starts_with("`plumbline.grants`: rights are for checks"), "{alone}");
+        let none = Definition::parse("sonobuoy-config: {driver: Job, plugin-name: p}").unwrap_err().to_string();
+        assert_eq!(none, "required key `spec` is missing");
+    }
+
+    #[test]
+    fn a_misspelled_right_is_an_error() {
+        for (grants, said) in [
+            (json!({"file": ["/etc"]}), "`plumbline.grants.file`: unknown field"),
+            (json!({"files": "/etc"}), "`plumbline.grants.files`: invalid type"),
+            (json!({"files": ["/etc/"]}), "`plumbline.grants.files`: expected the absolute path"),
+            (json!({"env": ["A B"]}), "`plumbline.grants.env`: expected the name of a variable"),
+            (
+                json!({"kubernetes": [{"api-version": "v1", "resources": ["pods/exec"]}]}),
+                "`plumbline.grants.kubernetes.resources`",
+            ),
+            (
+                json!({"kubernetes": [{"api-version": "v1", "resources": ["pods"], "verbs": ["create"]}]}),
+                "`plumbline.grants.kubernetes`: unknown field",
+            ),
+            (json!({"files": vec!["/a"; 65]}), "`plumbline.grants.files`: there are more entries than"),
+        ] {
+            let error = read(&json!({}), &json!({"component": "c.wasm", "grants": grants})).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn granted_reads_become_permissions() {
+        let grants = json!({"kubernetes": [
+            {"api-version": "v1", "resources": ["nodes"]},
+            {"api-version": "apps/v1", "resources": ["daemonsets"], "namespaces": ["kube-system"]},
+        ]});
+        let definition = read(&json!({}), &json!({"component": "c.wasm", "grants": grants})).unwrap();
+        let rule = |group: &str, resource: &str| PolicyRule {
+            api_groups: vec![group.to_owned()],
+            resources: vec![resource.to_owned()],
+            verbs: vec!["get".to_owned(), "list".to_owned()],
+            ..PolicyRule::default()
+        };
+        let expected = ApiPermissions {
+            cluster: vec![rule("", "nodes")],
+            namespace: Vec::new(),
+            elsewhere: [("kube-system".to_owned(), vec![rule("apps", "daemonsets")])].into(),
+        };
+        assert_eq!(definition.api_permissions(), expected);
+        assert!(definition.plumbline.permissions.is_empty(), "what the definition says does not change");
+    }
+}

@@ -23,7 +23,7 @@ pub use driver::Driver;
 pub use error::{DefinitionError, MAX_WARNINGS, MAX_YAML_BYTES, Warning};
 pub use extensions::{Extensions, MAX_JUDGES, Reruns, VerdictEntry};
 pub use limits::{LimitError, LimitsRequest, effective_limits};
-pub use model::{AUTO_FORMAT, Definition, Parsed, RAW_FORMAT, check_set};
+pub use model::{AUTO_FORMAT, Definition, ITEMS_FORMAT, Parsed, RAW_FORMAT, check_set};
 pub use names::{MAX_MODULE_NAME, is_module_name};
 pub use permissions::{ApiPermissions, PolicyRule};
 pub use progress::{LogFormat, LogPatterns, LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};

@@ -9,6 +9,7 @@ use crate::definition::driver::Driver;
 use crate::definition::error::{DefinitionError, Warning};
 use crate::definition::extensions::Extensions;
 use crate::definition::names::is_module_name;
+use crate::definition::permissions::ApiPermissions;
 use crate::name::PluginName;
 
 /// The result format, and the name of its module, that accepts any file as is.
@@ -16,6 +17,10 @@ pub const RAW_FORMAT: &str = "raw";
 
 /// The result format in which each file is read by the module that detects it.
 pub const AUTO_FORMAT: &str = "auto";
+
+/// The result format of checks, in which each line is an item, and the default of plugins that run
+/// one.
+pub const ITEMS_FORMAT: &str = "items";
 
 /// The definition of a plugin.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +81,13 @@ impl Definition {
             (None, Driver::Job | Driver::Process) => "job",
             (None, Driver::DaemonSet) => "daemonset",
         }
+    }
+
+    /// Returns the permissions that the plugin needs on the API server of its cluster: those that it
+    /// asks for, and the reads that are granted to its check.
+    #[must_use]
+    pub fn api_permissions(&self) -> ApiPermissions {
+        self.plumbline.permissions.with_reads(&self.plumbline.grants)
     }
 }
 

@@ -1,10 +1,13 @@
 //! The permissions of a plugin on the API server of its cluster.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::definition::error::{DefinitionError, Warnings};
 use crate::definition::schema;
 use crate::definition::section::Section;
+use crate::rights::Rights;
 
 /// The maximum number of rules of each kind. More rules indicate a mistake in a generated
 /// definition.
@@ -23,6 +26,9 @@ pub struct ApiPermissions {
     /// Rules for the namespace of the run, which become a Role.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespace: Vec<PolicyRule>,
+    /// Rules for other namespaces, which become Roles there. Only the rights of a check have them.
+    #[serde(skip)]
+    pub elsewhere: BTreeMap<String, Vec<PolicyRule>>,
 }
 
 /// A rule of a role as in Kubernetes (rbac.authorization.k8s.io/v1 `PolicyRule`).
@@ -50,7 +56,28 @@ impl ApiPermissions {
     /// Returns whether the definition requests no permissions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.cluster.is_empty() && self.namespace.is_empty()
+        self.cluster.is_empty() && self.namespace.is_empty() && self.elsewhere.is_empty()
+    }
+
+    /// Returns these permissions, and the reads in `rights`.
+    pub(super) fn with_reads(&self, rights: &Rights) -> Self {
+        let mut all = self.clone();
+        for right in &rights.kubernetes {
+            let group = right.api_version.split_once('/').map_or("", |(group, _)| group);
+            let rule = PolicyRule {
+                api_groups: vec![group.to_owned()],
+                resources: right.resources.clone(),
+                verbs: ["get", "list"].map(str::to_owned).into(),
+                ..PolicyRule::default()
+            };
+            for namespace in &right.namespaces {
+                all.elsewhere.entry(namespace.clone()).or_default().push(rule.clone());
+            }
+            if right.namespaces.is_empty() {
+                all.cluster.push(rule);
+            }
+        }
+        all
     }
 
     /// Returns whether the permissions include everything in the cluster.
@@ -74,7 +101,7 @@ impl ApiPermissions {
             };
             rules.into_iter().enumerate().map(read).collect::<Result<_, _>>()
         };
-        Ok(Self { cluster: rules("cluster")?, namespace: rules("namespace")? })
+        Ok(Self { cluster: rules("cluster")?, namespace: rules("namespace")?, elsewhere: BTreeMap::new() })
     }
 
     /// Checks the rules of the API server that no schema expresses, to find mistakes before

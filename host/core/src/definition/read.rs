@@ -10,7 +10,7 @@ use serde_saphyr::{Error, Options};
 use crate::definition::container::Container;
 use crate::definition::error::{DefinitionError, MAX_YAML_BYTES, Warnings, cut};
 use crate::definition::extensions::Extensions;
-use crate::definition::model::{Definition, Parsed};
+use crate::definition::model::{Definition, ITEMS_FORMAT, Parsed};
 use crate::definition::names::{is_file_name, is_module_name};
 use crate::definition::schema;
 use crate::definition::section::{Section, scalar, wrong_type};
@@ -79,11 +79,20 @@ fn read(document: Value, mut warnings: Warnings) -> Result<Parsed, DefinitionErr
     let mut config = Section::new("sonobuoy-config".to_owned(), config, schema::CONFIG, warn)?;
     let name = config.required_text("plugin-name")?;
     let driver = config.required_text("driver")?;
-    let spec = top.required("spec")?;
+    let plumbline = match top.section("plumbline", schema::PLUMBLINE, warn)? {
+        Some(own) => Extensions::read(own, warn)?,
+        None => Extensions::default(),
+    };
+    let is_check = plumbline.component.is_some();
+    let spec = if is_check { top.take("spec").unwrap_or_else(|| Map::new().into()) } else { top.required("spec")? };
+    let spec = Container::read(spec, warn)?;
+    if is_check {
+        spec.check_component()?;
+    }
     let definition = Definition {
         name: name.parse()?,
         driver: driver.parse()?,
-        result_format: config.text("result-format")?,
+        result_format: config.text("result-format")?.or_else(|| is_check.then(|| ITEMS_FORMAT.to_owned())),
         result_files: config.texts("result-files")?,
         skip_cleanup: config.truth("skip-cleanup")?,
         description: config.text("description")?,
@@ -91,14 +100,11 @@ fn read(document: Value, mut warnings: Warnings) -> Result<Parsed, DefinitionErr
         order: config
             .get("order", "a whole number of 32 bits", |value| i32::try_from(value.as_i64()?).ok())?
             .unwrap_or_default(),
-        spec: Container::read(spec, warn)?,
+        spec,
         pod_spec: top.get("podSpec", "a mapping", |value| value.is_object().then(|| value.clone()))?,
         extra_volumes: top.list("extra-volumes")?,
         config_map: read_config_map(top.mapping("config-map")?, warn)?,
-        plumbline: match top.section("plumbline", schema::PLUMBLINE, warn)? {
-            Some(own) => Extensions::read(own, warn)?,
-            None => Extensions::default(),
-        },
+        plumbline,
     };
     if let Some((i, other)) = definition.extra_volumes.iter().enumerate().find(|(_, volume)| !volume.is_object()) {
         return Err(wrong_type(&format!("extra-volumes[{i}]"), "a mapping", other));

@@ -114,6 +114,10 @@ fn with(path: &[&str], key: &str, value: Value) -> Value {
         at = at.as_object_mut().unwrap().entry(*step).or_insert_with(|| json!({}));
     }
     at[key] = value;
+    if path == ["plumbline"] && key == "grants" {
+        // Rights are only valid for a check.
+        at["component"] = json!("check.wasm");
+    }
     document
 }
 
@@ -132,6 +136,7 @@ fn good(field: Field) -> Value {
     match (field.name, field.shape()) {
         ("driver", _) => json!("Process"),
         ("plugin-name", _) => json!("node-check"),
+        ("component", _) => json!("check.wasm"),
         ("sonobuoy-config", _) => json!({ "driver": "Job", "plugin-name": "p" }),
         ("reruns", _) => json!({ "plugin": "e2e", "focus": "E2E_FOCUS" }),
         ("progress", _) => json!({ "file": "e2e.log", "completed": "^ok" }),
@@ -251,6 +256,14 @@ fn what_the_reader_refuses_the_schema_refuses() {
         with(&["spec"], "env", json!([{ "value": "x" }])),
         with(&["spec"], "env", json!([{ "name": "A=B" }])),
         own("expectations", json!("Zone")),
+        own("component", json!("../check.wasm")),
+        own("component", json!("check.wat")),
+        own("grants", json!({ "files": ["/etc/../root"] })),
+        own("grants", json!({ "file": ["/etc"] })),
+        own("grants", json!({ "env": ["A=B"] })),
+        own("grants", json!({ "kubernetes": [{ "api-version": "v1", "resources": ["*"] }] })),
+        own("grants", json!({ "kubernetes": [{ "api-version": "v1", "resources": [] }] })),
+        own("grants", json!({ "kubernetes": [{ "resources": ["nodes"] }] })),
         own("timeout", json!("10")),
         own("timeout", json!(-1)),
         own("timeout", json!(u64::MAX / 1_000_000_000 + 1)),
@@ -363,7 +376,8 @@ fn section(mapping: &'static Value) -> BoxedStrategy<Value> {
         .into_iter()
         .map(|field| {
             let chance = match field {
-                Field { required: true, .. } => 0.99,
+                // A definition without a check needs it.
+                Field { required: true, .. } | Field { name: "spec", .. } => 0.99,
                 _ if matches!(field.shape(), Shape::Never) => 0.01,
                 // These keys are rejected with any value, or as a pair.
                 Field { name: "depends-on" | "wall-seconds", .. } => 0.05,

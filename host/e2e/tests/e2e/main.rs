@@ -10,6 +10,7 @@ mod attack;
 mod bed;
 mod built_in;
 mod chaos;
+mod checks;
 mod confined;
 mod conformance;
 mod deploy;

@@ -73,6 +73,8 @@ pub(super) static NAMESPACE: Kind = Kind::of::<Namespace>("namespace");
 /// nothing.
 pub(super) static CLUSTER_WIDE: [Kind; 2] =
     [Kind::of::<ClusterRoleBinding>("cluster role binding"), Kind::of::<ClusterRole>("cluster role")];
+/// Permissions of a run in other namespaces, which checks can have.
+pub(super) static ELSEWHERE: [Kind; 2] = [Kind::of::<RoleBinding>("role binding"), Kind::of::<Role>("role")];
 /// The objects of a run in its namespace, in deletion order. A remaining CronJob, Job or DaemonSet
 /// would recreate its pods.
 pub(super) static OF_RUN: [Kind; 12] = [

@@ -7,7 +7,7 @@ use kube::api::ObjectMeta;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::kinds::{CLUSTER_WIDE, Kind, NAMESPACE, OF_OTHERS, OF_RUN};
+use super::kinds::{CLUSTER_WIDE, ELSEWHERE, Kind, NAMESPACE, OF_OTHERS, OF_RUN};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names::{
@@ -162,6 +162,7 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
         for kind in &CLUSTER_WIDE {
             labelled(cluster, kind, &selector, &mut plan).await;
         }
+        elsewhere(cluster, namespace, &mut plan).await;
         if plan.problems.iter().any(|problem| problem.what.contains("cluster role")) {
             plan.notes.push("cluster roles are left out with `--rbac disable`".to_owned());
         }
@@ -240,6 +241,23 @@ async fn labelled(cluster: &Cluster, kind: &'static Kind, selector: &str, plan: 
             }
         }
         Err(error) => plan.problems.push(ClusterError::api(format!("list every {} of a run", kind.word), &error)),
+    }
+}
+
+/// Adds the permissions of the run in other namespaces.
+async fn elsewhere(cluster: &Cluster, namespace: &str, plan: &mut Plan) {
+    let selector = format!("{COMPONENT_LABEL}={COMPONENT_VALUE},{NAMESPACE_LABEL}={namespace}");
+    for kind in &ELSEWHERE {
+        match kind.list(cluster, None, Some(&selector)).await {
+            Ok(objects) => {
+                let objects = objects.iter().filter_map(|object| Object::new(kind, &object.metadata));
+                plan.objects.extend(objects.filter(|object| object.namespace.as_deref() != Some(namespace)));
+            }
+            Err(error) => {
+                let what = format!("list every {} of a run in other namespaces", kind.word);
+                plan.problems.push(ClusterError::api(what, &error));
+            }
+        }
     }
 }
 

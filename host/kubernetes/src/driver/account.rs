@@ -33,7 +33,7 @@ impl PluginAccount {
         if let Some(name) = named(definition).filter(|name| *name != aggregator) {
             return Self::Named(name.to_owned());
         }
-        match definition.plumbline.permissions.is_empty() {
+        match definition.api_permissions().is_empty() {
             true => Self::Shared,
             false => Self::Own(names::plugin_object(&definition.name)),
         }

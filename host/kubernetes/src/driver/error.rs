@@ -13,6 +13,15 @@ pub enum DriverError {
     /// The definition has neither an image nor a command that the image of the run could execute.
     #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
     NoImage(PluginName),
+    /// The check of a plugin cannot run in a pod, for this reason.
+    #[error("plugin `{0}`: {1}")]
+    Check(PluginName, String),
+    /// The check of a plugin reads files of its node, which the Pod Security level of the namespace
+    /// does not allow.
+    #[error(
+        "plugin `{0}`: its check reads files of the node (`plumbline.grants.files`), which the Pod Security level `{1}` does not allow: set the level `privileged`"
+    )]
+    CheckFiles(PluginName, String),
     /// A value is too long for a label.
     #[error(
         "`{value}` is too long for the label `{label}`: {} characters, and Kubernetes takes at most 63; choose a shorter plugin name",

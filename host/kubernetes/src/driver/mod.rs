@@ -5,6 +5,7 @@
 //! reach the API server, including fields that this build does not know.
 
 mod account;
+mod check;
 mod error;
 mod pod_spec;
 mod restricted;
@@ -13,9 +14,11 @@ mod worker;
 mod workload;
 
 pub use account::{PluginAccount, reserved_secret};
+pub use check::CheckPod;
+pub(crate) use check::reads_files;
 pub use error::DriverError;
-pub(crate) use pod_spec::uses_host_network;
 pub use pod_spec::{container_name, default_pod_spec, progress_ports};
+pub(crate) use pod_spec::{level_of, uses_host_network};
 pub use stage::{Stage, WorkerSecurity};
 pub use worker::secret;
-pub use workload::{SKIP_CLEANUP_ANNOTATION, workload};
+pub use workload::{SKIP_CLEANUP_ANNOTATION, check_workload, workload};

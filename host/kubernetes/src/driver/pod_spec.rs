@@ -9,6 +9,7 @@ use plumbline_core::{Driver, PluginName};
 use serde_json::{Value, json};
 
 use super::account::{PluginAccount, reserved_secret};
+use super::check::{CheckPod, reads_files};
 use super::error::DriverError;
 use super::restricted;
 use super::stage::{Stage, WorkerSecurity};
@@ -78,8 +79,14 @@ pub fn container_name(definition: &Definition) -> &str {
 pub(crate) fn uses_host_network(definition: &Definition, level: PodSecurity) -> bool {
     match &definition.pod_spec {
         Some(spec) => spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or(false),
-        None => definition.driver.is_per_node() && level == PodSecurity::Privileged,
+        None => definition.driver.is_per_node() && level_of(definition, level) == PodSecurity::Privileged,
     }
+}
+
+/// Returns the level with which the default pod spec of a plugin complies: that of the namespace.
+/// A check needs no more than the strictest one.
+pub(crate) fn level_of(definition: &Definition, level: PodSecurity) -> PodSecurity {
+    if definition.plumbline.component.is_some() { PodSecurity::Restricted } else { level }
 }
 
 /// Assigns ports to plugins that share the network of their nodes.
@@ -104,11 +111,17 @@ pub fn progress_ports<'a>(
 }
 
 /// Returns the pod spec: the user's containers, the plugin's and the worker's, in this order.
-pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAccess) -> Result<Value, DriverError> {
+pub(super) fn pod_spec(
+    stage: &Stage,
+    definition: &Definition,
+    access: &WorkerAccess,
+    check: Option<&CheckPod>,
+) -> Result<Value, DriverError> {
+    let level = level_of(definition, stage.pod_security);
     let mut spec = match &definition.pod_spec {
         Some(spec) if spec.is_object() => spec.clone(),
         Some(_) => return Err(wrong_type(definition, "podSpec".to_owned(), "a mapping")),
-        None => default_pod_spec(definition.driver, stage.pod_security, stage.job_tolerations.as_deref()),
+        None => default_pod_spec(definition.driver, level, stage.job_tolerations.as_deref()),
     };
     if let Some(secret) = reserved_secret(definition) {
         return Err(DriverError::SecretReserved(definition.name.clone(), secret));
@@ -120,7 +133,10 @@ pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAc
     }
     let mut containers = take_list(definition, &mut spec, "podSpec", "containers")?;
     let mut init = take_list(definition, &mut spec, "podSpec", "initContainers")?;
-    let mut plugin = plugin_container(stage, definition)?;
+    let mut plugin = match check {
+        Some(check) => check.container(stage, definition)?,
+        None => plugin_container(stage, definition)?,
+    };
     if !stage.disable_reconciliation {
         for (i, container) in containers.iter_mut().enumerate() {
             reconcile(stage, definition, container, &format!("podSpec.containers[{i}]"))?;
@@ -132,7 +148,8 @@ pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAc
     }
     check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
 
-    if stage.pod_security == PodSecurity::Restricted {
+    let modest = check.is_some() && !reads_files(definition);
+    if modest || stage.pod_security == PodSecurity::Restricted {
         let all = init.iter_mut().chain(&mut containers).chain([&mut plugin]);
         restricted::complete(&mut spec, all, stage.security == WorkerSecurity::LikePlugin);
     }
@@ -151,7 +168,7 @@ pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAc
     }
     put_list(&mut spec, "containers", containers);
     put_list(&mut spec, "initContainers", init);
-    add_volumes(definition, &mut spec)?;
+    add_volumes(definition, &mut spec, check.map(|check| check.volumes(definition)).unwrap_or_default())?;
     let mut secrets = take_list(definition, &mut spec, "podSpec", "imagePullSecrets")?;
     let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
     if let Some(wanted) = wanted.filter(|wanted| !secrets.iter().any(|secret| name(secret) == Some(wanted))) {
@@ -170,6 +187,9 @@ fn plugin_container(stage: &Stage, definition: &Definition) -> Result<Value, Dri
     put(&mut plugin, "name", json!(container_name(definition)));
     if definition.spec.image().is_some() {
         return Ok(plugin);
+    }
+    if definition.plumbline.component.is_some() {
+        return Err(DriverError::Check(definition.name.clone(), "its check did not reach the aggregator".to_owned()));
     }
     if definition.spec.command().is_empty() {
         return Err(DriverError::NoImage(definition.name.clone()));
@@ -231,8 +251,9 @@ fn set_progress_port(stage: &Stage, definition: &Definition, container: &mut Val
     Ok(())
 }
 
-/// Adds the volume that plugin and worker share, and the definition's extra volumes.
-fn add_volumes(definition: &Definition, spec: &mut Value) -> Result<(), DriverError> {
+/// Adds the volume that plugin and worker share, the definition's extra volumes, and those of its
+/// check.
+fn add_volumes(definition: &Definition, spec: &mut Value, of_check: Vec<Value>) -> Result<(), DriverError> {
     let mut volumes = take_list(definition, spec, "podSpec", "volumes")?;
     let extra = &definition.extra_volumes;
     if let Some(i) = extra.iter().position(|volume| !volume.is_object()) {
@@ -244,6 +265,7 @@ fn add_volumes(definition: &Definition, spec: &mut Value) -> Result<(), DriverEr
         volumes.push(json!({"name": names::RESULTS_VOLUME, "emptyDir": {}}));
     }
     volumes.extend(extra.iter().cloned());
+    volumes.extend(of_check);
     put_list(spec, "volumes", volumes);
     Ok(())
 }

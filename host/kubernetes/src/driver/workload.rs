@@ -5,6 +5,7 @@ use plumbline_core::Driver;
 use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
+use super::check::CheckPod;
 use super::error::DriverError;
 use super::pod_spec::pod_spec;
 use super::stage::Stage;
@@ -33,6 +34,20 @@ pub fn workload(
     session: &str,
     access: &WorkerAccess,
 ) -> Result<Value, DriverError> {
+    check_workload(stage, definition, session, access, None)
+}
+
+/// Returns the object that executes the plugin like [`workload`], with its check, if it runs one.
+///
+/// # Errors
+/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
+pub fn check_workload(
+    stage: &Stage,
+    definition: &Definition,
+    session: &str,
+    access: &WorkerAccess,
+    check: Option<&CheckPod>,
+) -> Result<Value, DriverError> {
     let (api_version, kind) = match definition.driver {
         Driver::Job => ("v1", "Pod"),
         Driver::DaemonSet => ("apps/v1", "DaemonSet"),
@@ -53,7 +68,7 @@ pub fn workload(
         "annotations": annotations,
         "ownerReferences": stage.owner_references(),
     });
-    let pod_spec = pod_spec(stage, definition, access)?;
+    let pod_spec = pod_spec(stage, definition, access, check)?;
     let spec = if definition.driver.is_per_node() {
         let custom = &stage.custom_annotations;
         let annotations = (!custom.is_empty()).then_some(custom);

@@ -144,13 +144,13 @@ fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Vec<(&'st
     };
     let mut volumes = vec![
         (names::CONFIG_DIR, json!({"name": "sonobuoy-config-volume", "configMap": {"name": names::CONFIG_MAP}})),
-        (names::PLUGINS_DIR, from_config_maps("sonobuoy-plugins-volume", plugins)),
+        (names::PLUGINS_DIR, config_maps_volume("sonobuoy-plugins-volume", plugins)),
         // The root file system is read-only, and libraries expect a directory for temporary files.
         ("/tmp", json!({"name": "scratch-volume", "emptyDir": {}})),
         (names::AGGREGATOR_DIR, output),
     ];
     if !modules.is_empty() {
-        volumes.push((names::MODULES_DIR, from_config_maps("plumbline-modules-volume", modules)));
+        volumes.push((names::MODULES_DIR, config_maps_volume("plumbline-modules-volume", modules)));
     }
     if let Some(secret) = pull_secret(config) {
         let secret = json!({
@@ -182,7 +182,7 @@ fn pull_secret(config: &Config) -> Option<&str> {
 }
 
 /// Returns a volume with the files of all these ConfigMaps in one directory.
-fn from_config_maps(volume: &str, maps: &[String]) -> Value {
+pub(crate) fn config_maps_volume(volume: &str, maps: &[String]) -> Value {
     match maps {
         [one] => json!({"name": volume, "configMap": {"name": one}}),
         maps => {

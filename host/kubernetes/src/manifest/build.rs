@@ -1,9 +1,9 @@
 //! Builds the objects of a run. Those of the aggregator itself are in [`super::aggregator`].
 
 use k8s_openapi::ByteString;
-use plumbline_core::config::Storage;
+use plumbline_core::config::{PodSecurity, Storage};
 use plumbline_core::definition::{K8S_VERSION_VARIABLE, check_set};
-use plumbline_core::{Config, Driver};
+use plumbline_core::{Config, Definition, Driver};
 use serde_json::{Map, Value, json};
 
 use super::error::{MAX_CONFIG_MAP_BYTES, ManifestError};
@@ -11,7 +11,7 @@ use super::options::{DockerConfig, ManifestOptions, ManifestPlugin};
 use super::prepare::config_map_name;
 use super::yaml::to_document;
 use super::{aggregator, cron_job, modules, rbac};
-use crate::driver::{DriverError, reserved_secret};
+use crate::driver::{DriverError, reads_files, reserved_secret};
 use crate::names;
 use crate::parts::{object, put, without_nulls};
 
@@ -194,12 +194,24 @@ fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
         if definition.driver == Driver::Process {
             return Err(ManifestError::Process(plugin()));
         }
+        if definition.plumbline.component.is_some() {
+            check_files(definition, config.namespace_psa_enforce_level)?;
+            continue;
+        }
         let image = definition.spec.image().ok_or_else(|| DriverError::NoImage(plugin()))?;
         if image.contains(K8S_VERSION_VARIABLE) {
             return Err(ManifestError::NoVersion(plugin(), image.to_owned()));
         }
     }
     Ok(())
+}
+
+/// Checks that the namespace admits the mounts of a check. The levels below `privileged` do not.
+fn check_files(definition: &Definition, level: PodSecurity) -> Result<(), DriverError> {
+    match reads_files(definition) && level != PodSecurity::Privileged {
+        true => Err(DriverError::CheckFiles(definition.name.clone(), level.to_string())),
+        false => Ok(()),
+    }
 }
 
 /// Checks a name against DNS-1123 as Kubernetes does, but before anything is created.

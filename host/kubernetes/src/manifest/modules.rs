@@ -46,22 +46,19 @@ pub(super) fn pack(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<V
     let (mut filled, mut total) = (CHUNK, 0);
     for plugin in plugins {
         for (file, bytes) in &plugin.modules {
-            let name = &plugin.definition.name;
-            check(name, file, bytes)?;
-            let packed = compress(bytes).map_err(|error| ManifestError::Write(error.to_string()))?;
-            total += packed.len();
-            if total > MAX_PACKED_BYTES {
-                return Err(ManifestError::ModulesTooLarge(total));
-            }
-            for (number, chunk) in packed.chunks(CHUNK).enumerate() {
+            for (key, chunk) in chunks_of(&plugin.definition.name, file, bytes)? {
+                total += chunk.len();
                 if filled + chunk.len() > CHUNK {
                     maps.push(Map::new());
                     filled = 0;
                 }
                 filled += chunk.len();
                 if let Some(map) = maps.last_mut() {
-                    map.insert(format!("{name}_{file}.gz.{number:03}"), json!(ByteString(chunk.to_vec())));
+                    map.insert(key, json!(ByteString(chunk)));
                 }
+            }
+            if total > MAX_PACKED_BYTES {
+                return Err(ManifestError::ModulesTooLarge(total));
             }
         }
     }
@@ -70,6 +67,21 @@ pub(super) fn pack(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<V
         object(&config.namespace, "v1", "ConfigMap", &name, json!({"binaryData": data}))
     });
     Ok(objects.collect())
+}
+
+/// Returns the chunks of a module with their keys. Each fits into a ConfigMap.
+pub(crate) fn chunks_of(
+    plugin: &PluginName,
+    file: &str,
+    bytes: &[u8],
+) -> Result<Vec<(String, Vec<u8>)>, ManifestError> {
+    check(plugin, file, bytes)?;
+    let packed = compress(bytes).map_err(|error| ManifestError::Write(error.to_string()))?;
+    if packed.len() > MAX_PACKED_BYTES {
+        return Err(ManifestError::ModulesTooLarge(packed.len()));
+    }
+    let key = |number: usize| format!("{plugin}_{file}.gz.{number:03}");
+    Ok(packed.chunks(CHUNK).enumerate().map(|(number, chunk)| (key(number), chunk.to_vec())).collect())
 }
 
 fn check(plugin: &PluginName, file: &str, bytes: &[u8]) -> Result<(), ManifestError> {

@@ -8,7 +8,7 @@ use plumbline_core::{Config, Definition, Driver, PluginName};
 use serde_json::{Value, json};
 
 use super::error::ManifestError;
-use crate::driver::default_pod_spec;
+use crate::driver::{default_pod_spec, level_of};
 use crate::names;
 use crate::parts::{merged, mount, name, put};
 
@@ -70,7 +70,7 @@ pub fn prepare_definition(
             "podSpec",
             default_pod_spec(
                 definition.driver,
-                config.namespace_psa_enforce_level,
+                level_of(definition, config.namespace_psa_enforce_level),
                 config.plumbline.job_tolerations.as_deref(),
             ),
         );

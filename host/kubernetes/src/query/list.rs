@@ -93,7 +93,7 @@ pub(super) async fn list<S: Sink>(
     Err(failed(&format!("the list has more than {MAX_PAGES} pages")))
 }
 
-fn request(
+pub(super) fn request(
     path: &str,
     selection: &Selection,
     limit: u32,

@@ -10,18 +10,22 @@
 //!
 //! `fetch` sends all requests, within one rate limit. No failure is fatal: it is recorded, and the
 //! rest continues.
+//!
+//! [`ObjectReader`] reads single objects and pages of lists for checks.
 
 mod discovery;
 mod fetch;
 mod health;
 mod kubelets;
 mod list;
+mod objects;
 mod podlogs;
 mod record;
 mod selection;
 mod store;
 mod survey;
 
+pub use objects::{ObjectReader, Objects};
 pub use record::{Progress, QueryError, Summary};
 pub use survey::survey;
 

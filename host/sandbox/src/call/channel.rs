@@ -12,7 +12,7 @@ use std::{io, panic};
 use plumbline_core::item::FlatItem;
 use plumbline_core::{Check, Ruling};
 
-use crate::call::io::{ItemSink, LogLevel, LogSink, RulingSink};
+use crate::call::io::{CheckProgress, CheckSink, ItemSink, LogLevel, LogSink, RulingSink};
 use crate::failure::Stop;
 
 /// The number of batches that wait between module and sink. It is large enough for both to work in
@@ -46,6 +46,8 @@ pub(crate) fn run<R: Send>(
             match (message, &mut sink) {
                 (Message::Line(level, text), _) => log.line(level, &text),
                 (Message::Items(items), Sink::Items(sink)) => items.into_iter().try_for_each(|item| sink.item(item))?,
+                (Message::Items(items), Sink::Check(sink)) => items.into_iter().try_for_each(|item| sink.item(item))?,
+                (Message::Progress(progress), Sink::Check(sink)) => sink.progress(progress)?,
                 (Message::Rulings(rulings), Sink::Rulings(sink)) => {
                     rulings.into_iter().try_for_each(|(index, ruling)| sink.ruling(index, ruling))?;
                 }
@@ -53,7 +55,7 @@ pub(crate) fn run<R: Send>(
                     checks.into_iter().try_for_each(|check| sink.check(check))?;
                 }
                 // The state of the call only lets through what the role may output.
-                (Message::Items(_) | Message::Rulings(_) | Message::Checks(_), _) => {
+                (Message::Items(_) | Message::Rulings(_) | Message::Checks(_) | Message::Progress(_), _) => {
                     return Err(io::Error::other("the module called a function of another role"));
                 }
             }
@@ -80,6 +82,7 @@ pub(crate) enum Message {
     /// Rulings with the numbers of their items.
     Rulings(Vec<(u64, Ruling)>),
     Checks(Vec<Check>),
+    Progress(CheckProgress),
     /// A log line.
     Line(LogLevel, String),
 }
@@ -103,6 +106,8 @@ impl Outbox {
 pub(crate) enum Sink<'a> {
     /// For roles that emit items.
     Items(&'a mut dyn ItemSink),
+    /// For checks.
+    Check(&'a mut dyn CheckSink),
     /// For judges.
     Rulings(&'a mut dyn RulingSink),
     /// For roles that only return a value.

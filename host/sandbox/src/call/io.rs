@@ -8,6 +8,7 @@ use std::time::Duration;
 use plumbline_core::item::FlatItem;
 use plumbline_core::{Check, ModuleLimits, Node, Ruling};
 use serde_json::Value;
+use wasmtime_wasi::WasiCtxBuilder;
 
 /// What a module knows about the plugin that it works for (`plugin-info` in the WIT).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -271,6 +272,15 @@ pub(crate) enum Input {
     Results(Box<dyn ResultSource>),
     /// The finished tree, and evidence.
     Tree(Box<dyn TreeSource>, Vec<InputFile>),
+    /// What a check may read.
+    Check(Box<Granted>),
+}
+
+/// What a check may read.
+pub(crate) struct Granted {
+    /// Directories and environment variables.
+    pub(crate) wasi: WasiCtxBuilder,
+    pub(crate) cluster: Option<Box<dyn ClusterReader>>,
 }
 
 /// A call of the role `expectations`.
@@ -348,7 +358,7 @@ pub struct CallStats {
     pub wall: Duration,
     /// The peak of linear memory, in bytes.
     pub memory: u64,
-    /// The number of bytes read from files, or from items of result sets.
+    /// The number of bytes read from files, from items of result sets, or from the cluster.
     pub input_bytes: u64,
     /// The number of emitted items, or for a judge, of rulings and checks.
     pub items: u64,

@@ -1,15 +1,21 @@
 //! The host's state during a call: the data of its store.
 
+use std::time::Instant;
+
 use plumbline_core::{Check, ModuleLimits, Ruling};
 use wasmtime::UpdateDeadline;
+use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::call::channel::{Message, Outbox};
+use crate::call::cluster::Cluster;
 use crate::call::emit::Emitter;
 use crate::call::input::{Files, Next, Reading};
-use crate::call::io::{CallStats, Entry, Input, TreeItem};
+use crate::call::io::{CallStats, CheckProgress, Entry, Granted, Input, ObjectQuery, TreeItem};
 use crate::call::judgement::Ruler;
 use crate::call::limits::{Clock, Limiter};
 use crate::call::lines::Lines;
+use crate::call::meter::Meter;
+use crate::call::reports::Reports;
 use crate::call::wasi::WasiState;
 use crate::failure::Stop;
 use crate::generation::v0_1::RawItem;
@@ -27,35 +33,52 @@ pub(crate) struct CallState {
     pub(crate) tree: Reading<TreeItem>,
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
+    pub(crate) cluster: Cluster,
+    /// What a check has read.
+    meter: Meter,
     /// `None` if the role of the call does not emit items.
     emitter: Option<Emitter>,
     /// `None` if the call is not that of a judge.
     ruler: Option<Ruler>,
+    /// `None` if the call is not that of a check.
+    reports: Option<Reports>,
     outbox: Outbox,
 }
 
 impl CallState {
     /// Creates the state of a call. A call without anything to read cannot emit anything.
     pub(crate) fn new(limits: &ModuleLimits, input: Input, clock: Clock, outbox: Outbox) -> Self {
-        let emitter = matches!(input, Input::Files(_) | Input::Results(_)).then(|| Emitter::new(limits));
+        let emits = matches!(input, Input::Files(_) | Input::Results(_) | Input::Check(_));
+        let emitter = emits.then(|| Emitter::new(limits));
         let ruler = matches!(input, Input::Tree(..)).then(|| Ruler::new(limits));
+        let reports = matches!(input, Input::Check(_)).then(|| Reports::new(outbox.clone()));
+        let (mut wasi, mut cluster) = (WasiCtxBuilder::new(), Cluster::of_another_role());
         let (files, results, tree): (_, Option<Next<Entry>>, Option<Next<TreeItem>>) = match input {
             Input::Nothing => (Vec::new(), None, None),
+            Input::Check(granted) => {
+                let Granted { wasi: granted, cluster: reader } = *granted;
+                (wasi, cluster) = (granted, Cluster::of_a_check(reader));
+                (Vec::new(), None, None)
+            }
             Input::Files(files) => (files, None, None),
             Input::Results(mut results) => (Vec::new(), Some(Box::new(move || results.next())), None),
             Input::Tree(mut tree, evidence) => (evidence, None, Some(Box::new(move || tree.next()))),
         };
         let lines = Lines::new(outbox.clone(), limits.log_bytes);
+        let meter = Meter::new(limits.input_bytes);
         Self {
             limiter: Limiter::new(limits.memory, limits.table_elements),
             files: Files::new(files, limits.input_bytes),
             results: Reading::new(results, limits.input_bytes),
             tree: Reading::new(tree, limits.input_bytes),
-            wasi: WasiState::new(lines.clone(), clock.clone()),
+            wasi: WasiState::new(wasi, lines.clone(), clock.clone(), meter.clone()),
+            cluster,
+            meter,
             clock,
             lines,
             emitter,
             ruler,
+            reports,
             outbox,
         }
     }
@@ -83,7 +106,7 @@ impl CallState {
         self.clock.check()?;
         let Some(emitter) = &mut self.emitter else {
             return Err(Stop::rubbish(
-                "only post-processors and summarizers emit items",
+                "only post-processors, summarizers and checks emit items",
                 "`emit` was called in another role",
             ));
         };
@@ -116,17 +139,49 @@ impl CallState {
         self.send(checks, Message::Checks)
     }
 
+    /// Opens a list of objects, and returns its number.
+    pub(crate) fn list_objects(&mut self, query: ObjectQuery) -> Result<Result<u32, String>, Stop> {
+        self.cluster.list(query, &self.clock)
+    }
+
+    /// Returns the next objects of a list, or none at the end.
+    pub(crate) fn next_objects(&mut self, list: u32) -> Result<Result<Vec<String>, String>, Stop> {
+        self.cluster.next(list, &self.clock, &self.meter)
+    }
+
+    /// Returns an object, or `None` if it does not exist.
+    pub(crate) fn get_object(
+        &mut self,
+        query: &ObjectQuery,
+        name: &str,
+    ) -> Result<Result<Option<String>, String>, Stop> {
+        self.cluster.get(query, name, &self.clock, &self.meter)
+    }
+
+    /// Reports the progress of a check.
+    pub(crate) fn report_progress(&mut self, progress: CheckProgress) -> Result<(), Stop> {
+        self.clock.check()?;
+        let Some(reports) = &mut self.reports else {
+            return Err(Stop::rubbish("only a check can report progress", "`report` was called in another role"));
+        };
+        reports.report(progress, Instant::now())
+    }
+
     fn send<T>(&self, batch: Vec<T>, message: impl FnOnce(Vec<T>) -> Message) -> Result<(), Stop> {
         if batch.is_empty() { Ok(()) } else { self.outbox.send(message(batch)) }
     }
 
     /// Sends the rest of the log and returns the resources that the call used.
     pub(crate) fn finish(&mut self) -> CallStats {
+        if let Some(reports) = &mut self.reports {
+            reports.finish();
+        }
+        let read = [self.files.read, self.results.read, self.tree.read, self.meter.read()];
         CallStats {
             log_dropped: self.lines.finish(),
             wall: self.clock.start.elapsed(),
             memory: self.limiter.memory.used,
-            input_bytes: [self.results.read, self.tree.read].into_iter().fold(self.files.read, u64::saturating_add),
+            input_bytes: read.into_iter().fold(0, u64::saturating_add),
             items: self.emitter.as_ref().map_or(0, |emitter| emitter.items)
                 + self.ruler.as_ref().map_or(0, |ruler| ruler.items),
             output_bytes: self.emitter.as_ref().map_or(0, |emitter| emitter.bytes)

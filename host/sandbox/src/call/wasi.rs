@@ -6,10 +6,12 @@ use tokio::io::AsyncWrite;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
-use wasmtime_wasi::{WasiCtx, WasiCtxView};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView};
 
 use crate::call::limits::Clock;
 use crate::call::lines::{Lines, Stream};
+use crate::call::meter::Meter;
+use crate::wasi::OpenFiles;
 
 /// The maximum number of host resources that a module may hold through WASI at once: streams,
 /// timers, errors.
@@ -19,28 +21,37 @@ const MAX_RANDOM: u64 = 1 << 20;
 
 /// The WASI state, created on first use. Most modules never use it.
 pub(crate) struct WasiState {
+    /// Has the directories and variables that a check may read.
+    granted: WasiCtxBuilder,
     lines: Lines,
     pub(crate) clock: Clock,
+    pub(crate) meter: Meter,
+    pub(crate) open: OpenFiles,
     made: Option<(WasiCtx, ResourceTable)>,
 }
 
 impl WasiState {
-    pub(crate) fn new(lines: Lines, clock: Clock) -> Self {
-        Self { lines, clock, made: None }
+    pub(crate) fn new(granted: WasiCtxBuilder, lines: Lines, clock: Clock, meter: Meter) -> Self {
+        Self { granted, lines, clock, meter, open: OpenFiles::default(), made: None }
     }
 
     pub(crate) fn view(&mut self) -> WasiCtxView<'_> {
-        let (ctx, table) = self.made.get_or_insert_with(|| {
-            let mut context = WasiCtx::builder();
-            context
-                .stdout(Pipe { lines: self.lines.clone(), stream: Stream::Out })
-                .stderr(Pipe { lines: self.lines.clone(), stream: Stream::Err })
+        self.view_with_open().0
+    }
+
+    /// Returns the view, and what is open in it.
+    pub(crate) fn view_with_open(&mut self) -> (WasiCtxView<'_>, &mut OpenFiles) {
+        let Self { granted, lines, open, made, .. } = self;
+        let (ctx, table) = made.get_or_insert_with(|| {
+            granted
+                .stdout(Pipe { lines: lines.clone(), stream: Stream::Out })
+                .stderr(Pipe { lines: lines.clone(), stream: Stream::Err })
                 .max_random_size(MAX_RANDOM);
             let mut table = ResourceTable::new();
             table.set_max_capacity(MAX_RESOURCES);
-            (context.build(), table)
+            (granted.build(), table)
         });
-        WasiCtxView { ctx, table }
+        (WasiCtxView { ctx, table }, open)
     }
 }
 

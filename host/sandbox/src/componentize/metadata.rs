@@ -1,6 +1,7 @@
 //! The section with the metadata of a module.
 
 use crate::{METADATA_SECTION, inspect};
+use plumbline_core::Rights;
 use serde_json::{Map, Value};
 use wasm_encoder::{CustomSection, Encode, Section};
 use wasmparser::{BinaryReader, BinaryReaderError};
@@ -29,6 +30,8 @@ pub struct Metadata {
     pub limits: Map<String, Value>,
     /// A JSON Schema of its options.
     pub schema: Option<Value>,
+    /// The rights that it needs as a check.
+    pub rights: Rights,
 }
 
 impl Metadata {
@@ -47,6 +50,10 @@ impl Metadata {
         }
         if let Some(schema) = &self.schema {
             fields.insert("schema".into(), schema.clone());
+        }
+        if !self.rights.is_empty() {
+            // A plain data type, which always becomes a value.
+            fields.insert("rights".into(), serde_json::to_value(&self.rights).unwrap_or_default());
         }
         Value::Object(fields)
     }

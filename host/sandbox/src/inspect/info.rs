@@ -45,7 +45,7 @@ const WASI: &[&str] = &[
 const WASI_VERSION: &str = "0.2.";
 
 /// The interfaces of `plumbline:plugin` that the host provides.
-const OFFERED: &[&str] = &["input", "judgement", "log", "output", "results", "types"];
+const OFFERED: &[&str] = &["cluster", "input", "judgement", "log", "output", "progress", "results", "types"];
 
 /// The metadata of a component.
 ///

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
 
 mod cache;
+mod check;
 mod componentize;
 mod expectations;
 mod generations;

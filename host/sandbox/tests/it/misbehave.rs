@@ -6,7 +6,7 @@ use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{LogLevel, ModuleFailure};
 
 use crate::support::{Called, endless_file, file, one_second, run};
-use crate::{expectations, judge, summarizer};
+use crate::{check, expectations, judge, summarizer};
 
 /// Generates a test for each behavior. A behavior without a test does not compile.
 macro_rules! tests {
@@ -248,4 +248,40 @@ tests! {
     BadClass => a_class_is_a_word { judge::a_class_is_a_word }
     CheckFlood => checks_are_few { judge::checks_are_few }
     RuleOutOfRole => nobody_but_a_judge_rules { judge::nobody_but_a_judge_rules }
+    ClusterOutOfRole => nobody_but_a_check_reads_the_cluster {
+        |behaviour| {
+            let called = plain(behaviour);
+            assert_eq!(called.items[0].meta["outcome"], "only a check can read objects of the cluster");
+        }
+    }
+    ProgressOutOfRole => nobody_but_a_check_reports_progress {
+        |behaviour| {
+            let rule = "module `misbehave` violated the contract: only a check can report progress";
+            fails(&plain(behaviour), &format!("{rule}: `report` was called in another role"), 0);
+        }
+    }
+    ReadParent => a_parent_directory_is_not_granted { check::a_parent_directory_is_not_granted }
+    ReadAbsolute => absolute_paths_lead_nowhere { check::absolute_paths_lead_nowhere }
+    ReadLink => links_lead_nowhere_outside { check::links_lead_nowhere_outside }
+    ListLink => links_to_directories_lead_nowhere_outside { check::links_to_directories_lead_nowhere_outside }
+    ReadProcRoot => links_of_processes_lead_nowhere { check::links_of_processes_lead_nowhere }
+    ReadProcOwn => memory_and_environment_of_processes_stay_closed {
+        check::memory_and_environment_of_processes_stay_closed
+    }
+    ReadPipe => pipes_are_not_opened { check::pipes_are_not_opened }
+    ReadDevice => devices_are_not_opened { check::devices_are_not_opened }
+    ReadEndless => files_without_end_end_at_the_limit { check::files_without_end_end_at_the_limit }
+    StreamEndless => streams_without_end_end_at_the_limit { check::streams_without_end_end_at_the_limit }
+    ListEndless => entries_of_directories_count { check::entries_of_directories_count }
+    WriteFile => files_are_not_written { check::files_are_not_written }
+    CreateFiles => files_are_not_created { check::files_are_not_created }
+    RemoveFiles => files_are_not_removed { check::files_are_not_removed }
+    RenameFile => files_are_not_renamed { check::files_are_not_renamed }
+    ReadEnv => only_granted_variables_are_set { check::only_granted_variables_are_set }
+    OpenFlood => open_files_are_bounded { check::open_files_are_bounded }
+    StreamFlood => open_streams_are_bounded { check::open_streams_are_bounded }
+    ListFlood => open_lists_of_objects_are_bounded { check::open_lists_of_objects_are_bounded }
+    ObjectFlood => lists_of_objects_end_at_the_limit { check::lists_of_objects_end_at_the_limit }
+    ReadObjects => objects_need_a_grant { check::objects_need_a_grant }
+    ProgressFlood => progress_arrives_at_a_bounded_rate { check::progress_arrives_at_a_bounded_rate }
 }

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::check;
+use super::context::Granted;
 use super::log;
 use super::run::Run;
 use crate::batches::BatchSource;
@@ -32,6 +33,8 @@ pub struct Case {
     pub(super) broken_results: Option<String>,
     /// The rulings of earlier judges, by the number of the item.
     pub(super) ruled: BTreeMap<u64, Ruling>,
+    /// What a check may read.
+    pub(super) granted: Granted,
 }
 
 #[derive(Clone)]
@@ -81,6 +84,7 @@ impl Case {
             results: Vec::new(),
             broken_results: None,
             ruled: BTreeMap::new(),
+            granted: Granted::default(),
         }
     }
 
@@ -245,7 +249,7 @@ impl Case {
 
     /// Collects what `call` emits, and checks it as the host does.
     #[expect(clippy::panic, reason = "a failed test, as the documentation of the callers says")]
-    fn gather(&self, call: impl FnOnce(&mut Output) -> Result<(), String>) -> Run {
+    pub(super) fn gather(&self, call: impl FnOnce(&mut Output) -> Result<(), String>) -> Run {
         let ((items, outcome), log) = log::gather(|| {
             let (sender, emitted) = std::sync::mpsc::channel();
             let mut out = Output::new(Box::new(move |batch| {
@@ -263,7 +267,7 @@ impl Case {
             }
             previous = Some(item.depth);
         }
-        Run { items, outcome, log }
+        Run { items, outcome, log, progress: Vec::new() }
     }
 
     /// Runs the expectations of a module.
@@ -342,14 +346,14 @@ impl BatchSource<Entry> for Given {
     }
 }
 
-struct Native {
+pub(super) struct Native {
     reader: Box<dyn Read>,
     error: Option<String>,
     chunk: Option<u32>,
 }
 
 impl Native {
-    fn new(reader: impl Read + 'static, error: Option<String>) -> Self {
+    pub(super) fn new(reader: impl Read + 'static, error: Option<String>) -> Self {
         Self { reader: Box::new(reader), error, chunk: None }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::context::Progress;
 use crate::log::Level;
 use crate::{Detail, Item, Status};
 
@@ -14,6 +15,8 @@ pub struct Run {
     pub outcome: Result<(), String>,
     /// The log, line by line.
     pub log: Vec<(Level, String)>,
+    /// The progress that a check reported.
+    pub progress: Vec<Progress>,
 }
 
 impl Run {

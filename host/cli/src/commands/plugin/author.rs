@@ -32,8 +32,8 @@ pub(crate) struct NewArgs {
     /// Directory to create; existing files are never overwritten [default: ./NAME]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// World of the contract to implement; `judge-module` starts a judge [default:
-    /// post-processor-module]
+    /// World of the contract to implement; `judge` starts a judge, and `check` a check [default:
+    /// post-processor]
     #[arg(long)]
     pub(crate) world: Option<String>,
     /// Print the list of created files in this format

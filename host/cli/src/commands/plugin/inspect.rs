@@ -10,6 +10,7 @@ use plumbline_app::{AppError, Context};
 use plumbline_author::AuthorError;
 use plumbline_author::inspect::{self, BundleInspection, Imports, Kind, Metadata, ModuleInspection, Sections};
 use plumbline_bundle::{Installed, Store, StoreError};
+use plumbline_core::Rights;
 use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
 
@@ -159,7 +160,7 @@ fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<(
         }
     }
     match &module.metadata {
-        Some(Metadata { name, formats, default_files, detect, limits, schema }) => {
+        Some(Metadata { name, formats, default_files, detect, limits, schema, rights }) => {
             row(out, "name", name)?;
             row(out, "formats", &list(formats))?;
             row(out, "files", &list(default_files))?;
@@ -168,6 +169,9 @@ fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<(
             }
             for (limit, value) in limits {
                 row(out, "asks for", &format!("{limit}: {value}"))?;
+            }
+            for right in rights.missing(&Rights::default()) {
+                row(out, "needs", &right.to_string())?;
             }
             row(
                 out,

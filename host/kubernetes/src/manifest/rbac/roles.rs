@@ -32,7 +32,13 @@ pub(crate) fn aggregator_roles(options: &ManifestOptions) -> Vec<Value> {
     let cluster_name = format!("sonobuoy-serviceaccount-{}", config.namespace);
     let account = &config.service_account_name;
     let mut objects = role(config, Scope::Cluster, &cluster_name, account, &cluster);
-    objects.extend(role(config, Scope::Namespace, "sonobuoy-serviceaccount-sonobuoy", account, &namespace));
+    objects.extend(role(
+        config,
+        Scope::Namespace(&config.namespace),
+        "sonobuoy-serviceaccount-sonobuoy",
+        account,
+        &namespace,
+    ));
     objects
 }
 
@@ -50,7 +56,7 @@ pub(crate) fn plugin_roles(options: &ManifestOptions) -> Result<Vec<Value>, Mani
     let config = &options.config;
     let mut objects = Vec::new();
     for definition in definitions(options) {
-        let (plugin, permissions) = (&definition.name, &definition.plumbline.permissions);
+        let (plugin, permissions) = (&definition.name, definition.api_permissions());
         let account = match PluginAccount::of(definition, &config.service_account_name) {
             PluginAccount::Own(name) => name,
             PluginAccount::Named(account) if !permissions.is_empty() => {
@@ -58,14 +64,22 @@ pub(crate) fn plugin_roles(options: &ManifestOptions) -> Result<Vec<Value>, Mani
             }
             PluginAccount::Shared | PluginAccount::Named(_) => continue,
         };
-        if !permissions.cluster.is_empty() && config.aggregator_permissions == Permissions::NamespaceAdmin {
+        let outside = permissions.elsewhere.keys().any(|namespace| *namespace != config.namespace);
+        if (outside || !permissions.cluster.is_empty()) && config.aggregator_permissions == Permissions::NamespaceAdmin
+        {
             return Err(ManifestError::ClusterPermissions(plugin.clone()));
         }
         // Like those of the aggregator's roles, the name starts with a prefix that identifies the
         // run.
         let name = format!("sonobuoy-serviceaccount-{}-plugin-{plugin}", config.namespace);
         objects.extend(role(config, Scope::Cluster, &name, &account, &permissions.cluster));
-        objects.extend(role(config, Scope::Namespace, &account, &account, &permissions.namespace));
+        let mut by_namespace = permissions.elsewhere;
+        by_namespace.entry(config.namespace.clone()).or_default().extend(permissions.namespace);
+        for (namespace, rules) in &by_namespace {
+            // In another namespace, only this name shows to which run a role belongs.
+            let name = if *namespace == config.namespace { &account } else { &name };
+            objects.extend(role(config, Scope::Namespace(namespace), name, &account, rules));
+        }
     }
     Ok(objects)
 }
@@ -77,20 +91,21 @@ pub(super) fn definitions(options: &ManifestOptions) -> impl Iterator<Item = &De
 
 /// Where a role applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum Scope<'a> {
     Cluster,
-    Namespace,
+    /// This namespace.
+    Namespace(&'a str),
 }
 
 /// Returns a role with these rules, after its binding to a service account of the run's namespace.
 /// Without rules, there is neither.
-fn role(config: &Config, scope: Scope, name: &str, account: &str, rules: &[impl Serialize]) -> Vec<Value> {
+fn role(config: &Config, scope: Scope<'_>, name: &str, account: &str, rules: &[impl Serialize]) -> Vec<Value> {
     if rules.is_empty() {
         return Vec::new();
     }
     let (role, binding, namespace) = match scope {
         Scope::Cluster => ("ClusterRole", "ClusterRoleBinding", None),
-        Scope::Namespace => ("Role", "RoleBinding", Some(&config.namespace)),
+        Scope::Namespace(namespace) => ("Role", "RoleBinding", Some(namespace)),
     };
     let labels = json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE, (names::NAMESPACE_LABEL): config.namespace});
     let metadata = without_nulls(json!({"name": name, "namespace": namespace, "labels": labels}));

@@ -53,6 +53,22 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
     }
     for definition in definitions(options) {
         lines.extend(of_plugin(definition, options));
+        lines.extend(of_check(definition));
+    }
+    lines
+}
+
+/// Explains what the check of a plugin may read besides objects of the cluster.
+fn of_check(definition: &Definition) -> Vec<String> {
+    let (plugin, own) = (&definition.name, &definition.plumbline);
+    let Some(file) = &own.component else { return Vec::new() };
+    let listed = |entries: &[String]| entries.iter().map(|entry| format!("`{entry}`")).collect::<Vec<_>>().join(", ");
+    let mut lines = vec![format!("plugin `{plugin}` runs the check `{file}` in a sandbox, in place of an image")];
+    if !own.grants.files.is_empty() {
+        lines.push(format!("plugin `{plugin}` reads these directories of its nodes: {}", listed(&own.grants.files)));
+    }
+    if !own.grants.env.is_empty() {
+        lines.push(format!("plugin `{plugin}` sees these variables: {}", listed(&own.grants.env)));
     }
     lines
 }
@@ -87,7 +103,7 @@ fn recorded(needs: &Needs) -> Vec<String> {
 pub fn notices(options: &ManifestOptions) -> Vec<String> {
     let config = &options.config;
     let notice = |definition: &Definition| {
-        let (plugin, permissions) = (&definition.name, &definition.plumbline.permissions);
+        let (plugin, permissions) = (&definition.name, definition.api_permissions());
         let account = &config.service_account_name;
         if permissions.is_cluster_admin() {
             Some(format!("plugin `{plugin}` may do everything in the cluster: its definition asks for it"))
@@ -109,7 +125,7 @@ pub fn notices(options: &ManifestOptions) -> Vec<String> {
 
 fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> {
     let plugin = &definition.name;
-    let permissions = &definition.plumbline.permissions;
+    let permissions = definition.api_permissions();
     match PluginAccount::of(definition, &options.config.service_account_name) {
         PluginAccount::Shared => vec![format!("plugin `{plugin}` has no permissions and no token")],
         PluginAccount::Named(account) => vec![format!(
@@ -119,8 +135,12 @@ fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> 
             "plugin `{plugin}` may do everything in the cluster, reading the keys of this run included: its definition asks for it"
         )],
         PluginAccount::Own(_) => {
-            let cluster = permissions.cluster.iter().map(|rule| (rule, "in the whole cluster"));
-            let rules = cluster.chain(permissions.namespace.iter().map(|rule| (rule, "in the namespace of the run")));
+            let cluster = permissions.cluster.iter().map(|rule| (rule, "in the whole cluster".to_owned()));
+            let own = permissions.namespace.iter().map(|rule| (rule, "in the namespace of the run".to_owned()));
+            let other = permissions.elsewhere.iter().flat_map(|(namespace, rules)| {
+                rules.iter().map(move |rule| (rule, format!("in namespace `{namespace}`")))
+            });
+            let rules = cluster.chain(own).chain(other);
             let mut lines: Vec<String> = rules
                 .clone()
                 .take(MAX_SHOWN)

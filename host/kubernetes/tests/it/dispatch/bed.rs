@@ -1,10 +1,10 @@
 //! A dispatcher with an API double.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use plumbline_aggregator::{DispatchError, Dispatcher as _, Launch, Report, WorkerContact};
-use plumbline_core::{ResultKey, RunId, session_id};
+use plumbline_core::{ModuleLimits, ResultKey, RunId, session_id};
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::driver::Stage;
 use plumbline_kubernetes::monitor::GracePeriods;
@@ -49,6 +49,12 @@ impl Bed {
         self.dispatcher.launch(launch(yaml), self.reports.clone()).await
     }
 
+    /// Launches a plugin whose check is in `bundle`.
+    pub(crate) async fn launch_check(&self, yaml: &str, bundle: &Path) -> Result<(), DispatchError> {
+        let (bundle, check) = (Some(bundle.to_owned()), Some(ModuleLimits::default()));
+        self.dispatcher.launch(Launch { bundle, check, ..launch(yaml) }, self.reports.clone()).await
+    }
+
     pub(crate) fn names(&self, resource: &str) -> Vec<String> {
         let mut names: Vec<String> =
             self.double.list(resource).iter().map(|object| text(&object["metadata"]["name"])).collect();
@@ -89,6 +95,7 @@ fn launch(yaml: &str) -> Launch {
         missing: vec![ResultKey::new(definition.name.clone(), node.parse().unwrap())],
         definition,
         bundle: None,
+        check: None,
         access: access(),
         heard: WorkerContact::new(|_| None),
     }

@@ -1,6 +1,7 @@
 //! Tests of the drivers and the dispatcher.
 
 pub(super) mod bed;
+mod checks;
 mod cleanup;
 mod launch;
 mod nodes;

@@ -330,6 +330,50 @@ fn a_plugin_gets_what_its_definition_asks_for_whatever_its_name() {
     assert_eq!(of_kind(&made(&options(Permissions::Minimal, named)), "ClusterRole").len(), 1);
 }
 
+const CHECK: &str = "
+sonobuoy-config: {driver: DaemonSet, plugin-name: look}
+plumbline:
+  component: look.wasm
+  grants:
+    files: [/etc/kubernetes]
+    env: [LEVEL]
+    kubernetes:
+    - {api-version: v1, resources: [nodes]}
+    - {api-version: apps/v1, resources: [daemonsets], namespaces: [kube-system]}
+";
+
+#[test]
+fn the_reads_of_a_check_become_roles_of_its_account() {
+    let options = plugins(Permissions::Minimal, &[CHECK]);
+    let objects = made(&options);
+    let account = "plumbline-plugin-look";
+    let of_account = |object: &&Value| object.pointer("/subjects/0/name").is_some_and(|name| name == account);
+    let mut bindings: Vec<String> = Vec::new();
+    for binding in objects.iter().filter(of_account) {
+        let (metadata, role) = (&binding["metadata"], &binding["roleRef"]);
+        assert_eq!(metadata["labels"]["namespace"], "sonobuoy", "a deletion finds it");
+        let role = objects
+            .iter()
+            .find(|object| object["kind"] == role["kind"] && object["metadata"]["name"] == role["name"])
+            .unwrap();
+        assert_eq!(role["metadata"]["namespace"], metadata["namespace"]);
+        bindings.push(format!("{} {}", metadata["namespace"].as_str().unwrap_or("-"), role["rules"]));
+    }
+    assert_eq!(
+        bindings,
+        [
+            r#"- [{"apiGroups":[""],"resources":["nodes"],"verbs":["get","list"]}]"#,
+            r#"kube-system [{"apiGroups":["apps"],"resources":["daemonsets"],"verbs":["get","list"]}]"#,
+        ]
+    );
+    insta::assert_snapshot!("why-check", why(&options).join("\n"));
+    let refused = |options: &ManifestOptions| manifest(options).unwrap_err().to_string();
+    assert!(refused(&plugins(Permissions::NamespaceAdmin, &[CHECK])).contains("`namespaceAdmin`"));
+    let mut strict = options;
+    strict.config.namespace_psa_enforce_level = plumbline_core::config::PodSecurity::Restricted;
+    assert!(refused(&strict).contains("which the Pod Security level `restricted` does not allow"));
+}
+
 #[test]
 fn permissions_that_cannot_be_given_are_refused() {
     let refused = |options: &ManifestOptions| manifest(options).unwrap_err().to_string();

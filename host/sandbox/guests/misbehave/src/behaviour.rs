@@ -108,6 +108,54 @@ behaviours! {
     CheckFlood = "check-flood",
     /// As a post-processor: rules on an item.
     RuleOutOfRole = "rule-out-of-role",
+    /// As a post-processor: reads the cluster.
+    ClusterOutOfRole = "cluster-out-of-role",
+    /// As a post-processor: reports progress.
+    ProgressOutOfRole = "progress-out-of-role",
+    /// As a check: opens a file outside the granted directory by `..`.
+    ReadParent = "read-parent",
+    /// As a check: opens a file by its absolute path.
+    ReadAbsolute = "read-absolute",
+    /// As a check: opens a file outside the granted directory by a link.
+    ReadLink = "read-link",
+    /// As a check: lists a directory outside the granted directory by a link.
+    ListLink = "list-link",
+    /// As a check: opens a file by the link to the root in `/proc`.
+    ReadProcRoot = "read-proc-root",
+    /// As a check: reads its environment and memory in `/proc`.
+    ReadProcOwn = "read-proc-own",
+    /// As a check: opens a pipe that nobody writes to.
+    ReadPipe = "read-pipe",
+    /// As a check: opens a device.
+    ReadDevice = "read-device",
+    /// As a check: reads a file without end.
+    ReadEndless = "read-endless",
+    /// As a check: reads a file without end as a stream.
+    StreamEndless = "stream-endless",
+    /// As a check: lists a directory endlessly.
+    ListEndless = "list-endless",
+    /// As a check: writes to a file and changes its size.
+    WriteFile = "write-file",
+    /// As a check: creates files, directories and links.
+    CreateFiles = "create-files",
+    /// As a check: removes files and directories.
+    RemoveFiles = "remove-files",
+    /// As a check: renames a file.
+    RenameFile = "rename-file",
+    /// As a check: reads an environment variable that is not granted.
+    ReadEnv = "read-env",
+    /// As a check: opens files endlessly.
+    OpenFlood = "open-flood",
+    /// As a check: opens files as streams endlessly.
+    StreamFlood = "stream-flood",
+    /// As a check: opens lists of objects until it fails, and continues.
+    ListFlood = "list-flood",
+    /// As a check: reads a list of objects that never ends.
+    ObjectFlood = "object-flood",
+    /// As a check: reads objects without a grant.
+    ReadObjects = "read-objects",
+    /// As a check: reports progress many times.
+    ProgressFlood = "progress-flood",
 }
 
 impl Behaviour {

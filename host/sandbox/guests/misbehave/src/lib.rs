@@ -2,7 +2,10 @@
 //! tests of the sandbox run all of them.
 #![forbid(unsafe_code)]
 
+#[cfg(target_arch = "wasm32")]
+mod attempts;
 mod behaviour;
+mod check;
 mod expectations;
 mod judge;
 mod post_processor;
@@ -22,4 +25,5 @@ plumbline_sdk::module! {
     expectations: Misbehave,
     summarizer: Misbehave,
     judge: Misbehave,
+    check: Misbehave,
 }

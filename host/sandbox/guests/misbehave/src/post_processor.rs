@@ -17,19 +17,8 @@ impl PostProcessor for Misbehave {
         let behaviour = Behaviour::of(plugin)?;
         match behaviour {
             Behaviour::Behave | Behaviour::ReadFlood => read_all(files, out),
-            Behaviour::Silence
-            | Behaviour::Stranger
-            | Behaviour::Twice
-            | Behaviour::EmitOutOfRole
-            | Behaviour::ReadAfterEnd
-            | Behaviour::ReadNothing
-            | Behaviour::RuleUnread
-            | Behaviour::RuleParent
-            | Behaviour::RuleLate
-            | Behaviour::RuleTwice
-            | Behaviour::RuleFlood
-            | Behaviour::BadClass
-            | Behaviour::CheckFlood => {}
+            Behaviour::ClusterOutOfRole => read_cluster(out),
+            Behaviour::ProgressOutOfRole => report_progress(),
             Behaviour::RuleOutOfRole => rule(),
             Behaviour::EndlessLoop => spin(),
             Behaviour::Recursion => _ = black_box(recurse(1)),
@@ -76,6 +65,8 @@ impl PostProcessor for Misbehave {
                 return Err("the files of this format end here".into());
             }
             Behaviour::LongRefusal => return Err("no ".repeat(MIB)),
+            // `Silence`, and the behaviors of other roles.
+            _ => {}
         }
         Ok(())
     }
@@ -100,6 +91,22 @@ pub(crate) fn half(out: &mut Output) {
 fn rule() {
     #[cfg(target_arch = "wasm32")]
     plumbline_sdk::guest::judge::plumbline::plugin::judgement::rule(&[]);
+}
+
+/// Reads an object, and emits an item with the answer.
+fn read_cluster(out: &mut Output) {
+    #[cfg(target_arch = "wasm32")]
+    if let Err(reason) = plumbline_sdk::guest::check_role::plumbline::plugin::cluster::get("v1", "nodes", None, "a") {
+        out.emit(item().meta("outcome", reason));
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    let _ = out;
+}
+
+/// Reports progress.
+fn report_progress() {
+    #[cfg(target_arch = "wasm32")]
+    plumbline_sdk::guest::check_role::plumbline::plugin::progress::report(1, 1, "");
 }
 
 fn read_all(files: Vec<InputFile>, out: &mut Output) {

@@ -57,3 +57,19 @@ pub(crate) mod judge {
         },
     });
 }
+
+/// The role `check`, which also imports objects of the cluster and the interface for progress.
+pub(crate) mod check {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "plumbline:plugin/check-module",
+        imports: { default: trappable },
+        require_store_data_send: true,
+        with: {
+            "plumbline:plugin/types": super::post_processor::plumbline::plugin::types,
+            "plumbline:plugin/output": super::post_processor::plumbline::plugin::output,
+            "plumbline:plugin/log": super::post_processor::plumbline::plugin::log,
+            "plumbline:plugin/cluster.objects": crate::call::cluster::ObjectsHandle,
+        },
+    });
+}

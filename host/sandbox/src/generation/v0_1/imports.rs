@@ -1,16 +1,20 @@
-//! The imports of modules: `input`, `output`, `types`, `log`, `results` and `judgement`.
+//! The imports of modules: `input`, `output`, `types`, `log`, `results`, `judgement`, `cluster` and
+//! `progress`.
 
 use plumbline_core::{CheckOutcome, FlatItem, NOT_READ, Ruling, Status};
 use serde_json::Value;
 use wasmtime::component::Resource;
 
+use super::bindings::check::plumbline::plugin::cluster::{self, HostObjects, Query};
+use super::bindings::check::plumbline::plugin::progress;
 use super::bindings::judge::plumbline::plugin::judgement::{self as wit, HostTree, JudgedItem};
 use super::bindings::post_processor::plumbline::plugin::input::{self, HostFile};
 use super::bindings::post_processor::plumbline::plugin::log::{self, Level};
 use super::bindings::post_processor::plumbline::plugin::{output, types};
 use super::bindings::summarizer::plumbline::plugin::results::{self, Entry, HostItems};
+use crate::call::cluster::ObjectsHandle;
 use crate::call::input::{FileHandle, ItemsHandle};
-use crate::call::io::{LogLevel, TreeItem};
+use crate::call::io::{CheckProgress, LogLevel, ObjectQuery, TreeItem};
 use crate::call::judgement::TreeHandle;
 use crate::call::state::CallState;
 
@@ -127,6 +131,42 @@ impl From<wit::Check> for plumbline_core::Check {
             wit::Outcome::Unknown => CheckOutcome::Unknown,
         };
         Self { id, name, outcome, want, got, reason }
+    }
+}
+
+impl cluster::Host for CallState {
+    fn list(&mut self, query: Query) -> wasmtime::Result<Result<Resource<ObjectsHandle>, String>> {
+        let Query { api_version, resource, namespace, label_selector, field_selector } = query;
+        let query = ObjectQuery { api_version, resource, namespace, label_selector, field_selector };
+        Ok(self.list_objects(query)?.map(Resource::new_own))
+    }
+
+    fn get(
+        &mut self,
+        api_version: String,
+        resource: String,
+        namespace: Option<String>,
+        name: String,
+    ) -> wasmtime::Result<Result<Option<String>, String>> {
+        let query = ObjectQuery { api_version, resource, namespace, ..ObjectQuery::default() };
+        Ok(self.get_object(&query, &name)?)
+    }
+}
+
+impl HostObjects for CallState {
+    fn next(&mut self, list: Resource<ObjectsHandle>) -> wasmtime::Result<Result<Vec<String>, String>> {
+        Ok(self.next_objects(list.rep())?)
+    }
+
+    fn drop(&mut self, list: Resource<ObjectsHandle>) -> wasmtime::Result<()> {
+        self.cluster.close(list.rep());
+        Ok(())
+    }
+}
+
+impl progress::Host for CallState {
+    fn report(&mut self, completed: u64, total: u64, message: String) -> wasmtime::Result<()> {
+        Ok(self.report_progress(CheckProgress { completed, total, message })?)
     }
 }
 

@@ -7,6 +7,8 @@ use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
 
+use super::bindings::check::CheckModulePre;
+use super::bindings::check::plumbline::plugin::{cluster, progress};
 use super::bindings::expectations::ExpectationsModulePre;
 use super::bindings::expectations::exports::plumbline::plugin::expectations as wit;
 use super::bindings::judge::JudgeModulePre;
@@ -28,9 +30,11 @@ const MAX_QUOTED: usize = 300;
 /// Provides the imports of modules of this generation.
 pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
-    // The other imports of summarizers and judges are already there.
+    // The other imports of summarizers, judges and checks are already there.
     results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
-    judgement::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+    judgement::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    cluster::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    progress::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 
 /// A component bound to its roles, with its exports found and their types checked.
@@ -40,6 +44,7 @@ pub(crate) struct Bound {
     expectations: Option<ExpectationsModulePre<CallState>>,
     summarizer: Option<SummarizerModulePre<CallState>>,
     judge: Option<JudgeModulePre<CallState>>,
+    check: Option<CheckModulePre<CallState>>,
 }
 
 /// The return value of a role's function. The inner error is from the module.
@@ -52,6 +57,7 @@ impl Bound {
             expectations: roles.expectations.then(|| ExpectationsModulePre::new(pre.clone())).transpose()?,
             summarizer: roles.summarizer.then(|| SummarizerModulePre::new(pre.clone())).transpose()?,
             judge: roles.judge.then(|| JudgeModulePre::new(pre.clone())).transpose()?,
+            check: roles.check.then(|| CheckModulePre::new(pre.clone())).transpose()?,
         })
     }
 
@@ -77,6 +83,13 @@ impl Bound {
             let evidence = files(store)?;
             let tree: Resource<TreeHandle> = Resource::new_own(0);
             module.plumbline_plugin_judge().call_judge(store, &plugin_info(plugin), tree, &evidence)
+        })
+    }
+
+    pub(crate) fn run_check(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
+        self.check.as_ref().map(|pre| {
+            let module = pre.instantiate(&mut *store)?;
+            module.plumbline_plugin_check().call_run(store, &plugin_info(plugin))
         })
     }
 

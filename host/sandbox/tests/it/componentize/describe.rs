@@ -1,5 +1,6 @@
 //! Tests for the metadata of modules.
 
+use plumbline_core::Rights;
 use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Metadata, Recipe, component, set_metadata};
 use plumbline_sandbox::inspect;
 use serde_json::json;
@@ -19,6 +20,7 @@ fn what_it_says_is_read_back_and_it_still_runs() {
         default_files: vec!["**/*.tap".into()],
         limits,
         schema: Some(json!({"type": "object"})),
+        rights: Rights { files: vec!["/proc".into()], ..Rights::default() },
         ..metadata("tap")
     };
     let module = set_metadata(&made, &described).unwrap();
@@ -27,6 +29,7 @@ fn what_it_says_is_read_back_and_it_still_runs() {
     assert_eq!((info.formats, info.default_files), (vec!["tap".to_owned()], vec!["**/*.tap".to_owned()]));
     assert_eq!(info.limits.memory, Some(1 << 20));
     assert_eq!(info.schema, Some(json!({"type": "object"})));
+    assert_eq!(info.rights, described.rights);
     assert_eq!(call(&module).items.len(), 1);
 }
 
@@ -45,6 +48,9 @@ fn what_a_host_would_not_understand_is_not_written() {
     let error = set_metadata(&made, &metadata("../x")).unwrap_err();
     assert!(error.to_string().contains("`name`: invalid name `../x`"), "{error}");
     let huge = Metadata { schema: Some(json!({"description": "x".repeat(1 << 20)})), ..metadata("a") };
+    let root = Metadata { rights: Rights { files: vec!["/".into()], ..Rights::default() }, ..metadata("a") };
+    let error = set_metadata(&made, &root).unwrap_err().to_string();
+    assert!(error.contains("`rights`: `files`: expected the absolute path"), "{error}");
     assert!(set_metadata(&made, &huge).unwrap_err().to_string().contains("(limit: 65536)"));
     let core = core("", "", "");
     assert!(matches!(set_metadata(&core, &metadata("a")), Err(ComponentizeError::NotWasm { .. })));

@@ -1,0 +1,52 @@
+//! Finds the files that may have certificates.
+
+use plumbline_sdk::Context;
+use plumbline_sdk::context::{FileError, FileType};
+
+/// The ends of the names of files with certificates, and of kubeconfigs.
+const ENDS: [&str; 4] = [".crt", ".pem", ".conf", ".kubeconfig"];
+
+/// The maximum number of levels of directories.
+const MAX_DEPTH: usize = 8;
+
+/// The maximum number of files. A control plane has about 20.
+const MAX_FILES: usize = 1_000;
+
+/// The files, and what could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<String>,
+    pub(crate) errors: Vec<String>,
+}
+
+/// Returns the files below `directories`. A directory that does not exist has none.
+pub(crate) fn find(context: &mut Context, directories: &[&str]) -> Found {
+    let mut found = Found::default();
+    let mut open: Vec<(String, usize)> = directories.iter().rev().map(|path| ((*path).to_owned(), 1)).collect();
+    while let Some((directory, depth)) = open.pop() {
+        let entries = match context.read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(FileError::NotFound { .. } | FileError::NotGranted { .. }) if depth == 1 => continue,
+            Err(error) => {
+                found.errors.push(error.to_string());
+                continue;
+            }
+        };
+        for entry in entries.into_iter().rev() {
+            let path = format!("{directory}/{}", entry.name);
+            match entry.file_type {
+                FileType::Directory if depth < MAX_DEPTH => open.push((path, depth + 1)),
+                FileType::Directory => found.errors.push(format!("`{path}` is more than {MAX_DEPTH} levels deep")),
+                // The kubelet's current certificate is a link to a file beside it.
+                FileType::File | FileType::Link if ENDS.iter().any(|end| path.ends_with(end)) => found.files.push(path),
+                FileType::File | FileType::Link | FileType::Other => {}
+            }
+        }
+    }
+    found.files.sort_unstable();
+    if found.files.len() > MAX_FILES {
+        found.errors.push(format!("{} of {} files are not read", found.files.len() - MAX_FILES, found.files.len()));
+        found.files.truncate(MAX_FILES);
+    }
+    found
+}

@@ -1,0 +1,62 @@
+//! The check on generated certificates.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use plumbline_module_node_certificates::NodeCertificates;
+use plumbline_sdk::testing::{Case, Run};
+use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+
+/// Returns a certificate that is valid in the year 2026.
+fn certificate(name: &str) -> String {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    (params.not_before, params.not_after) = (date_time_ymd(2026, 1, 1), date_time_ymd(2027, 1, 1));
+    params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+/// Runs the check on a day of 2026, counted from 1 January.
+fn on_day(case: Case, day: u64) -> Run {
+    const START: u64 = 1_767_225_600;
+    case.now(Duration::from_secs(START + day * 86_400)).check::<NodeCertificates>()
+}
+
+fn node(files: &[(&str, &str)]) -> (tempfile::TempDir, Case) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+    }
+    let case = Case::new().node_directory("/etc/kubernetes", dir.path());
+    (dir, case)
+}
+
+#[test]
+fn certificates_fail_before_they_expire() {
+    let both = format!("{}{}", certificate("server"), certificate("ca"));
+    let config =
+        format!("users:\n- user:\n    client-certificate-data: {}\n", BASE64_STANDARD.encode(certificate("kubelet")));
+    let (_dir, case) = node(&[("pki/server.crt", &both), ("kubelet.conf", &config), ("note.txt", "x")]);
+    let outline = |status: &str| {
+        format!(
+            "/etc/kubernetes/kubelet.conf: -\n  CN=kubelet: {status}\n\
+             /etc/kubernetes/pki/server.crt: -\n  CN=server: {status}\n  CN=ca: {status}\n"
+        )
+    };
+    assert_eq!(on_day(case.clone(), 100).outline(), outline("passed"));
+    assert_eq!(on_day(case.clone(), 340).outline(), outline("failed"));
+    assert_eq!(on_day(case.clone(), 400).outline(), outline("failed"));
+    assert_eq!(on_day(case.option("days", 10), 340).outline(), outline("passed"));
+}
+
+#[test]
+fn what_is_no_certificate_is_not_taken_for_a_good_one() {
+    let damaged = certificate("x").replacen("MI", "XX", 1);
+    let (_dir, case) = node(&[("a.crt", &damaged), ("b.conf", "client-certificate-data: ???\n"), ("c.pem", "empty")]);
+    assert_eq!(on_day(case, 1).outline(), "/etc/kubernetes/a.crt: unknown\n/etc/kubernetes/b.conf: unknown\n");
+    let (_dir, empty) = node(&[]);
+    assert_eq!(on_day(empty, 1).outline(), "certificates: skipped\n");
+}

@@ -1,0 +1,107 @@
+//! Runs a check in the place of a plugin's container or process.
+//!
+//! ```text
+//! PLUMBLINE_CHECK ─▶ component ─▶ compile ─▶ rights ⊆ grants ─▶ Module::run_check
+//!                                                                 │ items ─▶ RESULTS_DIR/items.jsonl ─▶ done
+//!                                                                 └ progress ─▶ relay of the worker
+//! ```
+//!
+//! The check runs on a thread of its own. The calling thread watches for signals and the deadline,
+//! because a check may block in a read that never ends. Whatever ends the check is its last item.
+
+mod execute;
+mod objects;
+mod output;
+mod progress;
+mod rights;
+
+use std::env::VarError;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_core::{CHECK_VARIABLE, CheckRun};
+use tokio::sync::{oneshot, watch};
+
+use self::output::{Failure, Output};
+use crate::error::AppError;
+use crate::runtime::{Termination, one_thread};
+
+/// The additional time after which a check that blocks outside of its own code is given up. The
+/// sandbox ends all others.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How a check ended.
+enum End {
+    /// By itself, or with this failure.
+    Finished(Option<Failure>),
+    /// By SIGTERM or SIGINT.
+    Terminated,
+    /// By its deadline.
+    Late,
+}
+
+/// Runs the check that the environment describes, and writes its items and the done file into the
+/// results directory. A check that fails has an item that says why.
+///
+/// # Errors
+///
+/// Returns an error if the environment is invalid, or if the results cannot be written.
+pub fn run_check() -> Result<(), AppError> {
+    let check = read_variable()?;
+    let results = results_dir();
+    let output = Output::create(&results, &check.plugin).map_err(|error| unwritten(&results, &error))?;
+    one_thread()?.block_on(supervise(check, Arc::new(output))).map_err(|error| unwritten(&results, &error))
+}
+
+fn unwritten(results: &std::path::Path, error: &std::io::Error) -> AppError {
+    AppError::system(format!("failed to write the results of the check into `{}`", results.display())).because(error)
+}
+
+fn read_variable() -> Result<CheckRun, AppError> {
+    let wrong = |error: &dyn std::error::Error| {
+        AppError::usage(format!("invalid variable `{CHECK_VARIABLE}`"))
+            .because(error)
+            .hint("start checks with `plumbline run`, which sets it")
+    };
+    let text = std::env::var(CHECK_VARIABLE).map_err(|error: VarError| wrong(&error))?;
+    let check: CheckRun = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    check.grants.check().map_err(|error| wrong(&error))?;
+    Ok(check)
+}
+
+fn results_dir() -> PathBuf {
+    let named = ["SONOBUOY_RESULTS_DIR", "RESULTS_DIR"].into_iter().find_map(std::env::var_os);
+    named.map_or_else(|| PathBuf::from(plumbline_worker::DEFAULT_RESULTS_DIR), PathBuf::from)
+}
+
+async fn supervise(check: CheckRun, output: Arc<Output>) -> std::io::Result<()> {
+    // Installed first, so that no signal is lost.
+    let mut termination = Termination::catch()?;
+    let (report, mut reported) = watch::channel(None);
+    let (done, ended) = oneshot::channel();
+    let deadline = Duration::from_secs(check.limits.wall_seconds).saturating_add(GRACE);
+    let (stay, allow_empty, seconds) = (check.stay, check.allow_empty, check.limits.wall_seconds);
+    let (of_check, progress) = (Arc::clone(&output), progress::Relay::from_environment());
+    std::thread::Builder::new().name("check".to_owned()).spawn(move || {
+        // Nobody waits for a check that ended already.
+        let _ = done.send(execute::execute(&check, &of_check, report));
+    })?;
+    let end = tokio::select! {
+        failure = ended => End::Finished(failure.unwrap_or_else(|_| Some(Failure::of("the thread of the check panicked")))),
+        () = termination.received() => End::Terminated,
+        () = tokio::time::sleep(deadline) => End::Late,
+        never = progress.forward(reported.clone()) => match never {},
+    };
+    progress.last(&mut reported).await;
+    let failure = match &end {
+        End::Finished(failure) => failure.clone(),
+        End::Terminated => Some(Failure::of("the check was interrupted before it was complete")),
+        End::Late => Some(Failure::of(format!("the check was not complete after {seconds} s, its time limit"))),
+    };
+    output.finish(failure.as_ref(), allow_empty)?;
+    if stay && !matches!(end, End::Terminated) {
+        termination.received().await;
+    }
+    Ok(())
+}

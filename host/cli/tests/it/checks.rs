@@ -1,0 +1,157 @@
+//! Checks as plugins of local runs: a component in place of a process. The guest of the sandbox's
+//! tests is the check.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::bed::{Bed, Done};
+
+/// Writes the bundle `look`, whose check behaves as `behaviour` says. `own` has further lines of the
+/// section `plumbline`.
+fn bundle(bed: &Bed, behaviour: &str, own: &str) -> PathBuf {
+    let yaml = format!(
+        "sonobuoy-config: {{driver: Process, plugin-name: look}}\nplumbline:\n  component: misbehave.wasm\n  options: {{behaviour: {behaviour}}}\n{own}"
+    );
+    let definition = bed.write("look/plugin.yaml", &yaml);
+    let directory = definition.parent().unwrap().to_owned();
+    let modules = std::env::var_os("PLUMBLINE_MODULES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
+    fs::copy(modules.join("guests/misbehave.wasm"), directory.join("misbehave.wasm")).unwrap();
+    directory
+}
+
+fn run(bed: &Bed) -> Done {
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "look"])
+}
+
+/// The items of the plugin in the tree, below the file that has them.
+fn items(bed: &Bed) -> Vec<Value> {
+    fn leaves(item: &Value, found: &mut Vec<Value>) {
+        match item["items"].as_array() {
+            Some(items) => items.iter().for_each(|item| leaves(item, found)),
+            None => found.push(item.clone()),
+        }
+    }
+    let mut found = Vec::new();
+    leaves(&bed.tree("look"), &mut found);
+    found
+}
+
+/// The only failure: an unknown item that says why.
+fn reason(bed: &Bed) -> String {
+    let items = items(bed);
+    let last = items.last().unwrap();
+    assert_eq!((&last["name"], &last["status"]), (&"look".into(), &"unknown".into()), "{items:?}");
+    last["meta"]["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_check_runs_in_place_of_a_process() {
+    let bed = Bed::new();
+    bundle(&bed, "progress-flood", "  grants: {files: [/proc, /no/such/directory]}\n");
+    run(&bed).expect(0);
+    let items = items(&bed);
+    assert_eq!((items.len(), &items[0]["name"], &items[0]["status"]), (1, &"done".into(), &"passed".into()));
+    let definition: Value = serde_json::from_str(&bed.member("plugins/look/definition.json")).unwrap();
+    assert_eq!(definition["Definition"]["plumbline"]["component"], "misbehave.wasm");
+    assert_eq!(definition["Definition"]["plumbline"]["grants"]["files"][0], "/proc");
+    let modules: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
+    let check = &modules["plugins"][0]["modules"][0];
+    assert_eq!((&check["role"], &check["file"]), (&"check".into(), &"misbehave.wasm".into()));
+    let log = bed.member("plugins/look/logs/global.txt");
+    assert!(log.contains("does not see the directory `/no/such/directory`"), "{log}");
+}
+
+#[test]
+fn only_granted_variables_are_seen() {
+    let bed = Bed::new();
+    bundle(&bed, "read-env", "  grants: {env: [GRANTED, HOME]}\n");
+    run(&bed);
+    let seen: Vec<(String, bool)> = items(&bed)
+        .iter()
+        .map(|item| (item["name"].as_str().unwrap().to_owned(), item["meta"]["outcome"] != "not set"))
+        .collect();
+    let expected = [("GRANTED", false), ("PATH", false), ("HOME", true)];
+    assert_eq!(seen, expected.map(|(name, seen)| (name.to_owned(), seen)));
+}
+
+#[test]
+fn a_check_that_fails_keeps_its_items_and_is_not_green() {
+    let bed = Bed::new();
+    bundle(&bed, "panic-halfway", "");
+    assert_ne!(run(&bed).code, 0);
+    assert!(reason(&bed).contains("crashed"), "{}", reason(&bed));
+    assert!(items(&bed).len() > 1, "{:?}", items(&bed));
+}
+
+#[test]
+fn a_check_ends_before_the_timeout_of_its_plugin() {
+    for (name, own) in [("own", "  limits: {wall: 1s}\n"), ("of the plugin", "  timeout: 4s\n")] {
+        let bed = Bed::new();
+        bundle(&bed, "endless-loop", own);
+        let done = run(&bed);
+        assert_ne!(done.code, 0, "{name}");
+        assert!(reason(&bed).contains("exceeded its limit `wall-seconds`"), "{name}: {}", reason(&bed));
+        assert!(!bed.members().iter().any(|member| member.contains("/errors/")), "{name}");
+    }
+}
+
+#[test]
+fn a_check_that_emits_nothing_is_not_green() {
+    let bed = Bed::new();
+    bundle(&bed, "silence", "");
+    assert_ne!(run(&bed).code, 0);
+    assert_eq!(reason(&bed), "the check emitted no item");
+}
+
+/// Adds a section with metadata to a component: its size and that of its name in LEB128.
+fn with_metadata(wasm: &mut Vec<u8>, metadata: &str) {
+    fn leb(mut value: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value > 0x7f {
+            bytes.push(u8::try_from(value & 0x7f).unwrap() | 0x80);
+            value >>= 7;
+        }
+        bytes.push(u8::try_from(value).unwrap());
+        bytes
+    }
+    let name = "plumbline:module";
+    let content = [&leb(name.len())[..], name.as_bytes(), metadata.as_bytes()].concat();
+    wasm.extend([&[0][..], &leb(content.len()), &content].concat());
+}
+
+#[test]
+fn rights_that_are_missing_stop_a_run_before_it_starts_with_the_lines_to_add() {
+    let bed = Bed::new();
+    let module = bundle(&bed, "read-env", "  grants: {files: [/etc]}\n").join("misbehave.wasm");
+    let mut wasm = fs::read(&module).unwrap();
+    let rights =
+        r#"{"files": ["/etc/kubernetes", "/proc"], "kubernetes": [{"api-version": "v1", "resources": ["nodes"]}]}"#;
+    with_metadata(&mut wasm, &format!(r#"{{"name": "misbehave", "rights": {rights}}}"#));
+    fs::write(&module, wasm).unwrap();
+    for args in [&["run", "--local", "--dir", "out", "-p", "look"][..], &["plugin", "lint", "look"]] {
+        let done = bed.plumbline(args);
+        assert_ne!(done.code, 0);
+        let text = format!("{}{}", done.out, done.err);
+        let lines = "plumbline:\n    grants:\n      files: [\"/proc\"]\n      kubernetes:\n      - {api-version: v1, resources: [nodes]}";
+        let plain: Vec<&str> = text.lines().map(str::trim).collect();
+        for line in lines.lines() {
+            assert!(plain.contains(&line.trim()), "{line}: {text}");
+        }
+    }
+    assert!(bed.archives().is_empty());
+}
+
+#[test]
+fn a_check_that_is_not_there_stops_a_run_before_it_starts() {
+    let bed = Bed::new();
+    fs::remove_file(bundle(&bed, "behave", "").join("misbehave.wasm")).unwrap();
+    let done = run(&bed).expect(2);
+    assert!(done.err.contains("check `misbehave.wasm` not found"), "{}", done.err);
+    bundle(&bed, "behave", "");
+    // A single file is not a bundle.
+    let done = bed.plumbline(&["run", "--local", "--dir", "out", "-p", "look/plugin.yaml"]).expect(2);
+    assert!(done.err.contains("pass the directory to `--plugin`"), "{}", done.err);
+}

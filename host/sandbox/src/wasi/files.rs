@@ -1,0 +1,386 @@
+//! The file system of a check: granted directories, read-only.
+//!
+//! `wasmtime-wasi` resolves paths, and keeps them inside the granted directory. This layer on top
+//! opens nothing but regular files and directories, counts what is read, and bounds what is open.
+//! Functions that write are not passed on.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use wasmtime::component::{HasData, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::sync::filesystem::types as wit;
+use wasmtime_wasi::p2::bindings::sync::io::streams;
+use wasmtime_wasi::p2::{DynInputStream, FsError, FsResult, InputStream, Pollable, StreamError, StreamResult};
+
+use super::entries::Entries;
+use crate::call::limits::Clock;
+use crate::call::meter::Meter;
+use crate::call::state::CallState;
+use crate::failure::{OPEN_FILES, Stop, Unit};
+
+/// The maximum number of files and directories that a check has open at the same time. Processes
+/// often may open 1,024 files, and the host needs some of them.
+const MAX_OPEN: usize = 256;
+/// The maximum number of bytes that one read returns.
+const MAX_READ: usize = 64 << 10;
+
+/// Counts the files and directories that a check has opened.
+#[derive(Default)]
+pub(crate) struct OpenFiles {
+    count: Arc<()>,
+    /// The descriptors by their numbers. Granted directories are not among them.
+    descriptors: HashMap<u32, Ticket>,
+}
+
+/// Counts as an open file while it exists.
+pub(super) type Ticket = Arc<TicketOf>;
+
+/// The content of a [`Ticket`].
+pub(super) struct TicketOf {
+    _count: Arc<()>,
+}
+
+impl OpenFiles {
+    fn ticket(&self) -> Result<Ticket, Stop> {
+        if Arc::strong_count(&self.count) > MAX_OPEN {
+            return Err(Stop::limit(OPEN_FILES, MAX_OPEN as u64, Unit::Files));
+        }
+        Ok(Arc::new(TicketOf { _count: Arc::clone(&self.count) }))
+    }
+}
+
+/// The host side of `wasi:filesystem/types`.
+pub(crate) struct NodeFiles<'a> {
+    wasi: WasiFilesystemCtxView<'a>,
+    open: &'a mut OpenFiles,
+    clock: Clock,
+    meter: Meter,
+}
+
+/// The type by which the linker refers to [`NodeFiles`].
+pub(crate) struct HasNodeFiles;
+
+impl HasData for HasNodeFiles {
+    type Data<'a> = NodeFiles<'a>;
+}
+
+impl CallState {
+    /// Returns the file system of the call.
+    pub(super) fn node_files(&mut self) -> NodeFiles<'_> {
+        let (clock, meter) = (self.wasi.clock.clone(), self.wasi.meter.clone());
+        let (wasi, open) = self.wasi.view_with_open();
+        let wasi = WasiFilesystemCtxView { ctx: wasi.ctx.filesystem(), table: wasi.table };
+        NodeFiles { wasi, open, clock, meter }
+    }
+}
+
+impl NodeFiles<'_> {
+    /// Returns the error that ends the call, if its time is over.
+    fn check(&self) -> FsResult<()> {
+        self.clock.check().map_err(FsError::trap)
+    }
+
+    fn file(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<File>> {
+        match self.wasi.table.get(fd)? {
+            Descriptor::File(file) => Ok(Arc::clone(&file.file)),
+            Descriptor::Dir(_) => Err(ErrorCode::IsDirectory.into()),
+        }
+    }
+
+    /// Returns whether what was opened may be read.
+    fn is_allowed(&self, fd: &Resource<Descriptor>) -> FsResult<bool> {
+        Ok(match self.wasi.table.get(fd)? {
+            Descriptor::File(file) => file.file.metadata()?.is_file() && !super::procfs::is_private(&file.file),
+            Descriptor::Dir(_) => true,
+        })
+    }
+}
+
+/// Another handle of the same resource, for a second call with it.
+fn again<T: 'static>(resource: &Resource<T>) -> Resource<T> {
+    Resource::new_borrow(resource.rep())
+}
+
+fn read_only<T>() -> FsResult<T> {
+    Err(ErrorCode::NotPermitted.into())
+}
+
+/// Reads at most [`MAX_READ`] bytes at `offset`. No bytes mean the end of the file.
+fn read_at(file: &File, max: u64, offset: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(max).unwrap_or(MAX_READ).min(MAX_READ)];
+    loop {
+        match file.read_at(&mut bytes, offset) {
+            Ok(length) => {
+                bytes.truncate(length);
+                return Ok(bytes);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl wit::Host for NodeFiles<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<wit::ErrorCode> {
+        self.wasi.convert_error_code(error)
+    }
+
+    fn filesystem_error_code(&mut self, error: Resource<streams::Error>) -> wasmtime::Result<Option<wit::ErrorCode>> {
+        self.wasi.filesystem_error_code(error)
+    }
+}
+
+impl wit::HostDescriptor for NodeFiles<'_> {
+    fn open_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: wit::PathFlags,
+        path: String,
+        open_flags: wit::OpenFlags,
+        flags: wit::DescriptorFlags,
+    ) -> FsResult<Resource<Descriptor>> {
+        self.check()?;
+        let ticket = self.open.ticket().map_err(FsError::trap)?;
+        let writes = [wit::OpenFlags::CREATE, wit::OpenFlags::EXCLUSIVE, wit::OpenFlags::TRUNCATE];
+        if writes.into_iter().any(|flag| open_flags.contains(flag)) || flags.contains(wit::DescriptorFlags::WRITE) {
+            return read_only();
+        }
+        // Opening a pipe would wait for its other end, and opening a device may do anything.
+        let found = self.wasi.stat_at(again(&fd), path_flags, path.clone())?;
+        if !matches!(
+            found.type_,
+            wit::DescriptorType::RegularFile | wit::DescriptorType::Directory | wit::DescriptorType::SymbolicLink
+        ) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        let opened = self.wasi.open_at(fd, path_flags, path, open_flags, flags)?;
+        // The path may lead elsewhere by now.
+        if !self.is_allowed(&opened)? {
+            wit::HostDescriptor::drop(&mut self.wasi, opened).map_err(FsError::trap)?;
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        self.open.descriptors.insert(opened.rep(), ticket);
+        Ok(opened)
+    }
+
+    fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.open.descriptors.remove(&fd.rep());
+        wit::HostDescriptor::drop(&mut self.wasi, fd)
+    }
+
+    fn read(&mut self, fd: Resource<Descriptor>, length: u64, offset: u64) -> FsResult<(Vec<u8>, bool)> {
+        self.check()?;
+        let bytes = read_at(&*self.file(&fd)?, length, offset)?;
+        self.meter.charge(bytes.len() as u64).map_err(FsError::trap)?;
+        let end = bytes.is_empty() && length > 0;
+        Ok((bytes, end))
+    }
+
+    fn read_via_stream(&mut self, fd: Resource<Descriptor>, offset: u64) -> FsResult<Resource<DynInputStream>> {
+        self.check()?;
+        let stream = FileStream {
+            file: self.file(&fd)?,
+            _ticket: self.open.descriptors.get(&fd.rep()).cloned(),
+            offset,
+            clock: self.clock.clone(),
+            meter: self.meter.clone(),
+        };
+        let stream: DynInputStream = Box::new(stream);
+        Ok(self.wasi.table.push(stream)?)
+    }
+
+    fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<wit::DirectoryEntryStream>> {
+        self.check()?;
+        let ticket = self.open.ticket().map_err(FsError::trap)?;
+        let entries = match self.wasi.table.get(&fd)? {
+            Descriptor::Dir(directory) => Entries::open(&directory.dir, ticket)?,
+            Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
+        };
+        // The guest only ever sees the number.
+        Ok(Resource::new_own(self.wasi.table.push(entries)?.rep()))
+    }
+
+    fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorFlags> {
+        self.check()?;
+        self.wasi.get_flags(fd)
+    }
+
+    fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorType> {
+        self.check()?;
+        self.wasi.get_type(fd)
+    }
+
+    fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorStat> {
+        self.check()?;
+        self.wasi.stat(fd)
+    }
+
+    fn stat_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: wit::PathFlags,
+        path: String,
+    ) -> FsResult<wit::DescriptorStat> {
+        self.check()?;
+        self.wasi.stat_at(fd, path_flags, path)
+    }
+
+    fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+        self.check()?;
+        self.wasi.readlink_at(fd, path)
+    }
+
+    fn is_same_object(&mut self, a: Resource<Descriptor>, b: Resource<Descriptor>) -> wasmtime::Result<bool> {
+        self.clock.check()?;
+        self.wasi.is_same_object(a, b)
+    }
+
+    fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::MetadataHashValue> {
+        self.check()?;
+        self.wasi.metadata_hash(fd)
+    }
+
+    fn metadata_hash_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: wit::PathFlags,
+        path: String,
+    ) -> FsResult<wit::MetadataHashValue> {
+        self.check()?;
+        self.wasi.metadata_hash_at(fd, path_flags, path)
+    }
+
+    fn advise(&mut self, _: Resource<Descriptor>, _: u64, _: u64, _: wit::Advice) -> FsResult<()> {
+        self.check()
+    }
+
+    fn sync_data(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
+        read_only()
+    }
+
+    fn sync(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
+        read_only()
+    }
+
+    fn set_size(&mut self, _: Resource<Descriptor>, _: u64) -> FsResult<()> {
+        read_only()
+    }
+
+    fn set_times(&mut self, _: Resource<Descriptor>, _: wit::NewTimestamp, _: wit::NewTimestamp) -> FsResult<()> {
+        read_only()
+    }
+
+    fn write(&mut self, _: Resource<Descriptor>, _: Vec<u8>, _: u64) -> FsResult<u64> {
+        read_only()
+    }
+
+    fn create_directory_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    fn set_times_at(
+        &mut self,
+        _: Resource<Descriptor>,
+        _: wit::PathFlags,
+        _: String,
+        _: wit::NewTimestamp,
+        _: wit::NewTimestamp,
+    ) -> FsResult<()> {
+        read_only()
+    }
+
+    fn link_at(
+        &mut self,
+        _: Resource<Descriptor>,
+        _: wit::PathFlags,
+        _: String,
+        _: Resource<Descriptor>,
+        _: String,
+    ) -> FsResult<()> {
+        read_only()
+    }
+
+    fn remove_directory_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    fn rename_at(&mut self, _: Resource<Descriptor>, _: String, _: Resource<Descriptor>, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    fn unlink_file_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
+        read_only()
+    }
+
+    fn write_via_stream(&mut self, _: Resource<Descriptor>, _: u64) -> FsResult<Resource<streams::OutputStream>> {
+        read_only()
+    }
+
+    fn append_via_stream(&mut self, _: Resource<Descriptor>) -> FsResult<Resource<streams::OutputStream>> {
+        read_only()
+    }
+}
+
+impl wit::HostDirectoryEntryStream for NodeFiles<'_> {
+    fn read_directory_entry(
+        &mut self,
+        stream: Resource<wit::DirectoryEntryStream>,
+    ) -> FsResult<Option<wit::DirectoryEntry>> {
+        self.check()?;
+        let entries: Resource<Entries> = Resource::new_borrow(stream.rep());
+        let Some(entry) = self.wasi.table.get_mut(&entries)?.next(&self.meter).map_err(FsError::trap)? else {
+            return Ok(None);
+        };
+        Ok(Some(entry?))
+    }
+
+    fn drop(&mut self, stream: Resource<wit::DirectoryEntryStream>) -> wasmtime::Result<()> {
+        let entries: Resource<Entries> = Resource::new_own(stream.rep());
+        self.wasi.table.delete(entries)?;
+        Ok(())
+    }
+}
+
+/// A file that is read as a stream.
+struct FileStream {
+    file: Arc<File>,
+    /// The file stays open as long as the stream, also without its descriptor.
+    _ticket: Option<Ticket>,
+    offset: u64,
+    clock: Clock,
+    meter: Meter,
+}
+
+impl InputStream for FileStream {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let stop = |stop: Stop| StreamError::Trap(stop.into());
+        self.clock.check().map_err(stop)?;
+        if size == 0 {
+            return Ok(Bytes::new());
+        }
+        let bytes = read_at(&self.file, size as u64, self.offset)
+            .map_err(|error| StreamError::LastOperationFailed(error.into()))?;
+        if bytes.is_empty() {
+            return Err(StreamError::Closed);
+        }
+        self.meter.charge(bytes.len() as u64).map_err(stop)?;
+        self.offset = self.offset.saturating_add(bytes.len() as u64);
+        Ok(bytes.into())
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for FileStream {
+    /// Returns immediately: a read itself waits.
+    async fn ready(&mut self) {}
+}
