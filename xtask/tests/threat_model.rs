@@ -13,7 +13,9 @@ fn every_test_that_the_threat_model_names_exists() {
     let named: BTreeSet<&str> = rows.flat_map(tests).collect();
     assert!(named.len() > 30, "{named:?}");
     let mut functions = BTreeSet::new();
-    collect(&root.join("host"), &mut functions);
+    for directory in ["host", "plugins"] {
+        collect(&root.join(directory), &mut functions);
+    }
     let missing: Vec<&&str> = named.iter().filter(|name| !functions.contains(**name)).collect();
     assert!(missing.is_empty(), "docs/threat-model.md names tests that do not exist: {missing:?}");
 }

@@ -13,7 +13,7 @@ use plumbline_sandbox::{
 };
 use tempfile::TempDir;
 
-use crate::support::{misbehave, plugin};
+use crate::support::{self, misbehave, plugin};
 
 /// A directory of a node: `granted` is what a check may read, and `outside` is next to it.
 struct NodeFiles(TempDir);
@@ -180,6 +180,17 @@ fn a_granted_file_that_is_no_directory_is_an_error() {
     };
     let error = misbehave().run_check(call, &mut Collected::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "failed to run the module: failed to open `/granted`: not a directory");
+}
+
+pub(crate) fn nobody_but_a_check_reads_the_cluster(behaviour: Behaviour) {
+    let called = support::run(behaviour, Vec::new(), &ModuleLimits::default());
+    assert_eq!(called.items[0].meta["outcome"], "only a check can read objects of the cluster");
+}
+
+pub(crate) fn nobody_but_a_check_reports_progress(behaviour: Behaviour) {
+    let called = support::run(behaviour, Vec::new(), &ModuleLimits::default());
+    let rule = "module `misbehave` violated the contract: only a check can report progress";
+    assert_eq!(called.failure(), format!("{rule}: `report` was called in another role"));
 }
 
 pub(crate) fn a_parent_directory_is_not_granted(behaviour: Behaviour) {

@@ -65,6 +65,6 @@ pub(crate) fn a_result_is_expected_once(behaviour: Behaviour) {
 }
 
 pub(crate) fn expectations_emit_nothing(behaviour: Behaviour) {
-    let rule = "module `misbehave` violated the contract: only post-processors and summarizers emit items: ";
+    let rule = "module `misbehave` violated the contract: only post-processors, summarizers and checks emit items: ";
     assert_eq!(failure(behaviour), format!("{rule}`emit` was called in another role"));
 }

@@ -252,7 +252,7 @@ fn texts_and_ids_keep_to_the_rules() {
     );
     assert_eq!(
         rubbish(Behaviour::EmitOutOfRole),
-        "only post-processors and summarizers emit items: `emit` was called in another role"
+        "only post-processors, summarizers and checks emit items: `emit` was called in another role"
     );
     assert_eq!(
         given(Behaviour::HugeString, suite()).failure(),
