@@ -85,6 +85,17 @@ impl fmt::Display for MissingRight {
     }
 }
 
+/// Writes the rights in the words of a definition, or `none`.
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        let all: Vec<String> = self.missing(&Self::default()).iter().map(ToString::to_string).collect();
+        f.write_str(&all.join("; "))
+    }
+}
+
 impl Rights {
     /// Returns whether there are no rights.
     #[must_use]

@@ -87,3 +87,12 @@ fn missing_rights_are_printed_as_the_lines_that_grant_them() {
         "plumbline:\n  grants:\n    files: [\"/etc/a: b\", \"/proc\"]\n    kubernetes:\n    - {api-version: v1, resources: [nodes, pods]}\n    - {api-version: v1, resources: [secrets], namespaces: [default]}\n    env: [CLUSTER]"
     );
 }
+
+#[test]
+fn rights_are_shown_in_the_words_of_a_definition() {
+    assert_eq!(Rights::default().to_string(), "none");
+    let some = rights(
+        json!({"files": ["/proc"], "env": ["A"], "kubernetes": [{"api-version": "v1", "resources": ["nodes"]}]}),
+    );
+    assert_eq!(some.to_string(), "files: /proc; kubernetes: nodes (v1) in all namespaces; env: A");
+}

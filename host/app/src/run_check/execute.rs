@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use super::objects::GrantedObjects;
 use super::output::{Failure, Output};
 use super::rights::{all_granted, directories, variables};
-use crate::error::AppError;
 use crate::{files, modules};
 
 /// Runs the check and returns why it failed, if it did. Blocks until it has ended.
@@ -53,10 +52,9 @@ fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckPro
 /// Reads, checks and compiles the component. It has all rights that it needs.
 fn load(check: &CheckRun) -> Result<Module, Failure> {
     let (name, bytes) = read(&check.component)?;
-    let failed = |error: &AppError| Failure::of(error.in_full());
     // A pod has no directory that outlives it.
     let cached = check.root.is_empty();
-    let sandbox = modules::check_sandbox(&check.limits, cached).map_err(|error| failed(&error))?;
+    let sandbox = modules::check_sandbox(&check.limits, cached).map_err(|error| Failure::because(&error))?;
     let unusable = |error: &dyn std::error::Error| Failure::of(format!("failed to load the check: {error}"));
     let accepted = sandbox.accept(&name, bytes).map_err(|error| unusable(&error))?;
     all_granted(check, accepted.info())?;
@@ -69,7 +67,7 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     if !path.is_dir() {
         let what = format!("failed to read the check `{}`", path.display());
         let bytes = files::read_bytes(path, MAX_MODULE_BYTES, &what);
-        let bytes = bytes.map_err(|error| Failure::of(error.in_full()))?;
+        let bytes = bytes.map_err(|error| Failure::because(&error))?;
         return Ok((stem(&path.file_name().unwrap_or_default().to_string_lossy()), bytes));
     }
     let unpacked = unpack_modules(path).map_err(|error| Failure::of(format!("failed to read the check: {error}")))?;

@@ -7,6 +7,7 @@ use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions};
 use plumbline_sandbox::{ClusterReader, ObjectPage, ObjectQuery};
 use tokio::runtime::Runtime;
 
+use super::output::Failure;
 use crate::runtime::one_thread;
 
 /// Reads what `rights` grant, with the service account of this pod, or the current kubeconfig. It
@@ -38,7 +39,7 @@ impl GrantedObjects {
         match &mut self.connection {
             Some(connection) => Ok(connection),
             absent => {
-                let runtime = one_thread().map_err(|error| error.in_full())?;
+                let runtime = one_thread().map_err(|error| Failure::because(&error).reason())?;
                 let connected = runtime.block_on(Cluster::connect(&ConnectOptions::default()));
                 let reader = ObjectReader::new(&connected.map_err(|error| error.to_string())?);
                 Ok(absent.insert((runtime, reader)))

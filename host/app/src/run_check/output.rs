@@ -10,6 +10,8 @@ use plumbline_core::{FlatItem, Status};
 use plumbline_worker::write_done;
 use serde_json::{Map, Value};
 
+use crate::error::AppError;
+
 /// The file in the results directory, which the format `items` reads.
 pub(super) const ITEMS_FILE: &str = "items.jsonl";
 
@@ -28,6 +30,16 @@ impl Failure {
         let mut reason = reason.into();
         reason.truncate(reason.floor_char_boundary(MAX_REASON));
         Self { reason, details: Map::new() }
+    }
+
+    /// Creates a failure with all causes of an error, and its hint.
+    pub(super) fn because(error: &AppError) -> Self {
+        let parts: Vec<&str> = [error.summary()].into_iter().chain(error.causes().iter().map(String::as_str)).collect();
+        Self::of(parts.join(": ")).with("hint", error.hint_text().map(str::to_owned))
+    }
+
+    pub(super) fn reason(self) -> String {
+        self.reason
     }
 
     /// Adds information for users who look into the failure, if there is any.

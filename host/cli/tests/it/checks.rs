@@ -51,6 +51,9 @@ fn reason(bed: &Bed) -> String {
 fn a_check_runs_in_place_of_a_process() {
     let bed = Bed::new();
     bundle(&bed, "progress-flood", "  grants: {files: [/proc, /no/such/directory]}\n");
+    let planned = bed.plumbline(&["run", "--local", "--dir", "out", "-p", "look", "--dry-run"]).expect(0);
+    let rights = "would run the check `misbehave.wasm`, with these rights: files: /proc; files: /no/such/directory";
+    assert!(planned.err.contains(rights), "{}", planned.err);
     run(&bed).expect(0);
     let items = items(&bed);
     assert_eq!((items.len(), &items[0]["name"], &items[0]["status"]), (1, &"done".into(), &"passed".into()));

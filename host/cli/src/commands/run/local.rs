@@ -98,6 +98,10 @@ fn dry_run(started: StartedRun) -> Result<ExitCode, AppError> {
             plugin.post_processor.info().name.as_deref().unwrap_or("raw"),
             if expected.is_empty() { "nothing".to_owned() } else { expected.join(", ") },
         ));
+        let own = &plugin.source.definition.plumbline;
+        if let Some(file) = &own.component {
+            say(&format!("`{}` would run the check `{file}`, with these rights: {}", plugin.name(), own.grants));
+        }
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -58,19 +58,11 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
     lines
 }
 
-/// Explains what the check of a plugin may read besides objects of the cluster.
-fn of_check(definition: &Definition) -> Vec<String> {
+/// Explains what the check of a plugin may read.
+fn of_check(definition: &Definition) -> Option<String> {
     let (plugin, own) = (&definition.name, &definition.plumbline);
-    let Some(file) = &own.component else { return Vec::new() };
-    let listed = |entries: &[String]| entries.iter().map(|entry| format!("`{entry}`")).collect::<Vec<_>>().join(", ");
-    let mut lines = vec![format!("plugin `{plugin}` runs the check `{file}` in a sandbox, in place of an image")];
-    if !own.grants.files.is_empty() {
-        lines.push(format!("plugin `{plugin}` reads these directories of its nodes: {}", listed(&own.grants.files)));
-    }
-    if !own.grants.env.is_empty() {
-        lines.push(format!("plugin `{plugin}` sees these variables: {}", listed(&own.grants.env)));
-    }
-    lines
+    let file = own.component.as_ref()?;
+    Some(format!("plugin `{plugin}` runs the check `{file}` in a sandbox, with these rights: {}", own.grants))
 }
 
 /// The permissions in the namespace of the run in all modes that do not allow everything there.
