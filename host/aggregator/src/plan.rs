@@ -67,22 +67,21 @@ impl PlannedCheck {
         }
         Ok(Some(Self { module, limits }))
     }
-
-    /// Returns the limits of the check in a plugin with this timeout. A part of the time is left, so
-    /// that its results arrive.
-    pub(crate) fn limits_within(&self, timeout: Option<Duration>) -> ModuleLimits {
-        let mut limits = self.limits.clone();
-        if let Some(timeout) = timeout {
-            let reserve = (timeout / 10).min(RESERVE);
-            limits.wall_seconds = limits.wall_seconds.min(timeout.saturating_sub(reserve).as_secs().max(1));
-        }
-        limits
-    }
 }
 
-/// The time between the deadline of a check and the timeout of its plugin. It is shorter with a
-/// short timeout.
+/// The time between the deadline of a check and the timeout of its plugin, so that its results
+/// arrive. With a short timeout, it is a quarter.
 const RESERVE: Duration = Duration::from_secs(30);
+
+/// Returns the limits of a check in a plugin with this timeout.
+pub(crate) fn limits_within(limits: &ModuleLimits, timeout: Option<Duration>) -> ModuleLimits {
+    let mut limits = limits.clone();
+    if let Some(timeout) = timeout {
+        let reserve = (timeout / 4).min(RESERVE);
+        limits.wall_seconds = limits.wall_seconds.min(timeout.saturating_sub(reserve).as_secs().max(1));
+    }
+    limits
+}
 
 /// Finds the modules of `source` and determines its limits. When it returns, modules are read and
 /// inspected, and are being compiled. [`PlannedPlugin::ready`] waits for that.
@@ -309,4 +308,22 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
         })
     };
     check.chain(expectations).chain(readers).chain(summarizer).chain(causes).chain(judges).map(describe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_ends_before_its_plugin_times_out() {
+        let seconds = |wall_seconds, timeout: Option<u64>| {
+            let limits = ModuleLimits { wall_seconds, ..ModuleLimits::default() };
+            limits_within(&limits, timeout.map(Duration::from_secs)).wall_seconds
+        };
+        assert_eq!(seconds(MAX_CHECK_SECONDS, None), MAX_CHECK_SECONDS);
+        assert_eq!(seconds(MAX_CHECK_SECONDS, Some(600)), 570);
+        assert_eq!(seconds(MAX_CHECK_SECONDS, Some(8)), 6);
+        assert_eq!(seconds(MAX_CHECK_SECONDS, Some(1)), 1);
+        assert_eq!(seconds(5, Some(600)), 5, "a limit of its own");
+    }
 }

@@ -20,6 +20,7 @@ use super::process::CompletedPlugin;
 use super::settings::{Finished, PluginOutcome, RunError};
 use crate::dispatcher::{Launch, Report, WorkerContact};
 use crate::journal::JournalError;
+use crate::plan::limits_within;
 use crate::postprocess::{Outcome, TREE_FILE};
 use crate::state::{State, publish_status};
 use crate::workdir::STATUS_FILE;
@@ -183,7 +184,7 @@ impl Run {
                 run: self.record.run,
                 definition: self.traced(&plugin.source.definition),
                 bundle: plugin.source.bundle.clone(),
-                check: plugin.check.as_ref().map(|check| check.limits_within(timeout)),
+                check: plugin.check.as_ref().map(|check| limits_within(&check.limits, timeout)),
                 missing,
                 access: self.access(plugin)?,
                 heard: self.heard(),

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Instant;
 
-use plumbline_core::{CheckRun, FlatItem};
+use plumbline_core::{CheckRun, FlatItem, ModuleLimits};
 use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, unpack_modules};
 use plumbline_sandbox::{
     CheckProgress, CheckSink, ClusterReader, ItemSink, LogLevel, LogSink, Module, PluginInfo, RunCheck,
@@ -26,7 +27,10 @@ pub(super) fn execute(
 }
 
 fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckProgress>>) -> Result<(), Failure> {
+    let start = Instant::now();
     let module = load(check)?;
+    let left = check.limits.wall_seconds.saturating_sub(start.elapsed().as_secs()).max(1);
+    let limits = ModuleLimits { wall_seconds: left, ..check.limits.clone() };
     let plugin = PluginInfo {
         name: check.plugin.clone(),
         driver: check.driver.clone(),
@@ -40,7 +44,7 @@ fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckPro
         directories: directories(check),
         env: variables(check, |name| std::env::var(name).ok()),
         cluster: reads_objects.then(|| Box::new(GrantedObjects::new(check.grants.clone())) as Box<dyn ClusterReader>),
-        limits: &check.limits,
+        limits: &limits,
     };
     let stats = module
         .run_check(call, &mut Sink { output, report }, &mut Log)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumbline_aggregator::WorkerAccess;
 use plumbline_core::config::{PodSecurity, Toleration};
 use plumbline_core::definition::Definition;
-use plumbline_core::{Driver, PluginName};
+use plumbline_core::{CHECK_VARIABLE, Driver, PluginName};
 use serde_json::{Value, json};
 
 use super::account::{PluginAccount, reserved_secret};
@@ -153,7 +153,8 @@ pub(super) fn pod_spec(
         let all = init.iter_mut().chain(&mut containers).chain([&mut plugin]);
         restricted::complete(&mut spec, all, stage.security == WorkerSecurity::LikePlugin);
     }
-    let env = take_list(definition, &mut plugin.clone(), "spec", "env")?;
+    let mut env = take_list(definition, &mut plugin.clone(), "spec", "env")?;
+    env.retain(|variable| name(variable) != Some(CHECK_VARIABLE));
     let security = worker::security_context(stage.security, &spec, &plugin);
     let mut worker = worker::container(stage, definition, access, env, security);
     containers.push(plugin);
