@@ -1,7 +1,9 @@
 //! Finds the files that may have certificates.
 
+use std::collections::BTreeSet;
+
 use plumbline_sdk::Context;
-use plumbline_sdk::context::{FileError, FileType};
+use plumbline_sdk::context::{DirEntry, FileError, FileType};
 
 /// The ends of the names of files with certificates, and of kubeconfigs.
 const ENDS: [&str; 4] = [".crt", ".pem", ".conf", ".kubeconfig"];
@@ -32,12 +34,12 @@ pub(crate) fn find(context: &mut Context, directories: &[&str]) -> Found {
                 continue;
             }
         };
-        for entry in entries.into_iter().rev() {
+        let old = superseded(&entries);
+        for entry in entries.into_iter().rev().filter(|entry| !old.contains(&entry.name)) {
             let path = format!("{directory}/{}", entry.name);
             match entry.file_type {
                 FileType::Directory if depth < MAX_DEPTH => open.push((path, depth + 1)),
                 FileType::Directory => found.errors.push(format!("`{path}` is more than {MAX_DEPTH} levels deep")),
-                // The kubelet's current certificate is a link to a file beside it.
                 FileType::File | FileType::Link if ENDS.iter().any(|end| path.ends_with(end)) => found.files.push(path),
                 FileType::File | FileType::Link | FileType::Other => {}
             }
@@ -49,4 +51,24 @@ pub(crate) fn find(context: &mut Context, directories: &[&str]) -> Found {
         found.files.truncate(MAX_FILES);
     }
     found
+}
+
+/// Returns the names of what the kubelet has replaced. It keeps each certificate as
+/// `NAME-TIME.pem`, and `NAME-current.pem` is a link to the latest one. The target of the link is
+/// absolute, so the link itself cannot be followed.
+fn superseded(entries: &[DirEntry]) -> BTreeSet<String> {
+    const CURRENT: &str = "current.pem";
+    let mut old = BTreeSet::new();
+    for link in entries.iter().filter(|entry| entry.file_type == FileType::Link) {
+        let Some(start) = link.name.strip_suffix(CURRENT).filter(|start| start.ends_with('-')) else { continue };
+        let is_dated = |entry: &&DirEntry| entry.file_type == FileType::File && entry.name.starts_with(start);
+        let mut dated: Vec<&str> = entries.iter().filter(is_dated).map(|entry| entry.name.as_str()).collect();
+        dated.sort_unstable();
+        // Without any, the link is read, and is unknown if that fails.
+        if dated.pop().is_some() {
+            old.insert(link.name.clone());
+            old.extend(dated.into_iter().map(str::to_owned));
+        }
+    }
+    old
 }

@@ -60,3 +60,13 @@ fn what_is_no_certificate_is_not_taken_for_a_good_one() {
     let (_dir, empty) = node(&[]);
     assert_eq!(on_day(empty, 1).outline(), "certificates: skipped\n");
 }
+
+#[test]
+fn of_the_certificates_of_the_kubelet_the_latest_counts() {
+    let (name, old, new) = ("kubelet-client", "kubelet-client-2025-01-01.pem", "kubelet-client-2026-01-01.pem");
+    let (dir, case) =
+        node(&[(&format!("pki/{old}"), &certificate("old")), (&format!("pki/{new}"), &certificate(name))]);
+    std::os::unix::fs::symlink(format!("/etc/kubernetes/pki/{new}"), dir.path().join("pki/kubelet-client-current.pem"))
+        .unwrap();
+    assert_eq!(on_day(case, 1).outline(), format!("/etc/kubernetes/pki/{new}: -\n  CN=kubelet-client: passed\n"));
+}
