@@ -41,7 +41,17 @@ fn wrong(directory: &Path, shown: &str) -> Option<String> {
 
 /// The examples with a module of their own. Each is a separate test, so that slow tools run in
 /// parallel.
-const EXAMPLES: [&str; 7] = ["cyclonedx", "gpu-nodes", "kube-bench", "sarif", "tap", "trivy", "zone-spread"];
+const EXAMPLES: [&str; 9] = [
+    "cluster-audit",
+    "cyclonedx",
+    "gpu-nodes",
+    "kube-bench",
+    "node-certificates",
+    "sarif",
+    "tap",
+    "trivy",
+    "zone-spread",
+];
 
 fn example(name: &str) {
     let failure = wrong(&root().join("examples").join(name), &format!("example {name}"));
@@ -67,6 +77,11 @@ fn verdict() {
 }
 
 #[test]
+fn cluster_audit() {
+    example("cluster-audit");
+}
+
+#[test]
 fn cyclonedx() {
     example("cyclonedx");
 }
@@ -79,6 +94,11 @@ fn gpu_nodes() {
 #[test]
 fn kube_bench() {
     example("kube-bench");
+}
+
+#[test]
+fn node_certificates() {
+    example("node-certificates");
 }
 
 #[test]
