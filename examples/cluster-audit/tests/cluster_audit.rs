@@ -1,5 +1,4 @@
 //! The rules on recorded objects.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use plumbline_module_cluster_audit::ClusterAudit;
 use plumbline_sdk::testing::Case;

@@ -128,11 +128,16 @@ impl Fake {
         let Some((objects, error)) = self.granted.objects.get(&(api_version.clone(), resource.clone())) else {
             return Err(format!("the case grants no `{resource}` of `{api_version}`: add them with `Case::objects`"));
         };
-        let in_namespace =
-            |object: &&Value| namespace.as_deref().is_none_or(|namespace| object["metadata"]["namespace"] == namespace);
+        let in_namespace = |object: &&Value| {
+            namespace.as_deref().is_none_or(|namespace| metadata(object, "namespace") == Some(namespace))
+        };
         let objects: Vec<Value> = objects.iter().filter(in_namespace).cloned().collect();
         Ok(Recorded { objects: objects.into_iter(), error: error.clone() })
     }
+}
+
+fn metadata<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object.get("metadata")?.get(key)?.as_str()
 }
 
 impl Host for Fake {
@@ -185,7 +190,7 @@ impl Host for Fake {
 
     fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<Value>, String> {
         let mut found = self.found(query)?;
-        match (found.objects.find(|object| object["metadata"]["name"] == name), found.error) {
+        match (found.objects.find(|object| metadata(object, "name") == Some(name)), found.error) {
             (None, Some(error)) => Err(error),
             (object, _) => Ok(object),
         }

@@ -370,7 +370,7 @@ fn the_reads_of_a_check_become_roles_of_its_account() {
     let refused = |options: &ManifestOptions| manifest(options).unwrap_err().to_string();
     assert!(refused(&plugins(Permissions::NamespaceAdmin, &[CHECK])).contains("`namespaceAdmin`"));
     let mut strict = options;
-    strict.config.namespace_psa_enforce_level = plumbline_core::config::PodSecurity::Restricted;
+    strict.config.namespace_psa_enforce_level = PodSecurity::Restricted;
     assert!(refused(&strict).contains("which the Pod Security level `restricted` does not allow"));
 }
 

@@ -94,7 +94,8 @@ fn inventory(context: &mut Context, out: &mut Output) -> Result<(), String> {
     out.emit(Item::new(0, "env").meta("outcome", context.env("GRANTED").unwrap_or_default()));
     for node in context.list(&nodes())? {
         let node = node?;
-        out.emit(Item::new(0, "node").meta("outcome", node["metadata"]["name"].as_str().unwrap_or_default()));
+        let name = node.pointer("/metadata/name").and_then(|name| name.as_str()).unwrap_or_default();
+        out.emit(Item::new(0, "node").meta("outcome", name));
     }
     let node = context.get(&nodes(), "node-1")?;
     out.emit(Item::new(0, "get").meta("outcome", node.is_some().to_string()));
