@@ -1,5 +1,5 @@
 //! Tests of running checks in the harness, used as authors use it.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;
