@@ -102,7 +102,7 @@ fn failed(path: &str, code: ErrorCode) -> FileError {
     match code {
         ErrorCode::NoEntry => FileError::NotFound { path },
         ErrorCode::Access | ErrorCode::NotPermitted => FileError::NotPermitted { path },
-        other => FileError::Other { path, cause: other.message().to_owned() },
+        other => FileError::Other { path, cause: other.name().to_owned() },
     }
 }
 
