@@ -10,8 +10,8 @@
 //! | images come from known registries | a pod with an image of a registry that is not in the option `registries` |
 //! | images have a digest | a pod with an image without a digest, if the option `digests` is true |
 //!
-//! Kubernetes' own roles, labelled `kubernetes.io/bootstrapping: rbac-defaults`, are allowed. A rule
-//! about images is skipped if its option does not ask for it.
+//! Kubernetes' own ClusterRole `cluster-admin` is allowed. A rule about images is skipped if its
+//! option does not ask for it.
 #![forbid(unsafe_code)]
 
 mod images;

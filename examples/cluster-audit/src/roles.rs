@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-/// The label of the roles that Kubernetes creates itself.
-const DEFAULTS_LABEL: &str = "/metadata/labels/kubernetes.io~1bootstrapping";
+/// The ClusterRole of administrators, which Kubernetes creates. It is excused by its name, because
+/// anybody can copy its labels.
+const ADMIN: &str = "cluster-admin";
 
 /// Returns how a role grants everything, if it does.
 pub(crate) fn grants_everything(role: &Value) -> Option<String> {
-    if is_default(role) {
+    if text(role, "/metadata/name") == ADMIN && role.pointer("/metadata/namespace").is_none() {
         return None;
     }
     let rule = list(role, "/rules").iter().find(|rule| has(rule, "/verbs", "*") && has(rule, "/resources", "*"))?;
@@ -17,7 +18,7 @@ pub(crate) fn grants_everything(role: &Value) -> Option<String> {
 
 /// Returns the subjects with the role `cluster-admin`, other than the group of administrators.
 pub(crate) fn other_admins(binding: &Value) -> Option<String> {
-    if text(binding, "/roleRef/name") != "cluster-admin" || is_default(binding) {
+    if text(binding, "/roleRef/name") != ADMIN {
         return None;
     }
     let is_allowed = |subject: &&Value| text(subject, "/kind") == "Group" && text(subject, "/name") == "system:masters";
@@ -28,10 +29,6 @@ pub(crate) fn other_admins(binding: &Value) -> Option<String> {
     let others: Vec<String> =
         list(binding, "/subjects").iter().filter(|subject| !is_allowed(subject)).map(name).collect();
     (!others.is_empty()).then(|| others.join(", "))
-}
-
-fn is_default(object: &Value) -> bool {
-    text(object, DEFAULTS_LABEL) == "rbac-defaults"
 }
 
 fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {

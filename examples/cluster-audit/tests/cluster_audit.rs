@@ -19,15 +19,14 @@ fn pod(name: &str, image: &str) -> Value {
 }
 
 fn cluster() -> Case {
-    let defaults = json!({"kubernetes.io/bootstrapping": "rbac-defaults"});
     Case::new()
         .objects(
             RBAC,
             "clusterroles",
             [
-                role("cluster-admin", &["*"], defaults),
+                role("cluster-admin", &["*"], Value::Null),
                 role("reader", &["get", "list"], Value::Null),
-                role("operator", &["*"], Value::Null),
+                role("operator", &["*"], json!({"kubernetes.io/bootstrapping": "rbac-defaults"})),
             ],
         )
         .objects(RBAC, "roles", [])

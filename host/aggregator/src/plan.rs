@@ -37,8 +37,8 @@ pub struct PlannedPlugin {
     pub judges: Vec<PlannedJudge>,
     /// Limits of one call of its modules.
     pub limits: ModuleLimits,
-    /// The check that the plugin runs in place of an image. `None` if there is none, and if the
-    /// plugin does not run ([`PlannedPlugin::with_check`]).
+    /// The check that the plugin runs in place of an image. `None` if it has none, and
+    /// before [`PlannedPlugin::with_check`].
     pub check: Option<PlannedCheck>,
     /// Expected results.
     pub expected: Vec<ResultKey>,

@@ -188,7 +188,7 @@ impl Renderer for Overview {
 struct Failures {
     tests: FailedTests<Map<String, Value>>,
     leaves: u64,
-    /// The leaves of tests for which there is no room.
+    /// The leaves of further tests, which did not fit.
     dropped: u64,
     causes: Vec<Map<String, Value>>,
     /// The positions of the causes of this plugin in `causes`.

@@ -45,7 +45,7 @@ impl Relay {
         let Some(url) = &self.url else { return };
         let Some(progress) = reported.borrow_and_update().clone() else { return };
         let posted = timeout(TIMEOUT, post(url, &progress)).await;
-        // A worker that is not ready yet misses an update, which is no reason to fail.
+        // A worker that is not ready yet misses an update. That is harmless.
         match posted {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!("failed to post progress: {error}"),
