@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::definition::Definition;
+use crate::digest::Digest;
 use crate::limits::ModuleLimits;
 use crate::rights::Rights;
 
@@ -26,6 +27,9 @@ pub const MAX_CHECK_SECONDS: u64 = 7 * 24 * 3600;
 pub struct CheckRun {
     /// The file with the component, or the directory with its chunks (docs/cluster.md).
     pub component: PathBuf,
+    /// The digest of the component, if it travelled through the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// The name of the plugin.
     pub plugin: String,
     /// The driver, as in a definition.
@@ -70,6 +74,7 @@ impl CheckRun {
     pub fn new(definition: &Definition, component: PathBuf, expected_results: usize, limits: ModuleLimits) -> Self {
         Self {
             component,
+            digest: None,
             plugin: definition.name.to_string(),
             driver: definition.driver.as_str().to_owned(),
             format: definition.result_format.clone().unwrap_or_default(),

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
-use crate::driver::{CheckPod, DriverError, Stage, check_workload, container_name, secret};
+use crate::driver::{CheckPod, DriverError, Stage, container_name, secret, workload};
 use crate::error::ClusterError;
 use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use crate::nodes::list_nodes;
@@ -76,7 +76,7 @@ impl KubernetesDispatcher {
         // This precedes any creation, so that an invalid definition leaves nothing behind.
         let invalid = |error: DriverError| DispatchError::new(error.to_string());
         let check = CheckPod::of(stage, &launch, &session).map_err(invalid)?;
-        let workload = check_workload(stage, definition, &session, &launch.access, check.as_ref()).map_err(invalid)?;
+        let workload = workload(stage, definition, &session, &launch.access, check.as_ref()).map_err(invalid)?;
         let secret = secret(stage, definition, &launch.run, &launch.access);
         // This precedes the first request, so that an interrupted launch is cleaned up too.
         self.launched.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), definition.skip_cleanup);
@@ -202,7 +202,13 @@ mod tests {
     use super::*;
 
     fn told(cause: &str, code: u16) -> String {
-        let error = ClusterError { what: "create pod `p`".into(), cause: cause.into(), hint: None, code: Some(code) };
+        let error = ClusterError {
+            what: "create pod `p`".into(),
+            cause: cause.into(),
+            hint: None,
+            code: Some(code),
+            reason: None,
+        };
         explain(&error, "ns").message
     }
 

@@ -15,12 +15,14 @@ pub struct ClusterError {
     pub hint: Option<String>,
     /// The HTTP status of the API server's response, if there was one.
     pub code: Option<u16>,
+    /// The reason in the API server's response, such as `AlreadyExists`, if there was one.
+    pub reason: Option<String>,
 }
 
 impl ClusterError {
     /// Creates an error that did not come from the API server.
     pub fn new(what: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { what: what.into(), cause: cause.into(), hint: None, code: None }
+        Self { what: what.into(), cause: cause.into(), hint: None, code: None, reason: None }
     }
 
     /// Converts an error of the client, with a hint if one is known.
@@ -47,7 +49,11 @@ impl ClusterError {
             ),
             other => (chain(other), None, None),
         };
-        Self { what: what.into(), cause, hint: hint.map(str::to_owned), code }
+        let reason = match error {
+            kube::Error::Api(status) => Some(status.reason.clone()),
+            _ => None,
+        };
+        Self { what: what.into(), cause, hint: hint.map(str::to_owned), code, reason }
     }
 
     /// Adds a hint.
@@ -73,6 +79,12 @@ impl ClusterError {
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.code == Some(409)
+    }
+
+    /// Returns true if an object of that name exists.
+    #[must_use]
+    pub fn already_exists(&self) -> bool {
+        self.reason.as_deref() == Some("AlreadyExists")
     }
 
     /// Returns true if a retry may help: there was no response, too many requests (429), or a

@@ -153,8 +153,10 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     let request = collection.create(&PostParams::default(), object.to_string().into_bytes());
     let conflict = match send_with_retry(cluster, &what, PATIENCE, request).await {
         Ok(_) => return Ok(Created::New),
-        // The names of ConfigMaps are unique for their content, and the aggregator may not read them.
-        Err(error) if error.is_conflict() && kind == Kind::ConfigMap => return Ok(Created::Adopted),
+        // The aggregator may not read ConfigMaps. The process of a check compares their content with
+        // a digest. Any other conflict passes.
+        Err(error) if kind == Kind::ConfigMap && error.already_exists() => return Ok(Created::Adopted),
+        Err(error) if kind == Kind::ConfigMap => return Err(error.into()),
         Err(error) if error.is_conflict() => error,
         Err(error) => return Err(error.into()),
     };

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use plumbline_core::{CheckRun, FlatItem, ModuleLimits};
+use plumbline_core::{CheckRun, Digest, FlatItem, ModuleLimits};
 use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, unpack_modules};
 use plumbline_sandbox::{
     CheckProgress, CheckSink, ClusterReader, ItemSink, LogLevel, LogSink, Module, PluginInfo, RunCheck,
@@ -56,6 +56,9 @@ fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckPro
 /// Reads, checks and compiles the component. It has all rights that it needs.
 fn load(check: &CheckRun) -> Result<Module, Failure> {
     let (name, bytes) = read(&check.component)?;
+    if check.digest.is_some_and(|digest| digest != Digest::of(&bytes)) {
+        return Err(Failure::of("the check is not the one that the aggregator sent: its ConfigMaps were changed"));
+    }
     // A pod has no directory that outlives it.
     let cached = check.root.is_empty();
     let sandbox = modules::check_sandbox(&check.limits, cached).map_err(|error| Failure::because(&error))?;
@@ -112,5 +115,24 @@ impl LogSink for Log {
             LogLevel::Warning => tracing::warn!("{text}"),
             LogLevel::Error => tracing::error!("{text}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_core::{Definition, ModuleLimits};
+
+    use super::*;
+
+    #[test]
+    fn another_component_than_the_one_that_was_sent_does_not_run() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"another component").unwrap();
+        let yaml = "sonobuoy-config: {driver: Job, plugin-name: p}\nplumbline: {component: c.wasm}\n";
+        let definition = Definition::parse(yaml).unwrap().definition;
+        let mut check = CheckRun::new(&definition, file.path().to_owned(), 1, ModuleLimits::default());
+        check.digest = Some(Digest::of(b"component"));
+        let failure = load(&check).unwrap_err();
+        assert!(format!("{failure:?}").contains("ConfigMaps were changed"), "{failure:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::ByteString;
 use plumbline_aggregator::Launch;
 use plumbline_core::definition::Definition;
-use plumbline_core::{CHECK_VARIABLE, CheckRun, ModuleLimits};
+use plumbline_core::{CHECK_VARIABLE, CheckRun, Digest, ModuleLimits};
 use serde_json::{Map, Value, json};
 
 use super::error::DriverError;
@@ -97,6 +97,7 @@ impl CheckPod {
         let guest = limits.memory.div_ceil(1 << 20).saturating_add(OWN_MEMORY);
         let memory = if component.len() > SMALL_COMPONENT { guest.max(COMPILE_MEMORY) } else { guest };
         let mut run = CheckRun::new(definition, COMPONENT_DIR.into(), expected_results, limits);
+        run.digest = Some(Digest::of(component));
         HOST_DIR.clone_into(&mut run.root);
         // The container of a DaemonSet is restarted when it ends.
         run.stay = definition.driver.is_per_node();

@@ -21,4 +21,4 @@ pub use pod_spec::{container_name, default_pod_spec, progress_ports};
 pub(crate) use pod_spec::{level_of, uses_host_network};
 pub use stage::{Stage, WorkerSecurity};
 pub use worker::secret;
-pub use workload::{SKIP_CLEANUP_ANNOTATION, check_workload, workload};
+pub use workload::{SKIP_CLEANUP_ANNOTATION, workload};

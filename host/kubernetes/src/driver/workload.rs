@@ -24,24 +24,11 @@ const MAX_LABEL: usize = 63;
 /// the driver `DaemonSet`.
 ///
 /// A Job is a pod and not a Kubernetes Job: a plugin is executed once, its failure is a result, and
-/// nothing may retry it.
+/// nothing may retry it. `check` is what the plugin runs in place of an image, if it does.
 ///
 /// # Errors
 /// Returns [`DriverError`] if the definition cannot be executed in a cluster.
 pub fn workload(
-    stage: &Stage,
-    definition: &Definition,
-    session: &str,
-    access: &WorkerAccess,
-) -> Result<Value, DriverError> {
-    check_workload(stage, definition, session, access, None)
-}
-
-/// Returns the object that executes the plugin like [`workload`], with its check, if it runs one.
-///
-/// # Errors
-/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
-pub fn check_workload(
     stage: &Stage,
     definition: &Definition,
     session: &str,

@@ -46,10 +46,10 @@ fn a_worker_needs_no_more_than_its_plugin() {
         for native_sidecar in [false, true] {
             let stage = Stage { security, native_sidecar, ..stage() };
             let job = definition(&MODEST.replace("DRIVER", "Job"));
-            let job = workload(&stage, &job, SESSION, &access()).unwrap();
+            let job = workload(&stage, &job, SESSION, &access(), None).unwrap();
             assert_eq!(breaches(&job["spec"]), Vec::<String>::new(), "{job:#}");
             let each = definition(&MODEST.replace("DRIVER", "DaemonSet"));
-            let each = workload(&stage, &each, SESSION, &access()).unwrap();
+            let each = workload(&stage, &each, SESSION, &access(), None).unwrap();
             assert_eq!(breaches(&each["spec"]["template"]["spec"]), Vec::<String>::new(), "{each:#}");
         }
     }
@@ -65,7 +65,7 @@ spec: {name: plugin, image: example/silent:v1}
 fn in_a_restricted_namespace_a_silent_plugin_gets_what_the_level_requires() {
     let pod = |security, yaml: &str| {
         let stage = Stage { pod_security: PodSecurity::Restricted, native_sidecar: true, security, ..stage() };
-        let object = workload(&stage, &definition(yaml), SESSION, &access()).unwrap();
+        let object = workload(&stage, &definition(yaml), SESSION, &access(), None).unwrap();
         object.pointer("/spec/template/spec").unwrap_or(&object["spec"]).clone()
     };
     for driver in ["Job", "DaemonSet"] {
@@ -94,7 +94,7 @@ fn without_a_privileged_namespace_a_silent_daemon_set_uses_nothing_of_its_nodes(
     let each = definition(&SILENT.replace("DRIVER", "DaemonSet"));
     let pod = |pod_security| {
         let stage = Stage { pod_security, ..stage() };
-        workload(&stage, &each, SESSION, &access()).unwrap()["spec"]["template"]["spec"].clone()
+        workload(&stage, &each, SESSION, &access(), None).unwrap()["spec"]["template"]["spec"].clone()
     };
     assert_eq!(pod(PodSecurity::Privileged)["hostNetwork"], true);
     let baseline = pod(PodSecurity::Baseline);
@@ -105,7 +105,7 @@ fn without_a_privileged_namespace_a_silent_daemon_set_uses_nothing_of_its_nodes(
 #[test]
 fn what_is_not_modest_is_refused_for_what_it_asks_for() {
     let greedy = MODEST.replace("DRIVER", "Job").replace("runAsNonRoot: true", "runAsNonRoot: false");
-    let job = workload(&stage(), &definition(&greedy), SESSION, &access()).unwrap();
+    let job = workload(&stage(), &definition(&greedy), SESSION, &access(), None).unwrap();
     assert!(breaches(&job["spec"]).contains(&"container `plugin`: `runAsNonRoot` is not true".to_owned()));
     let spec = json!({
         "hostPID": true,

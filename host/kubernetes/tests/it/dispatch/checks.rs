@@ -5,7 +5,7 @@ use std::fs;
 use plumbline_core::ModuleLimits;
 use plumbline_core::config::PodSecurity;
 use plumbline_dev::schema::breaches;
-use plumbline_kubernetes::driver::{CheckPod, Stage, WorkerSecurity, check_workload, workload};
+use plumbline_kubernetes::driver::{CheckPod, Stage, WorkerSecurity, workload};
 use serde_json::{Value, json};
 
 use super::bed::{Bed, session};
@@ -20,7 +20,7 @@ fn yaml(driver: &str, grants: &str) -> String {
 fn pod(stage: &Stage, yaml: &str) -> Value {
     let definition = definition(yaml);
     let check = CheckPod::new(stage, &definition, SESSION, b"component", 2, ModuleLimits::default()).unwrap();
-    let object = check_workload(stage, &definition, SESSION, &access(), Some(&check)).unwrap();
+    let object = workload(stage, &definition, SESSION, &access(), Some(&check)).unwrap();
     object.pointer("/spec/template/spec").unwrap_or(&object["spec"]).clone()
 }
 
@@ -82,7 +82,7 @@ fn large_components_get_memory_for_their_compiler() {
         let definition = definition(&yaml("Job", "{}"));
         let limits = ModuleLimits { memory: 64 << 20, ..ModuleLimits::default() };
         let check = CheckPod::new(&stage(), &definition, SESSION, &vec![0; size], 1, limits).unwrap();
-        let pod = check_workload(&stage(), &definition, SESSION, &access(), Some(&check)).unwrap();
+        let pod = workload(&stage(), &definition, SESSION, &access(), Some(&check)).unwrap();
         plugin(&pod["spec"])["resources"]["limits"]["memory"].clone()
     };
     assert_eq!((limit(1 << 10), limit(8 << 20)), (json!("192Mi"), json!("1024Mi")));
@@ -90,7 +90,7 @@ fn large_components_get_memory_for_their_compiler() {
 
 #[test]
 fn a_check_that_did_not_arrive_is_an_error() {
-    let error = workload(&stage(), &definition(&yaml("Job", "{}")), SESSION, &access()).unwrap_err().to_string();
+    let error = workload(&stage(), &definition(&yaml("Job", "{}")), SESSION, &access(), None).unwrap_err().to_string();
     assert_eq!(error, "plugin `look`: its check did not reach the aggregator");
 }
 

@@ -26,7 +26,7 @@ fn full_stage() -> Stage {
 
 #[test]
 fn a_job_is_a_pod_with_the_defaults() {
-    let pod = workload(&stage(), &definition(JOB), SESSION, &access()).unwrap();
+    let pod = workload(&stage(), &definition(JOB), SESSION, &access(), None).unwrap();
     known::<Pod>(&pod);
     insta::assert_snapshot!(shown(&pod));
 }
@@ -34,7 +34,7 @@ fn a_job_is_a_pod_with_the_defaults() {
 #[test]
 fn with_a_manifest_of_sonobuoy_plugins_have_the_account_that_it_gives_them() {
     let stage = Stage { plugin_account: None, ..stage() };
-    let account = |text: &str| workload(&stage, &definition(text), SESSION, &access()).unwrap()["spec"].clone();
+    let account = |text: &str| workload(&stage, &definition(text), SESSION, &access(), None).unwrap()["spec"].clone();
     assert_eq!(account(JOB)["serviceAccountName"], stage.service_account.as_str());
     let own = account(&format!("{JOB}podSpec: {{serviceAccountName: own, restartPolicy: Never, containers: []}}\n"));
     assert_eq!(own["serviceAccountName"], "own");
@@ -44,7 +44,7 @@ fn with_a_manifest_of_sonobuoy_plugins_have_the_account_that_it_gives_them() {
 #[test]
 fn a_worker_is_told_where_to_count() {
     let progress = "plumbline: {progress: {file: e2e.log, completed: '^ok'}}\n";
-    let pod = workload(&stage(), &definition(&format!("{JOB}{progress}")), SESSION, &access()).unwrap();
+    let pod = workload(&stage(), &definition(&format!("{JOB}{progress}")), SESSION, &access(), None).unwrap();
     let env = |container: &str| {
         let containers = pod["spec"]["containers"].as_array().unwrap();
         let container = containers.iter().find(|one| one["name"] == container).unwrap();
@@ -57,14 +57,14 @@ fn a_worker_is_told_where_to_count() {
 
 #[test]
 fn a_daemon_set_sees_its_node() {
-    let daemon_set = workload(&stage(), &definition(DAEMON_SET), SESSION, &access()).unwrap();
+    let daemon_set = workload(&stage(), &definition(DAEMON_SET), SESSION, &access(), None).unwrap();
     known::<DaemonSet>(&daemon_set);
     insta::assert_snapshot!(shown(&daemon_set));
 }
 
 #[test]
 fn a_pod_spec_is_taken_as_it_is() {
-    let pod = workload(&full_stage(), &definition(FULL), SESSION, &access()).unwrap();
+    let pod = workload(&full_stage(), &definition(FULL), SESSION, &access(), None).unwrap();
     known::<Pod>(&pod);
     insta::assert_snapshot!(shown(&pod));
 }
@@ -72,7 +72,7 @@ fn a_pod_spec_is_taken_as_it_is() {
 #[test]
 fn a_native_sidecar_is_the_last_init_container() {
     let stage = Stage { native_sidecar: true, ..full_stage() };
-    let pod = workload(&stage, &definition(FULL), SESSION, &access()).unwrap();
+    let pod = workload(&stage, &definition(FULL), SESSION, &access(), None).unwrap();
     known::<Pod>(&pod);
     insta::assert_snapshot!(shown(&pod));
 }
@@ -81,7 +81,7 @@ fn a_native_sidecar_is_the_last_init_container() {
 fn a_definition_without_an_image_gets_the_workers() {
     let of = |spec: &str| {
         let yaml = format!("sonobuoy-config: {{driver: Job, plugin-name: bare}}\nspec: {spec}");
-        workload(&stage(), &definition(&yaml), SESSION, &access())
+        workload(&stage(), &definition(&yaml), SESSION, &access(), None)
     };
     let containers = of("{command: [/sonobuoy, worker, facts]}").unwrap()["spec"]["containers"].clone();
     for key in ["image", "imagePullPolicy"] {
@@ -111,7 +111,7 @@ spec: {name: plugin, image: i, checkpointPolicy: {every: 5m}}
 podSpec: {futureField: [1, {a: null}], containers: [{name: s, image: i, novelty: true}], volumes: [{name: v, dream: {size: 1}}]}
 extra-volumes: [{name: w, wish: 2}]
 ";
-    let pod = workload(&stage(), &definition(yaml), SESSION, &access()).unwrap();
+    let pod = workload(&stage(), &definition(yaml), SESSION, &access(), None).unwrap();
     let spec = &pod["spec"];
     assert_eq!(spec["futureField"], json!([1, {"a": null}]));
     assert_eq!(spec["containers"][0]["novelty"], true);

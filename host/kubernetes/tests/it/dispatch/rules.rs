@@ -15,7 +15,7 @@ fn job(pod_spec: &str, spec: &str) -> String {
 }
 
 fn refused(yaml: &str) -> DriverError {
-    workload(&stage(), &definition(yaml), SESSION, &access()).unwrap_err()
+    workload(&stage(), &definition(yaml), SESSION, &access(), None).unwrap_err()
 }
 
 fn container<'a>(pod: &'a Value, list: &str, name: &str) -> &'a Value {
@@ -54,7 +54,7 @@ fn plugin_and_sidecars_find_the_results_directory_of_the_run() {
         "{name: plugin, image: i, env: [{name: RESULTS_DIR, value: /tmp/results}], volumeMounts: [{name: results, mountPath: /tmp/results}]}",
     );
     let stage = Stage { results_dir: "/results".into(), ..stage() };
-    let object = workload(&stage, &definition(&yaml), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(&yaml), SESSION, &access(), None).unwrap();
     for name in ["side", "plugin", "sonobuoy-worker"] {
         let container = container(&object, "containers", name);
         assert_eq!(container["volumeMounts"], json!([{"name": "results", "mountPath": "/results"}]), "{name}");
@@ -63,7 +63,7 @@ fn plugin_and_sidecars_find_the_results_directory_of_the_run() {
         }
     }
     let stage = Stage { disable_reconciliation: true, ..stage };
-    let object = workload(&stage, &definition(&yaml), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(&yaml), SESSION, &access(), None).unwrap();
     let plugin = container(&object, "containers", "plugin");
     assert_eq!(plugin["volumeMounts"], json!([{"name": "results", "mountPath": "/tmp/results"}]));
     assert_eq!(plugin["env"], json!([{"name": "RESULTS_DIR", "value": "/tmp/results"}]));
@@ -74,7 +74,7 @@ fn plugin_and_sidecars_find_the_results_directory_of_the_run() {
 #[test]
 fn a_definition_may_bring_the_results_volume() {
     let yaml = job("{volumes: [{name: results, emptyDir: {sizeLimit: 5Gi}}]}", "{name: plugin, image: i}");
-    let object = workload(&stage(), &definition(&yaml), SESSION, &access()).unwrap();
+    let object = workload(&stage(), &definition(&yaml), SESSION, &access(), None).unwrap();
     assert_eq!(object["spec"]["volumes"], json!([{"name": "results", "emptyDir": {"sizeLimit": "5Gi"}}]));
 }
 
@@ -82,7 +82,7 @@ fn a_definition_may_bring_the_results_volume() {
 fn a_pull_secret_is_not_named_twice() {
     let yaml = job("{imagePullSecrets: [{name: registry}]}", "{name: plugin, image: i}");
     let stage = Stage { image_pull_secrets: Some("registry".into()), ..stage() };
-    let object = workload(&stage, &definition(&yaml), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(&yaml), SESSION, &access(), None).unwrap();
     assert_eq!(object["spec"]["imagePullSecrets"], json!([{"name": "registry"}]));
 }
 
@@ -90,10 +90,10 @@ fn a_pull_secret_is_not_named_twice() {
 fn a_grace_period_of_the_user_stays_and_daemon_sets_have_no_native_sidecar() {
     let stage = Stage { native_sidecar: true, ..stage() };
     let yaml = job("{terminationGracePeriodSeconds: 5}", "{name: plugin, image: i}");
-    let object = workload(&stage, &definition(&yaml), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(&yaml), SESSION, &access(), None).unwrap();
     assert_eq!(object["spec"]["terminationGracePeriodSeconds"], 5);
     assert_eq!(container(&object, "initContainers", "sonobuoy-worker")["restartPolicy"], "Always");
-    let object = workload(&stage, &definition(DAEMON_SET), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(DAEMON_SET), SESSION, &access(), None).unwrap();
     let spec = &object["spec"]["template"]["spec"];
     assert!(spec.get("initContainers").is_none());
     assert_eq!(spec["containers"][1]["name"], "sonobuoy-worker");
@@ -102,7 +102,7 @@ fn a_grace_period_of_the_user_stays_and_daemon_sets_have_no_native_sidecar() {
 #[test]
 fn a_worker_without_a_security_context_has_none() {
     let stage = Stage { security: WorkerSecurity::Off, ..stage() };
-    let object = workload(&stage, &definition(JOB), SESSION, &access()).unwrap();
+    let object = workload(&stage, &definition(JOB), SESSION, &access(), None).unwrap();
     assert!(container(&object, "containers", "sonobuoy-worker").get("securityContext").is_none());
 }
 
@@ -150,7 +150,7 @@ proptest! {
         });
         let Ok(parsed) = plumbline_core::definition::Definition::from_json(document) else { return Ok(()) };
         let stage = Stage { native_sidecar, ..stage() };
-        if let Ok(object) = workload(&stage, &parsed.definition, SESSION, &access()) {
+        if let Ok(object) = workload(&stage, &parsed.definition, SESSION, &access(), None) {
             let spec = object["spec"].as_object().unwrap();
             for (key, value) in fields {
                 let added = |value: &Value| value.as_array().map(Vec::len).unwrap_or_default();
@@ -176,7 +176,7 @@ fn plugins_on_the_network_of_their_nodes_have_ports_of_their_own() {
     assert!(progress_ports([&*first], PodSecurity::Privileged, "0").is_empty(), "the system chooses");
 
     let stage = Stage { progress_ports: ports, ..stage() };
-    let object = workload(&stage, &second, SESSION, &access()).unwrap();
+    let object = workload(&stage, &second, SESSION, &access(), None).unwrap();
     for name in ["plugin", "sonobuoy-worker"] {
         let containers = object["spec"]["template"]["spec"]["containers"].as_array().unwrap();
         let is_worker = |container: &&Value| container["name"] == "sonobuoy-worker";
@@ -193,8 +193,8 @@ fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
     let (first, second) = (definition(&yaml.replace("plugin-name: b", "plugin-name: a")), definition(yaml));
     let stage =
         Stage { progress_ports: progress_ports([&*first, &*second], PodSecurity::Privileged, "8099"), ..stage() };
-    assert!(workload(&stage, &first, SESSION, &access()).is_ok(), "its own");
-    let error = workload(&stage, &second, SESSION, &access()).unwrap_err();
+    assert!(workload(&stage, &first, SESSION, &access(), None).is_ok(), "its own");
+    let error = workload(&stage, &second, SESSION, &access(), None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "plugin `b` uses the host network, and its container `plugin` has the progress port 8099 of another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
@@ -204,7 +204,7 @@ fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
 #[test]
 fn a_run_may_set_what_jobs_tolerate() {
     let tolerations = |stage: &Stage, yaml: &str| {
-        workload(stage, &definition(yaml), SESSION, &access()).unwrap()["spec"]["tolerations"].clone()
+        workload(stage, &definition(yaml), SESSION, &access(), None).unwrap()["spec"]["tolerations"].clone()
     };
     let of_run = Stage { job_tolerations: Some(vec!["gpu=true:NoSchedule".parse().unwrap()]), ..stage() };
     let wanted = json!([{"key": "gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}]);
