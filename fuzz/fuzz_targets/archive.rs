@@ -35,8 +35,8 @@ fn unpack(archive: &[u8]) {
     fs::create_dir(&dest).expect("a directory in it");
     let result = extract_tar_gz(archive, &dest, &LIMITS);
 
-    let beside = fs::read_dir(outside.path()).expect("reads the directory").count();
-    assert_eq!(beside, 1, "something was written beside the destination");
+    let entries = fs::read_dir(outside.path()).expect("reads the directory").count();
+    assert_eq!(entries, 1, "something was written next to the destination");
     let mut found = Found::default();
     count(&dest, &mut found);
     assert!(found.bytes <= LIMITS.unpacked_bytes, "{found:?}");

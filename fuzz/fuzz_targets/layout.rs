@@ -45,8 +45,8 @@ fn layer(layout: &Layout, outside: &Path, data: &[u8]) {
         let Ok(image) = Image::read(&Storage::Layout(layout.clone()), root, None).await else { return };
         let _ = image.file("usr/bin/program").await;
     });
-    let beside = fs::read_dir(outside).expect("reads the directory").count();
-    assert_eq!(beside, 1, "something was written beside the layout");
+    let entries = fs::read_dir(outside).expect("reads the directory").count();
+    assert_eq!(entries, 1, "something was written next to the layout");
 }
 
 fn put(layout: &Layout, kind: &str, bytes: &[u8]) -> Descriptor {

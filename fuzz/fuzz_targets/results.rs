@@ -41,6 +41,6 @@ fn unpack(archive: &mut ResultsArchive, plugin: &str, dest: &Path) {
     fs::create_dir(dest).expect("a directory");
     let _ = archive.extract_plugin(plugin, dest, &ExtractLimits::default());
     fs::remove_dir_all(dest).expect("nothing but files and directories");
-    let beside = dest.parent().map(|parent| fs::read_dir(parent).expect("reads the directory").count());
-    assert_eq!(beside, Some(1), "plugin `{plugin}` wrote something beside the destination");
+    let entries = dest.parent().map(|parent| fs::read_dir(parent).expect("reads the directory").count());
+    assert_eq!(entries, Some(1), "plugin `{plugin}` wrote something next to the destination");
 }

@@ -5,11 +5,15 @@
 #include "contract.h"
 #include "plumbline.h"
 
-#if defined(CONTRACT_POST_PROCESSOR) || defined(CONTRACT_SUMMARIZER)
+#if defined(CONTRACT_POST_PROCESSOR) || defined(CONTRACT_SUMMARIZER) || defined(CONTRACT_CHECK)
 #define PLUMBLINE_EMITS 1
 #endif
 
 #if defined(CONTRACT_POST_PROCESSOR) || defined(CONTRACT_JUDGE)
+#define PLUMBLINE_READS_INPUT 1
+#endif
+
+#if defined(PLUMBLINE_READS_INPUT) || defined(CONTRACT_CHECK)
 #define PLUMBLINE_READS 1
 #endif
 
@@ -40,6 +44,21 @@ void plumbline_close(plumbline_output *out);
 #endif
 
 #ifdef PLUMBLINE_READS
+struct plumbline_file {
+    /* Reads the next piece. Returns PLUMBLINE_END without one at the end, and PLUMBLINE_BROKEN with
+     * an error. */
+    plumbline_got (*next)(plumbline_file *file);
+    int32_t handle; /* the number of the host or of the operating system */
+    uint64_t size;
+    plumbline_text path, error;
+    char *piece;
+    size_t piece_len, position;
+    plumbline_got state; /* PLUMBLINE_OK until the end */
+    plumbline_buffer line;
+};
+#endif
+
+#ifdef PLUMBLINE_READS_INPUT
 typedef struct plumbline_files {
     plumbline_file *files;
     plumbline_file **pointers;
@@ -49,6 +68,22 @@ typedef struct plumbline_files {
 plumbline_files plumbline_open_files(const plumbline_plugin_input_own_file_t *given, size_t count);
 /* Frees the files and drops the handles of the host. */
 void plumbline_close_files(plumbline_files *files);
+#endif
+
+#ifdef CONTRACT_CHECK
+struct plumbline_context {
+    plumbline_buffer error; /* why the last call failed */
+};
+
+/* A text for the host, with valid UTF-8. Free it with contract_string_free. */
+contract_string_t plumbline_lower(plumbline_text text);
+
+/* Most bytes of a path. */
+#define PLUMBLINE_MAX_PATH 4096u
+
+/* Writes the place of a node's file on disk, which ends with NUL. Natively, the test's host defines
+ * this function. */
+plumbline_access plumbline_locate(const char *path, char disk[PLUMBLINE_MAX_PATH]);
 #endif
 
 #ifdef PLUMBLINE_READS_ITEMS

@@ -63,3 +63,11 @@ bool plumbline_next_option(plumbline_text *rest, plumbline_text *key, plumbline_
     skip(rest, found->len);
     return found->len > 0;
 }
+
+bool plumbline_member(plumbline_text object, const char *key, plumbline_text *found) {
+    plumbline_text known;
+    while (plumbline_next_option(&object, &known, found)) {
+        if (plumbline_equal(known, key)) return true;
+    }
+    return false;
+}

@@ -6,11 +6,12 @@
  *     const char *plumbline_expected_results(…)   expectations: lists the results that must arrive
  *     const char *plumbline_summarize(…)          a summarizer: adds items about the items of all result sets
  *     const char *plumbline_judge(…)              a judge: decides what counts in the finished tree
+ *     const char *plumbline_check_run(…)          a check: reads a node or a cluster itself
  *
  * `world` in module.yaml selects the role, and `plumbline plugin build` compiles the bindings of
  * that world. The function returns NULL, or an error message if nothing can be done at all. There
- * is no file system, no clock, and no output except through this header. Each call has its own
- * instance, so nothing can be kept between two calls.
+ * is no file system, no clock, and no output except through this header, unless the module is a
+ * check. Each call has its own instance, so nothing can be kept between two calls.
  *
  * A text has a length, may contain any byte, and does not end with NUL. The library copies what the
  * module emits, and repairs invalid UTF-8. It owns and frees the memory that it returns.
@@ -76,6 +77,10 @@ typedef struct plumbline_plugin {
  * for an unknown key, so that a misspelt one is reported. */
 bool plumbline_next_option(plumbline_text *rest, plumbline_text *key, plumbline_text *value);
 
+/* Gets the value of a key of a JSON object, such as one of the host. Returns false if the key is
+ * missing. */
+bool plumbline_member(plumbline_text object, const char *key, plumbline_text *value);
+
 /* ---- files ---- */
 
 typedef enum plumbline_got {
@@ -85,11 +90,12 @@ typedef enum plumbline_got {
     PLUMBLINE_BROKEN, /* reading failed before the end: plumbline_error returns the reason */
 } plumbline_got;
 
-/* A file of the result set, or of a judge's evidence. It can be read once, from start to end. */
+/* A file of the result set, of a judge's evidence, or of the node that a check reads. It can be read
+ * once, from start to end. */
 typedef struct plumbline_file plumbline_file;
 
 /* The unique path relative to the plugin's directory in the archive, such as
- * `results/global/junit_01.xml`. */
+ * `results/global/junit_01.xml`. For a check, the path on the node. */
 plumbline_text plumbline_path(const plumbline_file *file);
 /* The last part of the path. */
 plumbline_text plumbline_name(const plumbline_file *file);
@@ -249,6 +255,152 @@ void plumbline_rule(plumbline_rulings *out, uint64_t index, plumbline_ruling rul
 /* Reports a check. Checks are shown in this order. */
 void plumbline_report(plumbline_rulings *out, plumbline_check check);
 
+/* ---- the node and the cluster, for checks ----
+ *
+ * A check reads and reaches what the definition grants. Paths are those of the node. getenv() and time() work.
+ * So does <stdio.h>, but it cannot tell a path that is not granted from one that does not exist. */
+
+typedef struct plumbline_context plumbline_context;
+
+/* Why the last call with this context failed, with the path. It is valid until the next call. */
+plumbline_text plumbline_context_error(const plumbline_context *context);
+/* Reports that `completed` parts of `total` are done, and what the check does now. `total` is 0 as
+ * long as it is not known. The host skips reports that follow each other quickly. */
+void plumbline_progress(plumbline_context *context, uint64_t completed, uint64_t total, plumbline_text message);
+
+/* Whether a file or directory could be read. */
+typedef enum plumbline_access {
+    PLUMBLINE_READABLE,
+    PLUMBLINE_NOT_GRANTED,   /* no granted directory contains the path, or it does not exist on the node */
+    PLUMBLINE_NOT_FOUND,     /* the file or directory does not exist */
+    PLUMBLINE_NOT_PERMITTED, /* a link out of the granted directory, a pipe, a socket, a device, … */
+    PLUMBLINE_TOO_LARGE,     /* the file has more bytes than the limit */
+    PLUMBLINE_UNREADABLE,    /* another reason */
+} plumbline_access;
+
+/* Opens a file, to read it with plumbline_read or plumbline_line. On success, close it: the host
+ * limits the number of open files. */
+plumbline_access plumbline_open_file(plumbline_context *context, plumbline_text path, plumbline_file **file);
+void plumbline_close_file(plumbline_file *file);
+/* Reads a whole file into the buffer, up to its limit. */
+plumbline_access plumbline_read_file(plumbline_context *context, plumbline_text path, plumbline_buffer *content);
+
+/* The entries of a directory, in any order and without `.` and `..`. */
+typedef struct plumbline_directory plumbline_directory;
+
+/* Opens a directory. On success, close it. */
+plumbline_access plumbline_open_directory(plumbline_context *context, plumbline_text path, plumbline_directory **directory);
+/* Gets the name of the next entry. It is valid until the next call. After PLUMBLINE_BROKEN,
+ * plumbline_context_error returns the reason. */
+plumbline_got plumbline_next_name(plumbline_directory *directory, plumbline_text *name);
+void plumbline_close_directory(plumbline_directory *directory);
+
+/* The owner and the mode of a file, by POSIX. */
+typedef struct plumbline_attributes {
+    uint32_t mode; /* the type and the permissions, such as 0100600 (st_mode) */
+    uint32_t uid, gid;
+} plumbline_attributes;
+
+/* Reads the owner and the mode of a file of any type, or of a directory. Follows links. */
+plumbline_access plumbline_read_attributes(plumbline_context *context, plumbline_text path, plumbline_attributes *attributes);
+
+/* Objects of the cluster to read. */
+typedef struct plumbline_query {
+    plumbline_text api_version; /* such as `v1` or `apps/v1` */
+    plumbline_text resource;    /* the plural name, such as `nodes` */
+    plumbline_text namespace_;  /* empty for all of them, and for objects outside namespaces */
+    plumbline_text labels;      /* a label selector, such as `app=web`; empty for all objects */
+    plumbline_text fields;      /* a field selector, such as `spec.nodeName=node-1` */
+} plumbline_query;
+
+/* The objects of a list. The host reads one page of it at a time. */
+typedef struct plumbline_objects plumbline_objects;
+
+/* Lists objects. Close the list. If the definition does not grant them, the first object is
+ * PLUMBLINE_BROKEN. */
+plumbline_objects *plumbline_list(plumbline_context *context, const plumbline_query *query);
+/* Gets the next object as a JSON document. It is valid until the next call. After PLUMBLINE_BROKEN,
+ * plumbline_context_error returns the reason. */
+plumbline_got plumbline_next_object(plumbline_objects *objects, plumbline_text *json);
+void plumbline_close_objects(plumbline_objects *objects);
+/* Gets an object as a JSON document, which the buffer holds up to its limit. Returns PLUMBLINE_END
+ * if the object does not exist. The selectors of the query are not used. */
+plumbline_got plumbline_get(plumbline_context *context, const plumbline_query *query, plumbline_text name, plumbline_buffer *json);
+
+/* Whether a host was reached. */
+typedef enum plumbline_reach {
+    PLUMBLINE_REACHED,
+    PLUMBLINE_DENIED,      /* the definition does not grant it, or an argument is invalid */
+    PLUMBLINE_NO_ADDRESS,  /* the name does not exist, or has no address */
+    PLUMBLINE_REFUSED,     /* the target refused or reset the connection */
+    PLUMBLINE_TIMED_OUT,   /* the time was up */
+    PLUMBLINE_TLS_FAILED,  /* the TLS handshake failed: an invalid certificate, or no TLS at all */
+    PLUMBLINE_UNREACHABLE, /* another cause */
+} plumbline_reach;
+
+/* Whether a failure says something about the target. After any other failure, a check knows nothing
+ * about it, so the status of its item is PLUMBLINE_UNKNOWN and not PLUMBLINE_FAILED. */
+bool plumbline_is_of_target(plumbline_reach reach);
+
+/* Which certificates of a server are accepted. */
+typedef enum plumbline_trust {
+    PLUMBLINE_TRUST_SYSTEM,       /* those of the CAs of the system on which the check runs */
+    PLUMBLINE_TRUST_CERTIFICATES, /* those of the CAs in `certificates` */
+    PLUMBLINE_TRUST_ANY,          /* all: such a request proves nothing about the identity of the server */
+} plumbline_trust;
+
+typedef struct plumbline_request {
+    plumbline_text method; /* empty for `GET` */
+    plumbline_text url;    /* `http` or `https`, without a user */
+    const plumbline_pair *headers;
+    size_t header_count;
+    plumbline_text body; /* at most 1 MiB */
+    plumbline_trust trust;
+    plumbline_text certificates; /* CAs in PEM form, for PLUMBLINE_TRUST_CERTIFICATES */
+    uint32_t timeout_ms;         /* the time limit for everything: at most 300,000; 0 stands for 10,000 */
+} plumbline_request;
+
+typedef struct plumbline_response {
+    uint16_t status;               /* the host does not follow redirects */
+    const plumbline_pair *headers; /* with names in lower case */
+    size_t header_count;
+    plumbline_text body;        /* at most 16 MiB; a longer one is an error */
+    plumbline_text certificate; /* that of the server in DER form; empty if the URL is not `https` */
+    plumbline_text address;     /* the address and port of the server */
+    void *memory;               /* of the library */
+} plumbline_response;
+
+/* Sends an HTTP request. Gets the response, whatever its status is. On success, free it. */
+plumbline_reach plumbline_send(plumbline_context *context, const plumbline_request *request, plumbline_response *response);
+void plumbline_free_response(plumbline_response *response);
+/* Gets the first value of a header field, whose name is in lower case. */
+bool plumbline_header(const plumbline_response *response, const char *name, plumbline_text *value);
+
+/* Gets the addresses of a name, by the resolver of the machine or pod. The buffer holds them up to
+ * its limit, each with a line feed at its end. */
+plumbline_reach plumbline_resolve(plumbline_context *context, plumbline_text name, plumbline_buffer *addresses);
+
+/* A host and port to which a check tries to connect. */
+typedef struct plumbline_target {
+    plumbline_text host; /* a name, or an address without brackets */
+    uint16_t port;
+} plumbline_target;
+
+/* The result of a connection attempt. */
+typedef struct plumbline_connection {
+    plumbline_reach reach;
+    plumbline_text text;   /* the address and port of an open connection, or why there is none */
+    uint64_t microseconds; /* from the start of the attempt until it was open */
+} plumbline_connection;
+
+/* Tries to open a TCP connection to each target, many at the same time, and closes it. `results` has
+ * room for `count` of them, in the same order. Free them. An attempt takes at most `attempt_ms`
+ * milliseconds: up to 60,000; 0 stands for 5,000. Failed attempts are repeated about once a second
+ * for `wait_ms` milliseconds. */
+void plumbline_connect(plumbline_context *context, const plumbline_target *targets, size_t count, uint32_t attempt_ms, uint32_t wait_ms,
+                       plumbline_connection *results);
+void plumbline_free_connections(plumbline_connection *results, size_t count);
+
 /* ---- functions that a module defines: the one of its role ---- */
 
 const char *plumbline_process(const plumbline_plugin *plugin, plumbline_file **files, size_t count, plumbline_output *out);
@@ -260,5 +412,6 @@ const char *plumbline_summarize(const plumbline_plugin *plugin, plumbline_result
  * of the archive. */
 const char *plumbline_judge(const plumbline_plugin *plugin, plumbline_tree *tree, plumbline_file **evidence, size_t count,
                             plumbline_rulings *out);
+const char *plumbline_check_run(const plumbline_plugin *plugin, plumbline_context *context, plumbline_output *out);
 
 #endif

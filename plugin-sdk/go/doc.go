@@ -1,10 +1,10 @@
 // Package plumbline is the SDK for Plumbline modules in Go.
 //
 // A module interprets the results of a plugin. A post-processor turns files into a tree of items,
-// expectations list the results that must arrive, a summarizer adds items about all results, and a
-// judge decides what counts. A module is a WebAssembly component in a sandbox, and sees only its
-// arguments. You write one function, register it in init, and test it with `go test` like any other
-// code:
+// expectations list the results that must arrive, a summarizer adds items about all results, a judge
+// decides what counts, and a check reads a node or a cluster itself. A module is a WebAssembly
+// component in a sandbox, and sees only its arguments and what the definition grants. You write one
+// function, register it in init, and test it with `go test` like any other code:
 //
 //	func init() { plumbline.PostProcessor(process) }
 //

@@ -66,17 +66,23 @@ func outcome(err error) witTypes.Result[witTypes.Unit, string] {
 	return witTypes.Ok[witTypes.Unit, string](witTypes.Unit{})
 }
 
-// taken calls the host during the module's own code and returns the outcome, which usually has at
+// called calls the host during the module's own code and returns the outcome, which usually has at
 // most so many bytes.
-func taken[T any](bytes uintptr, call func() witTypes.Result[[]T, string]) ([]T, error) {
+func called[T any](bytes uintptr, call func() T) T {
 	wit_runtime.Lend(bytes + slack)
 	collect(false)
 	defer collect(true)
-	result := call()
+	outcome := call()
 	// From here on, Go owns the memory.
 	wit_runtime.Unpin()
+	return outcome
+}
+
+// taken is called for functions of the host that return a text as their error.
+func taken[T any](bytes uintptr, call func() witTypes.Result[T, string]) (outcome T, err error) {
+	result := called(bytes, call)
 	if result.Tag() == witTypes.ResultErr {
-		return nil, errors.New(result.Err())
+		return outcome, errors.New(result.Err())
 	}
 	return result.Ok(), nil
 }

@@ -1,4 +1,4 @@
-//go:build wasip1 && !plumbline_expectations_module && !plumbline_summarizer_module
+//go:build wasip1 && !plumbline_expectations_module && !plumbline_summarizer_module && !plumbline_check_module
 
 package plumbline
 

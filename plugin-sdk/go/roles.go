@@ -25,12 +25,19 @@ type SummarizerFunc func(plugin Plugin, results *Results, out *Output) error
 // the definition's chain. Each sees the rulings of those before it.
 type JudgeFunc func(plugin Plugin, tree *Tree, evidence []*File, out *Rulings) error
 
+// CheckerFunc checks a node or a cluster itself: it reads what ctx grants, and emits items. The host
+// calls it once for each result of the plugin: on every node, or once for the cluster. If a single
+// file or object cannot be read, emit an Unknown item with the cause under the meta key "error", and
+// continue.
+type CheckerFunc func(plugin Plugin, ctx *Context, out *Output) error
+
 // The functions that the module registered.
 var (
 	postProcessor PostProcessorFunc
 	expectations  ExpectationsFunc
 	summarizer    SummarizerFunc
 	judge         JudgeFunc
+	checker       CheckerFunc
 )
 
 // PostProcessor makes the program a post-processor. Call it in init, because main is never called.
@@ -45,6 +52,9 @@ func Summarizer(role SummarizerFunc) { summarizer = role }
 
 // Judge makes the program a judge. Call it in init, because main is never called.
 func Judge(role JudgeFunc) { judge = role }
+
+// Checker makes the program a check. Call it in init, because main is never called.
+func Checker(role CheckerFunc) { checker = role }
 
 // errUnregistered is the error of a module that was built for a role without a registered function.
 func errUnregistered(call string) error {

@@ -22,7 +22,7 @@ export interface Plugin {
 }
 
 /**
- * A file of the result set. It can be read once, as a stream. Every method throws `ReadError` if
+ * A file of the result set, or of the node. It can be read once, as a stream. Every method throws `ReadError` if
  * the file cannot be read.
  */
 export interface InputFile {
@@ -58,6 +58,11 @@ export interface InputFile {
   json(options?: { limit?: number }): unknown;
   /** Returns all bytes, under the same limit. */
   bytes(options?: { limit?: number }): Uint8Array;
+  /**
+   * Closes a file of the node that was not read to its end. The host limits the number of open
+   * files.
+   */
+  close(): void;
 }
 
 /**
@@ -252,6 +257,176 @@ export interface Judge {
 export function judge(
   judgement: (plugin: Plugin, tree: Iterable<JudgedItem>, evidence: InputFile[], out: Rulings) => void,
 ): Judge;
+
+/** A file or directory of the node cannot be read. The message has the path and the cause. */
+export class FileError extends ReadError {
+  /** The path on the node. */
+  readonly path: string;
+  /**
+   * `not-granted`: no granted directory contains the path, or the granted directory does not exist
+   * on the node. `not-permitted`: a link out of the granted directory, a pipe, socket or device, or
+   * a file that the user of the process may not read.
+   */
+  readonly code: "not-granted" | "not-found" | "not-permitted" | "too-large" | "other";
+}
+
+/** The type of a file. `other` is a pipe, socket or device, which a check cannot open. */
+export type FileType = "file" | "directory" | "link" | "other";
+
+/** Objects of the cluster to read. */
+export interface ObjectQuery {
+  /** The API group and version, such as `v1` or `apps/v1`. */
+  readonly apiVersion: string;
+  /** The plural name of the resource, such as `nodes`. */
+  readonly resource: string;
+  /** The namespace. Without it, all of them, and objects outside namespaces. */
+  readonly namespace?: string;
+  /** A label selector, such as `app=web`. */
+  readonly labels?: string;
+  /** A field selector, such as `spec.nodeName=node-1`. */
+  readonly fields?: string;
+}
+
+/**
+ * A request, a resolution or a connection attempt failed. The message is one sentence of the host.
+ */
+export class NetworkError extends Error {
+  /** For tests. */
+  constructor(kind: NetworkError["kind"], cause: string);
+  /**
+   * `denied`: the definition does not grant it, or an argument is invalid. `not-found`: the name
+   * does not exist, or has no address. `refused`: the target refused or reset the connection.
+   * `tls`: the certificate is invalid, or the server has no TLS at all.
+   */
+  readonly kind: "denied" | "not-found" | "refused" | "timeout" | "tls" | "other";
+  /**
+   * Whether the failure says something about the target. Otherwise, a check knows nothing about it,
+   * so the status of its item is `unknown` and not `failed`.
+   */
+  readonly isOfTarget: boolean;
+}
+
+/** An HTTP request. */
+export interface Request {
+  /** The method. The default is `GET`. */
+  readonly method?: string;
+  /** The URL: `http` or `https`, without a user. */
+  readonly url: string;
+  /** The header fields. */
+  readonly headers?: { [name: string]: string };
+  /** The body: at most 1 MiB. */
+  readonly body?: Uint8Array;
+  /**
+   * Which certificates of the server are accepted: those of the CAs of the system on which the
+   * check runs (the default), those of these CAs in PEM form, or all. A request with `any` proves
+   * nothing about the identity of the server.
+   */
+  readonly trust?: "system" | { readonly certificates: string } | "any";
+  /** The time limit for everything, in milliseconds: at most 300,000. The default is 10,000. */
+  readonly timeout?: number;
+}
+
+/** An HTTP response. */
+export interface Response {
+  /** The status code. The host does not follow redirects. */
+  readonly status: number;
+  /** The header fields, with names in lower case. */
+  readonly headers: [name: string, value: string][];
+  /** The body: at most 16 MiB. A longer one is an error. */
+  readonly body: Uint8Array;
+  /** The certificate of the server in DER form, if the URL is `https`. */
+  readonly certificate: Uint8Array | undefined;
+  /** The address and port of the server. */
+  readonly address: string;
+  /** Returns the first value of a header field, whose name is in lower case. */
+  header(name: string): string | undefined;
+  /** Returns the body as text. Invalid UTF-8 becomes U+FFFD. */
+  text(): string;
+}
+
+/**
+ * What a check may read and reach, and where it reports its progress. A path is that of the node, such as
+ * `/etc/kubernetes/kubelet.conf`. It must be in a directory that the definition grants. Functions
+ * that read files throw `FileError`.
+ */
+export interface Context {
+  /** Opens a file, to read it as a stream. It is closed at its end, or with `close`. */
+  open(path: string): InputFile;
+  /** Reads a text file of at most `limit` bytes (default: 16 MiB). */
+  readFile(path: string, options?: { limit?: number }): string;
+  /** Reads the bytes of a file, under the same limit. */
+  readBytes(path: string, options?: { limit?: number }): Uint8Array;
+  /** Returns the entries of a directory, sorted by name. Types do not follow links. */
+  readDirectory(path: string): { name: string; type: FileType }[];
+  /** Returns the type and the size of a file or directory. It follows links. */
+  stat(path: string): { type: FileType; size: number };
+  /** Returns the owner and the mode of a file of any type, or of a directory. It follows links. */
+  attributes(path: string): {
+    /** The type and the permissions, such as `0o100600` (`st_mode` of POSIX). */
+    mode: number;
+    /** The user ID. */
+    uid: number;
+    /** The group ID. */
+    gid: number;
+    /** The permissions, such as `0o600`. */
+    permissions: number;
+  };
+  /** Returns the value of an environment variable, or `undefined` if it is not set or granted. */
+  env(name: string): string | undefined;
+  /** Returns the time of the node. */
+  now(): Date;
+  /**
+   * Waits for this number of milliseconds, which count toward the time limit of the check. Timers
+   * such as `setTimeout` do not work. In a test, it returns at once, and the clock of the node
+   * advances.
+   */
+  sleep(time: number): void;
+  /**
+   * Iterates over objects of the cluster. The host reads one page at a time. Throws `ReadError` if
+   * the rest cannot be read, with the missing grant.
+   */
+  objects(query: ObjectQuery): Generator<any, void, void>;
+  /** Returns an object, or `undefined` if it does not exist. The selectors are not used. */
+  object(query: ObjectQuery, name: string): any;
+  /**
+   * Sends an HTTP request and returns the response, whatever its status is. Throws `NetworkError` if
+   * the definition does not grant the web server, or if the response is incomplete.
+   */
+  send(request: Request): Response;
+  /**
+   * Returns the addresses of a name, by the resolver of the machine or pod. Throws `NetworkError` if
+   * the definition does not grant the name, or if it has no address.
+   */
+  resolve(name: string): string[];
+  /**
+   * Tries to open a TCP connection to each target, many at the same time, and closes it. A host is a
+   * name, or an address without brackets. Returns one result for each target, in the same order:
+   * the address and port with the time until it was open in milliseconds, or the error.
+   *
+   * `timeout` is the time of one attempt in milliseconds: at most 60,000. The default is 5,000.
+   * Failed attempts are repeated about once a second for `wait` milliseconds.
+   */
+  connect(
+    targets: { host: string; port: number }[],
+    times?: { timeout?: number; wait?: number },
+  ): ({ address: string; took: number } | NetworkError)[];
+  /**
+   * Reports that `completed` of `total` parts are done, and what the check does now. `total` is 0 as
+   * long as it is not known. The host skips reports that follow each other quickly.
+   */
+  progress(completed: number, total: number, message?: string): void;
+}
+
+/** The type of the export `check`. */
+export interface Checker {
+  run(info: unknown): void;
+}
+/**
+ * Makes a check, which reads a node or a cluster itself. The host calls it once for each result of
+ * the plugin. If a single file or object cannot be read, emit an `unknown` item with the cause under
+ * the meta key `error`, and continue.
+ */
+export function check(run: (plugin: Plugin, context: Context, out: Output) => void): Checker;
 
 /** Writes lines to the log of the run. Lines above its limit are dropped. */
 export namespace log {

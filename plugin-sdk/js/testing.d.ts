@@ -1,7 +1,7 @@
 /**
  * Runs a module natively in Node (`node --test`), against a host that is as strict as the real one.
  */
-import type { Check, Expectations, Item, Judge, JudgedItem, PostProcessor, Ruling, Status, Summarizer, Taint } from "./index.js";
+import type { Check, Checker, Expectations, Item, Judge, JudgedItem, NetworkError, PostProcessor, Ruling, Status, Summarizer, Taint } from "./index.js";
 
 /** The outcome of a native run. */
 export class Run {
@@ -17,6 +17,8 @@ export class Run {
   error: string | undefined;
   /** The lines of the log. */
   log: [level: "debug" | "info" | "warning" | "error", message: string][];
+  /** The reports of a check, in order. */
+  progress: { completed: number; total: number; message: string }[];
   /**
    * Returns a line `name: status` per item, indented by two spaces per level, with `-` if the host
    * rolls the status up.
@@ -84,6 +86,50 @@ export class Case {
   brokenResults(error: string): this;
   /** Sets the ruling of an earlier judge on the first leaf with that name. */
   ruled(name: string, ruling: Ruling): this;
+  /**
+   * Grants a directory of the node to a check. Its files are those below `disk`, such as
+   * `test/files/etc/kubernetes`.
+   */
+  nodeDirectory(path: string, disk: string): this;
+  /** Adds a file of the node for a check, without a directory. */
+  nodeFile(path: string, content: string | Uint8Array): this;
+  /** Sets an environment variable that a check sees. */
+  env(name: string, value: string): this;
+  /** Sets the clock of the node. */
+  now(time: Date): this;
+  /**
+   * Grants a resource of the cluster to a check, and adds objects to it. The check gets those whose
+   * `metadata.namespace` is the namespace of its query. Selectors select everything: add only the
+   * objects that they would select.
+   */
+  objects(apiVersion: string, resource: string, objects: object[]): this;
+  /** Makes reading a resource fail after its objects. */
+  brokenObjects(apiVersion: string, resource: string, error: string): this;
+  /**
+   * Sets the owner and the permissions of a file or directory. Those of all others belong to root,
+   * with the permissions `0o644` or `0o755`.
+   */
+  attributes(path: string, attributes: { permissions?: number; uid?: number; gid?: number }): this;
+  /** Grants a request to a check, and sets its result. Every other request is denied. */
+  response(
+    method: string,
+    url: string,
+    result:
+      | {
+          status: number;
+          headers?: [name: string, value: string][];
+          body?: string | Uint8Array;
+          certificate?: Uint8Array;
+          address?: string;
+        }
+      | NetworkError,
+  ): this;
+  /** Grants a name to a check, and sets its addresses. Every other name is denied. */
+  name(name: string, result: string[] | NetworkError): this;
+  /** Grants a connection attempt to a check, and sets its result. Every other one is denied. */
+  connection(host: string, port: number, result: { address: string; took?: number } | NetworkError): this;
+  /** Runs a check on the node and the cluster. */
+  check(check: Checker): Run;
   run(postProcessor: PostProcessor): Run;
   summarize(summarizer: Summarizer): Run;
   /** Runs a judge. The files are its evidence, in the order in which they were added. */

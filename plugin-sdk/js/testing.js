@@ -5,7 +5,10 @@
 import { sendTo as itemsTo } from "./lib/host/output-native.js";
 import { sendTo as judgementTo } from "./lib/host/judgement-native.js";
 import { sendTo as logTo } from "./lib/host/log-native.js";
+import { readFrom } from "./lib/host/node-native.js";
 import { fromWire, toWire } from "./lib/item.js";
+import { NetworkError, Response } from "./lib/network.js";
+import { Granted } from "./lib/testing/granted.js";
 import { host, Judged, wireTree } from "./lib/testing/judgement.js";
 import { problem } from "./lib/testing/rules.js";
 import { Run } from "./lib/testing/run.js";
@@ -23,6 +26,7 @@ export class Case {
   #entries = [];
   #resultsError;
   #ruled = [];
+  #granted = new Granted();
 
   /** Sets what the module sees of the plugin: `name`, `driver`, `format`, `expectedResults`. */
   plugin(info) {
@@ -82,6 +86,78 @@ export class Case {
   brokenResults(error) {
     this.#resultsError = error;
     return this;
+  }
+
+  /** Grants a directory of the node to a check. Its files are those below `disk`. */
+  nodeDirectory(path, disk) {
+    this.#granted.directories.set(path, disk);
+    return this;
+  }
+
+  /** Adds a file of the node for a check, without a directory. */
+  nodeFile(path, content) {
+    this.#granted.files.set(path, bytes(content));
+    return this;
+  }
+
+  /** Sets an environment variable that a check sees. */
+  env(name, value) {
+    this.#granted.variables.set(name, value);
+    return this;
+  }
+
+  /** Sets the clock of the node. */
+  now(time) {
+    this.#granted.time = time;
+    return this;
+  }
+
+  /** Grants a resource of the cluster to a check, and adds objects to it. */
+  objects(apiVersion, resource, objects) {
+    this.#granted.list(apiVersion, resource).objects.push(...objects);
+    return this;
+  }
+
+  /** Makes reading a resource fail after its objects. */
+  brokenObjects(apiVersion, resource, error) {
+    this.#granted.list(apiVersion, resource).error = error;
+    return this;
+  }
+
+  /** Sets the owner and the permissions of a file or directory. */
+  attributes(path, attributes) {
+    this.#granted.owners.set(path, attributes);
+    return this;
+  }
+
+  /** Grants a request to a check, and sets its result. */
+  response(method, url, result) {
+    const response = () => new Response({ ...result, body: bytes(result.body ?? "") });
+    this.#granted.responses.set(`${method} ${url}`, result instanceof NetworkError ? result : response());
+    return this;
+  }
+
+  /** Grants a name to a check, and sets its addresses. */
+  name(name, result) {
+    this.#granted.names.set(name, result);
+    return this;
+  }
+
+  /** Grants a connection attempt to a check, and sets its result. */
+  connection(host, port, result) {
+    this.#granted.connections.set(`${host}:${port}`, result instanceof NetworkError ? result : { took: 0, ...result });
+    return this;
+  }
+
+  /** Runs the module's `check` on the node and the cluster. */
+  check(check) {
+    const progress = [];
+    readFrom(this.#granted.host(progress));
+    try {
+      return Object.assign(this.#call(() => check.run(this.#wireInfo())), { progress });
+    } finally {
+      readFrom(undefined);
+    }
   }
 
   /** Runs the module's `postProcessor` on the files. */

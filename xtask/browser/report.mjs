@@ -201,8 +201,8 @@ const tests = {
 
   async "what the cluster went through is on the timeline and beside failures"(browser, { url }) {
     const { page, bad } = await open(browser, url);
-    const told = "node node-5 was not ready while plugin node-check ran";
-    assert.ok((await page.locator("#failures p.cluster").first().textContent()).startsWith(told));
+    const sentence = "node node-5 was not ready while plugin node-check ran";
+    assert.ok((await page.locator("#failures p.cluster").first().textContent()).startsWith(sentence));
     await scrollTo(page, "#lanes");
     const lanes = page.locator("#lanes canvas").nth(1), readout = page.locator("#lanes .readout").nth(1);
     await lanes.waitFor();
@@ -215,7 +215,7 @@ const tests = {
     assert.equal(await page.getByRole("dialog").count(), 0);
     await page.locator("input[type=search]").fill("check 3 node-5");
     await rows(page).first().click();
-    assert.ok((await page.getByRole("dialog").locator("dl").textContent()).includes(told));
+    assert.ok((await page.getByRole("dialog").locator("dl").textContent()).includes(sentence));
     assert.deepEqual(bad, []);
   },
 

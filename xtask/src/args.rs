@@ -64,7 +64,8 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  build it from Debian's source package of the same Rust version
                     4  use Debian's packaged Rust (rustc-web) with a standard library built from its own source
-  PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS
+  PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS, PLUMBLINE_OCI_CONFORMANCE,
+  PLUMBLINE_CSI_SANITY, PLUMBLINE_CSI_DRIVER, PLUMBLINE_NETWORK_POLICY
                   for test: these programs instead of those that it installs into the cache (with go, python3 and npm)
   PLUMBLINE_CHROMIUM
                   for browser: this program instead of the one in PATH, or that it unpacks into the cache
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_by_name() {
+    fn unknown_arguments_are_rejected_by_name() {
         assert!(parse("genrate").unwrap_err().to_string().contains("`genrate`"));
         let extra = parse("setup now").unwrap_err().to_string();
         assert!(extra.contains("`setup`") && extra.contains("`now`"), "{extra}");

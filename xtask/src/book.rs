@@ -51,7 +51,7 @@ fn build(workspace: &Workspace) -> Result<(), Error> {
     copy(&workspace.root().join("docs"), &source, "../")?;
     let mut mdbook = Command::new(MDBOOK.ensure()?);
     mdbook.arg("build").arg(&source).arg("--dest-dir").arg(workspace.target().join("book"));
-    process::run_talkative(&mut mdbook)
+    process::run_with_output(&mut mdbook)
 }
 
 /// Copies pages. Links to files that are not part of the book lead to the repository. `root` is the

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_told_from_its_own_tests() {
+    fn a_program_is_distinguished_from_its_own_tests() {
         let built = Built::read(
             "\
 {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"kube\",\"kind\":[\"lib\"]},\"profile\":{\"test\":false},\"executable\":null}

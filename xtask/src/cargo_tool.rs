@@ -39,7 +39,7 @@ impl CargoTool {
         cargo.args(["install", "--quiet", "--locked", program, "--version", version, "--profile", "dev"]);
         cargo.args(*features).arg("--root").arg(root).arg("--target-dir").arg(&target);
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
-        let installed = process::run_talkative(&mut cargo);
+        let installed = process::run_with_output(&mut cargo);
         fs::remove_dir_all(&target).map_err(Error::io("remove", &target))?;
         installed
     }

@@ -93,7 +93,7 @@ fn differences(root: &Path) -> Result<Outcome, Error> {
     if changed.is_empty() {
         return Ok(Outcome::Passed);
     }
-    process::run_talkative(git(root).args(["--no-pager", "diff"]))?;
+    process::run_with_output(git(root).args(["--no-pager", "diff"]))?;
     Err(Error::unexpected(format!("these files are not as they were committed:\n{}", changed.trim_end())))
 }
 

@@ -143,8 +143,11 @@ impl Tool {
                 Error::unexpected(format!("{} needs {name}, which none of Debian's packages for it has", self.package))
             };
             for name in wanted {
-                let package = package_names(&name).into_iter().find(|package| known.contains(package));
-                apt.unpack(&[package.ok_or_else(|| none(&name))?], packages)?;
+                // A private library is in the package of the library that needs it.
+                if find(packages, &name)?.is_none() {
+                    let package = package_of(&name, &known).ok_or_else(|| none(&name))?;
+                    apt.unpack(&[package], packages)?;
+                }
                 let from = find(packages, &name)?.ok_or_else(|| none(&name))?;
                 // Copy the target of links, under the name that the loader looks for.
                 fs::copy(&from, libraries.join(&name)).map_err(Error::io("copy", &from))?;
@@ -152,6 +155,18 @@ impl Tool {
         }
         Err(Error::unexpected(format!("{} needs libraries that need libraries without end", self.package)))
     }
+}
+
+/// Returns the one of the `known` packages that has a library. Some have a letter at the end of their
+/// names: `libvorbis.so.0` is in `libvorbis0a`.
+fn package_of(library: &str, known: &BTreeSet<String>) -> Option<String> {
+    let names = package_names(library);
+    let exact = names.iter().find(|name| known.contains(*name)).cloned();
+    let with_letter = |package: &&String| {
+        let rest = names.last().and_then(|plain| package.strip_prefix(plain.as_str()));
+        rest.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_lowercase()))
+    };
+    exact.or_else(|| known.iter().find(with_letter).cloned())
 }
 
 /// Returns the possible names of a library's Debian package. `libgpgme.so.11` is in `libgpgme11`,
@@ -238,6 +253,9 @@ mod tests {
         assert_eq!(package_names("libgpgme.so.11"), ["libgpgme11t64", "libgpgme11"]);
         assert_eq!(package_names("libpcre2-8.so.0"), ["libpcre2-8-0t64", "libpcre2-8-0"]);
         assert!(package_names("ld-linux").is_empty());
+        let known = BTreeSet::from(["libvorbis0a", "libvorbisenc2"].map(str::to_owned));
+        assert_eq!(package_of("libvorbis.so.0", &known).as_deref(), Some("libvorbis0a"));
+        assert_eq!(package_of("libvorbis.so.1", &known), None);
     }
 
     #[test]

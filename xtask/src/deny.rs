@@ -56,7 +56,7 @@ impl Deny {
     fn check(&self, workspace: &Workspace, checks: &[&str]) -> Result<Outcome, Error> {
         let mut command = Command::new(&self.program);
         command.current_dir(workspace.root()).args(["--locked", "check"]).args(checks);
-        process::run_talkative(&mut command)?;
+        process::run_with_output(&mut command)?;
         Ok(Outcome::Passed)
     }
 }

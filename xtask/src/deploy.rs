@@ -11,5 +11,5 @@ const TEST: &str = "deploy::generated::";
 pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "test");
     cargo.args(["--quiet", "-p", "plumbline", "--test", "it", TEST]).env("PLUMBLINE_DEPLOY", "write");
-    process::run_talkative(&mut cargo)
+    process::run_with_output(&mut cargo)
 }

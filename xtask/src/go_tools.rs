@@ -3,10 +3,14 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
+use crate::paths::Workspace;
 use crate::process;
 use crate::tools;
 
@@ -44,6 +48,78 @@ pub(crate) const ACTIONLINT: GoTool = GoTool {
     version: "v1.7.12",
     variable: "PLUMBLINE_ACTIONLINT",
 };
+
+/// The suite of the OCI Distribution Specification. Builds in about 5 seconds of one processor, once.
+pub(crate) const OCI_CONFORMANCE: GoTool = GoTool {
+    name: "conformance",
+    package: "github.com/opencontainers/distribution-spec/conformance",
+    // No release has the suite as a program. The profile in `examples` names the same version.
+    version: "v0.0.0-20260831232431-97274622c111",
+    variable: "PLUMBLINE_OCI_CONFORMANCE",
+};
+
+/// The suite of the Container Storage Interface. Builds in about 30 seconds of one processor, once.
+pub(crate) const CSI_SANITY: GoTool = GoTool {
+    name: "csi-sanity",
+    package: "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
+    // The profile in `examples` names the same version.
+    version: "v5.6.0",
+    variable: "PLUMBLINE_CSI_SANITY",
+};
+
+/// A program of this workspace in Go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GoProgram {
+    name: &'static str,
+    /// The directory of its module, relative to the workspace.
+    dir: &'static str,
+    /// The variable that passes the program's path to the tests.
+    pub(crate) variable: &'static str,
+}
+
+/// The storage driver that the tests run the suite of the Container Storage Interface against.
+/// Builds in about 10 seconds of one processor, after each change.
+pub(crate) const CSI_DRIVER: GoProgram =
+    GoProgram { name: "csi-driver", dir: "host/e2e/csi-driver", variable: "PLUMBLINE_CSI_DRIVER" };
+
+/// The suite of NetworkPolicies. Builds in about 60 seconds of one processor, after each change.
+pub(crate) const NETWORK_POLICY: GoProgram = GoProgram {
+    name: "network-policy",
+    dir: "examples/profiles/network-policy/suite",
+    variable: "PLUMBLINE_NETWORK_POLICY",
+};
+
+impl GoProgram {
+    /// Returns the path of the program, as [`GoTool::ensure`] does.
+    pub(crate) fn ensure(self, workspace: &Workspace) -> Option<OsString> {
+        tools::program(self.variable, self.name, "tests with it", || self.in_cache(workspace))
+    }
+
+    fn in_cache(self, workspace: &Workspace) -> Result<PathBuf, Error> {
+        let source = workspace.root().join(self.dir);
+        let name = format!("{}-{:016x}", self.name, fingerprint(&source)?);
+        let doing = format!("building {}", self.dir);
+        let build = |root: &Path| {
+            let mut go = Command::new("go");
+            go.current_dir(&source).env("GOBIN", root).env("GO111MODULE", "on").env("GOWORK", "off");
+            process::output(go.args(["install", "-p=2", "-trimpath", "-ldflags=-s -w", "."])).map(drop)
+        };
+        Ok(tools::in_cache(&name, self.name, doing, build)?.join(self.name))
+    }
+}
+
+/// Returns a hash of the files in `dir`, so that a changed program is built again.
+fn fingerprint(dir: &Path) -> Result<u64, Error> {
+    let entries = fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut paths: Vec<PathBuf> = entries.map_err(Error::io("read", dir))?.iter().map(fs::DirEntry::path).collect();
+    paths.sort();
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        path.file_name().hash(&mut hasher);
+        fs::read(&path).map_err(Error::io("read", &path))?.hash(&mut hasher);
+    }
+    Ok(hasher.finish())
+}
 
 impl GoTool {
     /// Returns the path of the program. It comes from the variable if that is set, then from the

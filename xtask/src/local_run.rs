@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_a_meaning_of_its_own() {
+    fn every_code_has_one_meaning() {
         let codes = [0, 1, 2, 3, 4, 5, 130, 101];
         let mut meanings: Vec<&str> = codes.map(meaning).to_vec();
         meanings.sort_unstable();

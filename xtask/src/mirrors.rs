@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debians_own_mirrors_are_told_from_others() {
+    fn debian_mirrors_are_distinguished_from_others() {
         let printed = "\
 'https://apt.example.com/linux/debian/dists/bookworm/InRelease' apt.example.com_dists_bookworm_InRelease 0 
 'http://mirror.example.org/debian/dists/bookworm/InRelease' mirror_bookworm_InRelease 0 

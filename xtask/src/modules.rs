@@ -65,7 +65,7 @@ pub(crate) fn compile(workspace: &Workspace, std: &TargetStd) -> Result<(), Erro
     cargo.args(["--profile", "module", "--target-dir"]).arg(&build_dir);
     cargo.args(packages().flat_map(|package| ["-p", package]));
     std.apply(&mut cargo, workspace.root());
-    process::run_talkative(&mut cargo)
+    process::run_with_output(&mut cargo)
 }
 
 /// Packs all modules as components into `modules`, with code for the machine that `packer` runs on.
@@ -86,7 +86,7 @@ pub(crate) fn pack(
         let mut pack = packer()?;
         pack.current_dir(workspace.root()).arg("--out").arg(&packed);
         pack.args(packages.iter().map(|package| cores.join(core_file(package))));
-        process::run_talkative(&mut pack)?;
+        process::run_with_output(&mut pack)?;
         let names: Vec<String> = packages.iter().map(|package| component_name(package)).collect();
         synchronise(&packed, &directory, &names)?;
         all.extend(names);

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_locked_is_what_is_asked_for_and_no_host_is_named() {
+    fn the_lock_file_matches_the_package_and_names_no_host() {
         let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         for (tools, least) in [(TOOLS, 100), (BROWSER, 3)] {
             let (package, lock) = (parse(tools.package), parse(tools.lock));

@@ -47,7 +47,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
 
 /// Like [`run`], but the command's stdout goes to stderr: for programs that print progress on
 /// stdout.
-pub(crate) fn run_talkative(command: &mut Command) -> Result<(), Error> {
+pub(crate) fn run_with_output(command: &mut Command) -> Result<(), Error> {
     run(command.stdout(Stdio::from(io::stderr())))
 }
 
@@ -74,14 +74,20 @@ pub(crate) fn not_started(command: &Command, source: io::Error) -> Error {
     Error::Start { program: file_name(command.get_program()), source }
 }
 
-/// Returns the command for an error message: the program's name and its arguments.
+/// Number of arguments that an error message shows. The prose check has hundreds of files.
+const MAX_ARGS: usize = 20;
+
+/// Returns the command for an error message: the program's name and its first arguments.
 pub(crate) fn describe(command: &Command) -> String {
     let mut text = file_name(command.get_program());
-    for arg in command.get_args() {
+    for arg in command.get_args().take(MAX_ARGS) {
         text.push(' ');
         text.push_str(&arg.to_string_lossy());
     }
-    text
+    match command.get_args().len().checked_sub(MAX_ARGS) {
+        None | Some(0) => text,
+        Some(more) => format!("{text} … {more} more"),
+    }
 }
 
 fn file_name(program: &OsStr) -> String {
@@ -103,6 +109,15 @@ mod tests {
         let error = output(&mut Command::new("/nowhere/dpkg-deb")).unwrap_err();
         assert!(error.to_string().contains("`dpkg-deb`"), "{error}");
         assert!(error.hint().unwrap().contains("Debian"));
+    }
+
+    #[test]
+    fn a_command_with_many_arguments_stays_short() {
+        let files: Vec<String> = (0..300).map(|n| format!("{n}.md")).collect();
+        let shown = describe(Command::new("/usr/bin/vale").args(&files));
+        assert!(shown.starts_with("vale 0.md ") && shown.ends_with(" 19.md … 280 more"), "{shown}");
+        assert_eq!(describe(Command::new("vale").args(files.iter().take(20))).matches(".md").count(), 20);
+        assert!(!describe(Command::new("vale").args(files.iter().take(20))).contains("more"));
     }
 
     #[test]

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_of_a_catalogue_is_a_sentence_of_its_own() {
+    fn each_line_of_a_catalogue_is_one_sentence() {
         let snapshot = "---\nsource: a.rs\n---\nerror: no key\n  hint: add one\n\n---\nnote: end\n";
         assert_eq!(list_of(snapshot), "* error: no key\n* hint: add one\n\n* ---\n* note: end\n");
     }

@@ -128,7 +128,7 @@ fn program(build: &Path) -> Result<PathBuf, Error> {
     let program = build.join("e2e.test");
     let mut compile = go(build, &["test", "-c", "-vet=off", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o"]);
     compile.arg(&program).arg(format!("{MODULE}/test/e2e")).env("GOCACHE", build.join("cache"));
-    process::run_talkative(&mut compile)?;
+    process::run_with_output(&mut compile)?;
     Ok(program)
 }
 

@@ -1,8 +1,10 @@
 //! The implementation of each command.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Instant;
 
 use crate::args::{HELP, Task};
@@ -17,6 +19,10 @@ use crate::{
     book, browser, built, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules,
     npm_tools, process, program, python_tools, release, steps, suite_data, target_std,
 };
+
+/// How many tests of a program run at the same time. Without it, as many as there are processors. But tests of whole
+/// runs wait most of the time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs a task.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
@@ -34,8 +40,15 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             // Tests build modules as authors do.
             cargo.envs(std.variable());
             cargo.envs(debian_tools::ensure());
-            for tool in [go_tools::HELM, go_tools::KREW] {
+            for tool in [go_tools::HELM, go_tools::KREW, go_tools::OCI_CONFORMANCE, go_tools::CSI_SANITY] {
                 cargo.envs(tool.ensure().map(|program| (tool.variable, program)));
+            }
+            if env::var_os(TEST_THREADS).is_none() {
+                let processors = thread::available_parallelism().map_or(1, usize::from);
+                cargo.env(TEST_THREADS, (processors * 2).to_string());
+            }
+            for tool in [go_tools::CSI_DRIVER, go_tools::NETWORK_POLICY] {
+                cargo.envs(tool.ensure(&workspace).map(|program| (tool.variable, program)));
             }
             return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
         }
@@ -86,14 +99,14 @@ fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let release = Release::new(workspace, Platform::of_this_machine()?)?;
     release.setup()?;
-    process::run_talkative(&mut release.cargo(&[program::DEV, program::PROGRAM]))?;
+    process::run_with_output(&mut release.cargo(&[program::DEV, program::PROGRAM]))?;
     let program = release.path(program::DEV);
     if args.iter().any(|arg| arg == "scale" || arg == "sonobuoy") {
         return e2e::bench(workspace, &program, args);
     }
     let mut bench = Command::new(program);
-    // Only this part builds modules in other languages; the others need no downloads.
-    if args.iter().any(|arg| arg == "languages") {
+    // Only these parts build modules in other languages; the others need no downloads.
+    if args.iter().any(|arg| arg == "languages" || arg == "check") {
         bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
     }
     passed_through(bench.arg("bench").args(args).current_dir(workspace.root()))

@@ -9,6 +9,7 @@
 //! | cluster-admin is bound to nobody else | a ClusterRoleBinding of `cluster-admin` to another subject than the group `system:masters` |
 //! | images come from known registries | a pod with an image of a registry that is not in the option `registries` |
 //! | images have a digest | a pod with an image without a digest, if the option `digests` is true |
+//! | images run with an allowed digest | a pod that runs another digest than the option `allowed` has for its image |
 //!
 //! Kubernetes' own ClusterRole `cluster-admin` is allowed. A rule about images is skipped if its
 //! option does not ask for it.
@@ -16,6 +17,8 @@
 
 mod images;
 mod roles;
+
+use std::collections::BTreeMap;
 
 use plumbline_sdk::{Checker, Context, Item, ObjectQuery, Output, PluginInfo, Status};
 use serde::Deserialize;
@@ -25,7 +28,7 @@ use serde_json::Value;
 const MAX_LISTED: usize = 200;
 
 /// The number of rules.
-const RULES: u64 = 4;
+const RULES: u64 = 5;
 
 /// The check. The documentation of the crate describes its rules.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +42,9 @@ struct Options {
     registries: Vec<String>,
     /// Whether every image must have a digest.
     digests: bool,
+    /// The digests that may run, by the name of the image with its registry, such as
+    /// `registry.k8s.io/pause`.
+    allowed: BTreeMap<String, Vec<String>>,
 }
 
 impl Checker for ClusterAudit {
@@ -72,6 +78,14 @@ impl Checker for ClusterAudit {
             pinned.skip("the option `digests` is not set");
         }
         rules.finish(pinned, context, out);
+
+        let mut allowed = Rule::new("images run with an allowed digest");
+        if options.allowed.is_empty() {
+            allowed.skip("the option `allowed` has none");
+        } else {
+            allowed.read(context, &pods, |pod| images::other_digests(pod, &options.allowed));
+        }
+        rules.finish(allowed, context, out);
         Ok(())
     }
 }

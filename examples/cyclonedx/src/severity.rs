@@ -100,8 +100,8 @@ impl Rating {
 
 /// Returns the rating to use: of those with a severity, the one whose method comes first.
 pub(crate) fn rated(ratings: Vec<Rating>) -> Rated {
-    let told = ratings.into_iter().filter(|rating| rating.severity() != Severity::Unknown);
-    match told.min_by_key(Rating::rank) {
+    let rated = ratings.into_iter().filter(|rating| rating.severity() != Severity::Unknown);
+    match rated.min_by_key(Rating::rank) {
         Some(rating) => {
             Rated { severity: rating.severity(), score: rating.score, method: rating.method, vector: rating.vector }
         }

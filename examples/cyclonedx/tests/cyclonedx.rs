@@ -125,7 +125,7 @@ fn a_document_without_vulnerabilities_says_which_kind_it_is() {
 }
 
 #[test]
-fn keys_come_in_any_order_and_null_is_nothing() {
+fn keys_are_accepted_in_any_order_and_null_is_ignored() {
     let document = r#"{"vulnerabilities": [{"id": "V", "ratings": null, "affects": [{"ref": "late"}], "analysis": null}],
         "components": [{"bom-ref": "late", "name": null, "licenses": null}], "specVersion": "1.6", "metadata": null, "bomFormat": "CycloneDX"}"#;
     assert_eq!(outline(document), "a.cdx.json: -\n  V in late: unknown\n  components: passed\n");
@@ -133,7 +133,7 @@ fn keys_come_in_any_order_and_null_is_nothing() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_what_came_before_stays() {
+fn unreadable_input_is_reported_and_earlier_items_stay() {
     let unreadable = |content: &str| {
         let run = case(content).run::<CycloneDx>();
         meta(run.items.last().unwrap(), "error").unwrap_or_else(|| panic!("{run:?}")).to_owned()
@@ -157,7 +157,7 @@ fn what_cannot_be_read_is_said_and_what_came_before_stays() {
 }
 
 #[test]
-fn what_is_long_is_cut_and_what_is_many_is_counted() {
+fn long_text_is_truncated_and_long_lists_are_counted() {
     let affects: Vec<Value> = (0..200).map(|i| json!({ "ref": format!("r{i}") })).collect();
     let run = of(
         json!([{ "id": "x".repeat(10_000), "description": "d".repeat(1 << 20), "ratings": [{ "severity": "high" }], "affects": affects }]),

@@ -1,6 +1,6 @@
 /**
  * Labels that say that a node has GPUs, put there by vendors' node labellers, by node feature discovery and by clouds. How many there are (the
- * node's capacity) is not told to modules.
+ * node's capacity) is not passed to modules.
  */
 const DEFAULT_LABELS = [
   "nvidia.com/gpu.present=true",

@@ -53,7 +53,7 @@ fn certificates_fail_before_they_expire() {
 }
 
 #[test]
-fn what_is_no_certificate_is_not_taken_for_a_good_one() {
+fn an_unreadable_certificate_does_not_pass() {
     let damaged = certificate("x").replacen("MI", "XX", 1);
     let (_dir, case) = node(&[("a.crt", &damaged), ("b.conf", "client-certificate-data: ???\n"), ("c.pem", "empty")]);
     assert_eq!(on_day(case, 1).outline(), "/etc/kubernetes/a.crt: unknown\n/etc/kubernetes/b.conf: unknown\n");

@@ -158,7 +158,7 @@ async fn a_file_arrives_as_it_is_after_a_hello() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told_to_the_aggregator() {
+async fn an_unreadable_report_is_reported_to_the_aggregator() {
     let aggregator = Aggregator::start().await;
     let output = aggregator.worker("global", Path::new("/nonexistent/report.xml")).await;
     assert_eq!(output.status.code(), Some(1));
@@ -174,7 +174,7 @@ async fn what_cannot_be_read_is_told_to_the_aggregator() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named() {
+async fn missing_arguments_are_reported() {
     let worker = || {
         let mut worker = Command::new(env!("CARGO_BIN_EXE_phonehome-worker"));
         worker.env_clear();

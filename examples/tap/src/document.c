@@ -157,9 +157,9 @@ static void point(document *d, size_t level, const tap_line *line) {
     held->number = number;
     held->directive = line->directive;
     held->reason = unescaped(d, line->reason);
-    bool told = false;
-    for (size_t i = item + 1; subtest && i < d->held.count; i++) told |= d->held.items[i].status == PLUMBLINE_FAILED;
-    if (subtest && held->status == PLUMBLINE_FAILED && !told) {
+    bool reported = false;
+    for (size_t i = item + 1; subtest && i < d->held.count; i++) reported |= d->held.items[i].status == PLUMBLINE_FAILED;
+    if (subtest && held->status == PLUMBLINE_FAILED && !reported) {
         /* All its tests passed: the host, which goes by them, would not see that it failed. */
         held_add(&d->held, depth_of(level) + 1, PLUMBLINE_TEXT("not ok"), PLUMBLINE_FAILED);
     }

@@ -36,7 +36,7 @@ fn cluster() -> Case {
 }
 
 #[test]
-fn the_first_node_of_each_zone_answers_in_whatever_order_they_are_listed() {
+fn the_first_node_of_each_zone_answers_in_any_order_of_the_list() {
     assert_eq!(names(&cluster()).unwrap(), ["w1", "w3"]);
     let turned = Case::new().node(node("w1", "a")).node(node("w3", "b")).node(node("w2", "a"));
     assert_eq!(names(&turned).unwrap(), ["w1", "w3"]);
@@ -93,7 +93,7 @@ fn another_label_makes_other_zones_and_none_at_all_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_named() {
+fn invalid_options_are_reported() {
     let error = names(&cluster().option("lable", "rack")).unwrap_err();
     assert!(error.contains("unknown field `lable`"), "{error}");
     let error = names(&cluster().option("unready", "wait")).unwrap_err();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_emits_is_checked() {
+    fn causes_that_a_module_emits_are_checked() {
         let item = |cause: &str| FlatItem {
             name: "t".into(),
             meta: [(CAUSE.to_owned(), cause.to_owned())].into(),

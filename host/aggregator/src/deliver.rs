@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_address_is_refused_with_the_reason() {
+    fn an_invalid_url_is_rejected_with_the_reason() {
         let none = BTreeMap::new();
         for (url, why) in [
             ("ftp://host/x", "s3://BUCKET"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_s3_are_told_apart_by_their_type_and_not_by_digits_in_their_text() {
+    fn s3_errors_are_classified_by_type_and_not_by_digits_in_their_text() {
         use object_store::Error;
         let is_transient = |error| matches!(AttemptError::from(error), AttemptError::Refused { transient: true, .. });
         let (path, text) = (|| "202611250403_run.tar.gz".to_owned(), || "403 404 AccessDenied".into());

@@ -95,6 +95,51 @@ impl std::fmt::Debug for WorkerContact {
     }
 }
 
+/// A check to launch.
+#[derive(Debug, Clone)]
+pub struct CheckLaunch {
+    /// Its limits. Its wall-clock time leaves its results time to arrive.
+    pub limits: ModuleLimits,
+    /// Its compiler.
+    pub compiler: CheckCompiler,
+}
+
+type Compile = dyn Fn() -> Result<CompiledCheck, String> + Send + Sync;
+
+/// Compiles the component of a check for the processes that run it on other machines.
+#[derive(Clone)]
+pub struct CheckCompiler(Arc<Compile>);
+
+impl CheckCompiler {
+    /// Creates a value that returns the result of `compile`.
+    pub fn new(compile: impl Fn() -> Result<CompiledCheck, String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(compile))
+    }
+
+    /// Compiles the component. Blocks for seconds if the component contains a language runtime.
+    ///
+    /// # Errors
+    /// Returns a sentence if the component is invalid, or takes too much to compile.
+    pub fn compile(&self) -> Result<CompiledCheck, String> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for CheckCompiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CheckCompiler")
+    }
+}
+
+/// The compiled code of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledCheck {
+    /// The platform for which it was compiled, such as `x86_64-unknown-linux-gnu`.
+    pub target: String,
+    /// The code, in the form that [`plumbline_sandbox::Accepted::load_carried`] takes.
+    pub bytes: Vec<u8>,
+}
+
 /// A plugin to launch.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -104,8 +149,8 @@ pub struct Launch {
     pub definition: Arc<Definition>,
     /// Directory of the plugin's bundle, if it has one.
     pub bundle: Option<PathBuf>,
-    /// Limits of the check that the plugin runs in place of an image. `None` if it runs none.
-    pub check: Option<ModuleLimits>,
+    /// The check that the plugin runs in place of an image. `None` if it runs none.
+    pub check: Option<CheckLaunch>,
     /// Results that are missing. All of them at first, fewer after a restart of the aggregator.
     pub missing: Vec<ResultKey>,
     /// How its workers connect to the aggregator.

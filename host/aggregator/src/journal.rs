@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_durable_entry_is_on_disk_when_it_says_so() {
+    async fn a_durable_entry_is_on_disk_when_the_call_returns() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, _) = Journal::open(&path).unwrap();

@@ -36,7 +36,8 @@ mod workdir;
 
 pub use causes::{CauseError, CauseFinder, CauseGroup, failed_leaf, is_failure};
 pub use dispatcher::{
-    BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent, Vault, WorkerAccess, WorkerContact,
+    BoxFuture, CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher, Exit, Launch, Report, Unsent,
+    Vault, WorkerAccess, WorkerContact,
 };
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
@@ -46,7 +47,7 @@ pub use modules::{Compiler, Job, LazyModule, ModuleError, Modules};
 pub use plan::{PlannedCheck, PlannedPlugin, Provenance, prepare};
 pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
-    Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,
+    Outcome, PostProcessError, RunLog, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,
 };
 pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind, TelemetrySettings};
 pub use runlog::RunLogLayer;

@@ -364,6 +364,19 @@ impl LazyModule {
         let module = inner.module.get_or_init(compile).as_ref();
         module.map_err(|source| ModuleError::Load { path: inner.path.clone(), source: source.clone() })
     }
+
+    /// Compiles the module for other processes ([`Accepted::precompile`]). Blocks until that is done.
+    ///
+    /// # Errors
+    /// When the module is invalid or takes too much to compile, or [`LazyModule::wait`] took it.
+    pub(crate) fn precompile(&self) -> Result<Vec<u8>, ModuleError> {
+        let accepted = self.inner.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = match &*accepted {
+            Some(accepted) => accepted.precompile(),
+            None => Err(LoadError::Compile { module: self.name(), reason: "this process runs it itself".into() }),
+        };
+        code.map_err(|source| ModuleError::Load { path: self.inner.path.clone(), source })
+    }
 }
 
 /// Error while loading a module.
@@ -519,7 +532,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn every_job_is_done_whatever_becomes_of_the_others() {
+    fn every_job_runs_even_if_others_panic() {
         let (pool, (done, all)) = (Pool::default(), mpsc::channel());
         for n in 0..50 {
             let done = done.clone();

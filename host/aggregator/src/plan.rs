@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
 use plumbline_core::{MAX_CHECK_SECONDS, ModuleLimits, Node, PluginName, ResultKey};
-use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options};
+use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options, code_target};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::dispatcher::{CheckCompiler, CheckLaunch, CompiledCheck};
 use crate::judging::{PlannedJudge, plan_judges};
 use crate::modules::{LazyModule, Modules};
 use crate::postprocess::{RunLog, Subject};
@@ -49,7 +50,8 @@ pub struct PlannedPlugin {
 /// The check of a plugin.
 #[derive(Clone)]
 pub struct PlannedCheck {
-    /// The component. Its process compiles it.
+    /// The component. A local run compiles it in the check's process, and a run in a cluster once
+    /// for all pods.
     pub module: LazyModule,
     /// Its limits. Without another limit, it may run for as long as its plugin.
     pub limits: ModuleLimits,
@@ -67,6 +69,16 @@ impl PlannedCheck {
         }
         Ok(Some(Self { module, limits }))
     }
+
+    /// Returns what a dispatcher needs to launch the check of a plugin with this timeout.
+    pub(crate) fn launch(&self, timeout: Option<Duration>) -> CheckLaunch {
+        let module = self.module.clone();
+        let compile = move || {
+            let bytes = module.precompile().map_err(|error| error.to_string())?;
+            Ok(CompiledCheck { target: code_target().to_owned(), bytes })
+        };
+        CheckLaunch { limits: limits_within(&self.limits, timeout), compiler: CheckCompiler::new(compile) }
+    }
 }
 
 /// The time between the deadline of a check and the timeout of its plugin, so that its results
@@ -74,7 +86,7 @@ impl PlannedCheck {
 const RESERVE: Duration = Duration::from_secs(30);
 
 /// Returns the limits of a check in a plugin with this timeout.
-pub(crate) fn limits_within(limits: &ModuleLimits, timeout: Option<Duration>) -> ModuleLimits {
+fn limits_within(limits: &ModuleLimits, timeout: Option<Duration>) -> ModuleLimits {
     let mut limits = limits.clone();
     if let Some(timeout) = timeout {
         let reserve = (timeout / 4).min(RESERVE);

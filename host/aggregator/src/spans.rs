@@ -156,8 +156,8 @@ impl RunTrace {
             let number = i64::try_from(count(&status)).unwrap_or(i64::MAX);
             span.attributes.push(Attribute { key, value: AttributeValue::Integer(number) });
         }
-        let told = judged.map_or_else(|| result.to_owned(), plumbline_core::judgement::VerdictSummary::sentence);
-        conclude(&mut span, result, told);
+        let message = judged.map_or_else(|| result.to_owned(), plumbline_core::judgement::VerdictSummary::sentence);
+        conclude(&mut span, result, message);
         span
     }
 
@@ -172,8 +172,8 @@ impl RunTrace {
             Attribute::text("cicd.pipeline.task.run.result", result),
             Attribute::text("k8s.node.name", key.node.as_str()),
         ];
-        let told = ledger.error(key).map_or_else(|| result.to_owned(), |error| error.error.clone());
-        conclude(&mut span, result, told);
+        let message = ledger.error(key).map_or_else(|| result.to_owned(), |error| error.error.clone());
+        conclude(&mut span, result, message);
         Some(span)
     }
 }

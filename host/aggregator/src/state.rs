@@ -22,7 +22,7 @@ use crate::metrics::{Increment, Metrics, ledger_families};
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
-/// How long a client waits for its result to be recorded before it is told to retry.
+/// How long a client waits for its result to be recorded before the response asks it to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum interval between writes of the status file. Otherwise a busy plugin's progress would
 /// cause hundreds of writes per second.
@@ -62,7 +62,7 @@ struct Shared {
     clock: Clock,
 }
 
-/// What workers are asked for, besides results.
+/// What the aggregator asks workers for, in addition to results.
 #[derive(Default)]
 struct PartialResults {
     /// Plugins whose workers are asked for partial results.
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_back_neither_goes_back_nor_stands_still() {
+    fn a_clock_that_is_set_back_still_advances() {
         let clock = Clock::new();
         let (wall, measured) = (Timestamp::now(), Instant::now());
         let at = |seconds: i64| wall + SignedDuration::from_secs(seconds);

@@ -8,6 +8,7 @@ use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::{Change, Cluster, ConnectOptions, ServerVersion, create, plan_creation, title};
+use plumbline_local::SecretValues;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -18,10 +19,11 @@ use crate::manifest::options::{Circumstances, ClusterRunOptions};
 use crate::manifest::schedule::not_scheduled;
 use crate::manifest::{self, SuiteChecks};
 use crate::modules::LimitsFile;
+use crate::profiles::{self, AppliedProfile, ProfileRun};
 use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
+use crate::suite::{DEFAULT_PLUGINS, Retries, SuiteOptions};
 use crate::telemetry;
 
 /// The largest manifest, in bytes.
@@ -50,6 +52,8 @@ pub struct StartOptions {
     pub run: ClusterRunOptions,
     /// Options of the suite.
     pub suite: SuiteOptions,
+    /// The profile of the first plugin, and what the run sets of it.
+    pub profile: Option<ProfileRun>,
     /// The namespace of the cluster's DNS pods.
     pub dns_namespace: String,
     /// The labels of the cluster's DNS pods.
@@ -74,14 +78,27 @@ pub struct PreparedRun {
     pub objects: Vec<Value>,
 }
 
-/// Finds the plugins of a run, and checks that they may run together. Without effect if a manifest
-/// is given, which has its plugins already.
-pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<ResolvedPlugin>, AppError> {
+/// The plugins of a run, and what their profile keeps out of their definitions.
+#[derive(Default)]
+pub struct FoundPlugins {
+    /// The plugins.
+    pub plugins: Vec<ResolvedPlugin>,
+    /// Values of secret options.
+    secrets: SecretValues,
+    /// Reruns of failed tests.
+    retries: Option<Retries>,
+}
+
+/// Finds the plugins of a run, applies the profile, and checks that they may run together. Without
+/// effect if a manifest is given, which has its plugins already.
+pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<FoundPlugins, AppError> {
     if options.manifest.is_some() {
         check_manifest_options(options)?;
-        return Ok(Vec::new());
+        return Ok(FoundPlugins::default());
     }
     let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
+    let AppliedProfile { secrets, retries } =
+        profiles::apply(context, options.profile.as_ref(), &mut found, Some(&options.cluster))?;
     signing::check(context, &found, &options.requirements)?;
     judges::apply(context, &options.judges, &mut found, &options.limits.load()?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
@@ -90,7 +107,8 @@ pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<Res
             .because(&error)
             .hint("correct the definitions, or select other plugins")
     })?;
-    Ok(found)
+    let retries = retries.or_else(|| options.suite.retries());
+    Ok(FoundPlugins { plugins: found, secrets, retries })
 }
 
 fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
@@ -106,15 +124,11 @@ fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
 }
 
 /// Checks the cluster, and makes the objects of a run with these plugins.
-pub async fn prepare(
-    context: &Context,
-    options: &StartOptions,
-    plugins: Vec<ResolvedPlugin>,
-) -> Result<PreparedRun, AppError> {
+pub async fn prepare(context: &Context, options: &StartOptions, found: FoundPlugins) -> Result<PreparedRun, AppError> {
     let mut config = options.run.config(&options.namespace, options.timeout)?;
     not_scheduled(&config)?;
     telemetry::take_context(context, &mut config);
-    manifest::check_modules(&plugins, &config)?;
+    manifest::check_modules(&found.plugins, &config)?;
     let given = options.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
@@ -131,7 +145,7 @@ pub async fn prepare(
     report_findings(context, findings)?;
     let objects = match given {
         Some(objects) => objects,
-        None => make_objects(context, options, &cluster, config, plugins, version).await?,
+        None => make_objects(context, options, &cluster, config, found, version).await?,
     };
     report_findings(context, preflight.permissions(&cluster, &objects).await)?;
     Ok(PreparedRun { cluster, namespace, objects })
@@ -161,18 +175,20 @@ async fn make_objects(
     options: &StartOptions,
     cluster: &Cluster,
     config: Config,
-    plugins: Vec<ResolvedPlugin>,
+    found: FoundPlugins,
     version: ServerVersion,
 ) -> Result<Vec<Value>, AppError> {
+    let FoundPlugins { plugins, secrets, retries } = found;
     let serves_rbac = match options.run.questions(&config, true).rbac {
         true => Some(manifest::serves_rbac(cluster).await?),
         false => None,
     };
     let log_level = options.log_level.clone();
-    let circumstances = Circumstances { plugins, log_level, server: Some(version), serves_rbac };
+    let circumstances = Circumstances { plugins, retries, log_level, server: Some(version), serves_rbac };
     let checks = if options.skip_suite_checks { SuiteChecks::None } else { SuiteChecks::TestsAndImage };
-    let manifest =
+    let mut manifest =
         Box::pin(manifest::compose(context, &options.run, &options.suite, config, circumstances, checks)).await?;
+    manifest.secrets = secrets;
     for line in rbac::why(&manifest).iter().filter(|_| options.explain_permissions && manifest.rbac) {
         context.reporter.progress(&format!("permission: {line}"));
     }

@@ -12,6 +12,7 @@
 //!   bundles, checks their signatures, and distributes them.
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
+//! * [`profiles`]: profiles of other suites: lists them, and applies them to a run.
 //! * [`aggregator`], [`process`], [`run_check`]: roles of the program in a run.
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
 //!   and compares the results of runs, and follows tests over many runs.
@@ -58,6 +59,7 @@ pub mod manifest;
 pub mod mcp;
 pub mod modules;
 pub mod process;
+pub mod profiles;
 pub mod report;
 pub mod results;
 pub mod run_check;

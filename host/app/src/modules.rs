@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_says_replaces_the_default_and_nothing_else() {
+    fn only_limits_in_the_file_replace_the_defaults() {
         let limits = load("modules: {memory: 1048576}\ncap: {depth: 9}\nuploads: {entries: 3}\n").unwrap();
         assert_eq!(limits.modules.default, ModuleLimits { memory: 1 << 20, ..ModuleLimits::default() });
         assert_eq!(limits.modules.cap, ModuleLimits { depth: 9, ..ModuleLimits::cap() });

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_nobody_knows_is_no_fallback() {
+    fn an_unknown_format_is_an_error() {
         for format in ["jnuit", "/no/such/module.wasm", "../x"] {
             assert!(processor(format, &LimitsFile::default()).is_err(), "{format}");
         }

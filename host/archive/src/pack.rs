@@ -26,7 +26,7 @@ const MAX_LOST_LISTED: usize = 10;
 /// The options for packing a directory. The output does not depend on the number of threads.
 #[derive(Debug, Clone)]
 pub struct PackOptions {
-    /// The number of compression threads besides the caller's. With 1, the caller's thread
+    /// The number of compression threads in addition to the caller's. With 1, the caller's thread
     /// compresses. Default: the cores of this machine, at most eight.
     pub threads: NonZeroUsize,
     /// The maximum number of files and directories. Default [`ARCHIVE_ENTRIES`].
@@ -67,7 +67,7 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// Returns options for processes that must stay small: no threads besides the caller's.
+    /// Returns options for processes that must stay small: only the caller's thread.
     pub fn single_threaded() -> Self {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }
     }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ use crate::pack::{ExactReader, Fault, header};
 /// take time.
 const LEVEL: u32 = 0;
 
+/// Bytes of a block of a tar.
+const TAR_BLOCK: usize = 512;
+
 /// The maximum number of archives in one stream. Default 100: each is an open file until the end of
 /// the stream.
 const MAX_ARCHIVES: u64 = 100;
@@ -34,10 +38,16 @@ const MAX_BYTES: u64 = 1 << 40;
 ///
 /// Archives in progress, which have hidden temporary names, are not included.
 ///
+/// The tar ends with one block of zeros, not with two. After two, Sonobuoy stops reading, and rejects
+/// the checksum of the gzip stream as "non-zero data read after tar EOF" if it arrives later. After
+/// one, every reader looks for the second, and so reads to the checksum.
+///
 /// # Errors
 /// The stream then lacks its end, and every reader reports it as truncated.
 pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, FinishedError> {
-    let mut tar = Builder::new(ParallelGzip::new(out, LEVEL, NonZeroUsize::MIN));
+    let mut gzip = ParallelGzip::new(out, LEVEL, NonZeroUsize::MIN);
+    // Dropping the builder would write two blocks.
+    let mut tar = ManuallyDrop::new(Builder::new(&mut gzip));
     for name in archive_names(dir)? {
         let failed = |source| FinishedError::ReadArchive(name.clone(), source);
         let file = open(&dir.join(&name)).map_err(failed)?;
@@ -45,7 +55,7 @@ pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, FinishedError> {
         let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         send(&mut tar, &name, &file, metadata.len(), modified.map_or(0, |since| since.as_secs()))?;
     }
-    tar.into_inner().and_then(ParallelGzip::finish).map_err(FinishedError::WriteAll)
+    gzip.write_all(&[0; TAR_BLOCK]).and_then(|()| gzip.finish()).map_err(FinishedError::WriteAll)
 }
 
 /// Appends one archive, which must keep its size.
@@ -155,6 +165,26 @@ mod splat_tests {
             archive.file.commit().unwrap();
         }
         assert_eq!(fs::read(to.path().join("a.tar.gz")).unwrap(), large);
+    }
+
+    /// Sonobuoy reads two blocks of zeros, or one and the end of the data. Then it expects that
+    /// nothing but zeros follows.
+    #[test]
+    fn a_reader_that_stops_at_the_end_of_the_tar_leaves_nothing_of_the_stream() {
+        let from = tempfile::tempdir().unwrap();
+        fs::write(from.path().join("a.tar.gz"), [7; 10_000]).unwrap();
+        let stream = splat(from.path(), Vec::new()).unwrap();
+        // Each byte arrives on its own.
+        let slow = io::BufReader::with_capacity(1, &stream[..]);
+        let mut tar = flate2::bufread::MultiGzDecoder::new(slow);
+        let member = 512 + 10_240;
+        io::copy(&mut (&mut tar).take(member), &mut io::sink()).unwrap();
+        let mut end = Vec::new();
+        (&mut tar).take(1024).read_to_end(&mut end).unwrap();
+        assert_eq!(end, [0; 512]);
+        let mut rest = Vec::new();
+        tar.into_inner().read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"");
     }
 
     #[test]

@@ -112,8 +112,8 @@ mod tests {
             assert_eq!(language.as_str().parse(), Ok(language));
         }
         assert_eq!("ts".parse(), Ok(Language::TypeScript));
-        let told = "pyhton".parse::<Language>().unwrap_err();
-        assert!(told.ends_with("did you mean `python`?"), "{told}");
+        let message = "pyhton".parse::<Language>().unwrap_err();
+        assert!(message.ends_with("did you mean `python`?"), "{message}");
     }
 
     #[test]

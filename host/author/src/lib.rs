@@ -19,5 +19,5 @@ pub use build::{Built, build};
 pub use check::{Checked, Host, check};
 pub use error::{AuthorError, ErrorKind};
 pub use language::Language;
-pub use new::{NewProject, new_project, template_languages};
+pub use new::{NewProject, new_profile, new_project, template_languages};
 pub use project::{Project, stale};

@@ -118,7 +118,7 @@ fn parse(text: &str) -> Result<Manifest, String> {
             "`name`: invalid module name `{name}`: use lower-case letters, digits, `-` and `.`, at most 63"
         ));
     }
-    let language = required(&mut keys, "language")?.parse().map_err(|told| format!("`language`: {told}"))?;
+    let language = required(&mut keys, "language")?.parse().map_err(|reason| format!("`language`: {reason}"))?;
     let formats = texts(&mut keys, "formats")?;
     for format in formats.iter().flatten() {
         if !is_module_name(format) {

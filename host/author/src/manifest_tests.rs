@@ -1,6 +1,6 @@
 use super::*;
 
-fn told(text: &str) -> String {
+fn error_of(text: &str) -> String {
     Manifest::parse(text, "module.yaml").unwrap_err().to_string()
 }
 
@@ -32,7 +32,7 @@ artifact: build/tap.wasm
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_key() {
+fn invalid_keys_are_reported_by_name() {
     for (text, part) in [
         ("", "it must be a mapping"),
         ("- a", "it must be a mapping"),
@@ -64,20 +64,20 @@ fn what_is_wrong_is_named_with_its_key() {
         ("name: x\nname: y\nlanguage: go", "it is not valid YAML"),
         ("name: [", "it is not valid YAML"),
     ] {
-        let told = told(text);
+        let message = error_of(text);
         assert!(
-            told.starts_with("invalid module description `module.yaml`: ") && told.contains(part),
-            "{text}: {told}"
+            message.starts_with("invalid module description `module.yaml`: ") && message.contains(part),
+            "{text}: {message}"
         );
     }
 }
 
 #[test]
 fn hostile_texts_are_bounded() {
-    assert!(told(&format!("name: x\n# {}", "x".repeat(70_000))).contains("more than 65536 bytes"));
-    assert!(told(&format!("name: {}", "[".repeat(10_000))).contains("not valid YAML"));
+    assert!(error_of(&format!("name: x\n# {}", "x".repeat(70_000))).contains("more than 65536 bytes"));
+    assert!(error_of(&format!("name: {}", "[".repeat(10_000))).contains("not valid YAML"));
     let bomb = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]\n";
-    assert!(told(bomb).contains("not valid YAML"), "{}", told(bomb));
+    assert!(error_of(bomb).contains("not valid YAML"), "{}", error_of(bomb));
 }
 
 #[test]

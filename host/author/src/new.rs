@@ -22,8 +22,8 @@ const DISGUISE: &str = ".in";
 pub struct NewProject {
     /// The name of the project.
     pub name: String,
-    /// The language of the project.
-    pub language: Language,
+    /// The language of the project. `None` for a profile, which has no module.
+    pub language: Option<Language>,
     /// The directory of the project.
     pub directory: PathBuf,
     /// The files of the project, without those of the contract and the SDK.
@@ -47,6 +47,27 @@ pub fn new_project(
     if files.is_empty() {
         return Err(no_template(language, world));
     }
+    let wit = below("wit").map(|(path, file)| (format!("wit/{path}"), file));
+    let sdk = below(&format!("plugin-sdk/{}", language.sdk()));
+    let sdk = sdk.map(|(path, file)| (format!("sdk/{language}/{path}"), file));
+    create(name, Some(language), directory, files, wit.chain(sdk))
+}
+
+/// Creates the bundle of a profile `name` in `directory`, which must not exist or must be empty. Its
+/// suite is a small one that runs as it is.
+pub fn new_profile(name: &str, directory: &Path) -> Result<NewProject, AuthorError> {
+    check_name(name)?;
+    create(name, None, directory, below("plugin-sdk/templates/profile").collect(), std::iter::empty())
+}
+
+/// Writes the files of a template with the name filled in, and `copies` as they are.
+fn create(
+    name: &str,
+    language: Option<Language>,
+    directory: &Path,
+    files: Vec<(&str, &Embedded)>,
+    copies: impl Iterator<Item = (String, &'static Embedded)>,
+) -> Result<NewProject, AuthorError> {
     refuse_taken(directory)?;
     let parent = parent_directory(directory);
     fs::create_dir_all(parent).map_err(AuthorError::io("create", parent))?;
@@ -61,11 +82,8 @@ pub fn new_project(
         write(scratch.path(), &path, file, Some(&names))?;
         written.push(path);
     }
-    for (path, file) in below("wit") {
-        write(scratch.path(), &format!("wit/{path}"), file, None)?;
-    }
-    for (path, file) in below(&format!("plugin-sdk/{}", language.sdk())) {
-        write(scratch.path(), &format!("sdk/{language}/{path}"), file, None)?;
+    for (path, file) in copies {
+        write(scratch.path(), &path, file, None)?;
     }
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755))
         .map_err(AuthorError::io("change", scratch.path()))?;
@@ -95,7 +113,7 @@ fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     match world {
         Some(world) => {
             AuthorError::input(format!("no template in {language} for the world `{world}`")).hint(format!(
-                "the worlds with templates are `{DEFAULT_WORLD}`, `judge-module` and, in Rust, `check-module`; for another, start without `--world`, then set `world: {world}` in `module.yaml`, and implement its functions"
+                "the worlds with templates are `{DEFAULT_WORLD}`, `judge-module` and `check-module`; for another, start without `--world`, then set `world: {world}` in `module.yaml`, and implement its functions"
             ))
         }
         None => {

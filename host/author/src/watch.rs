@@ -53,15 +53,15 @@ pub struct Watch {
     quiet: Duration,
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
-    told: Receiver<Message>,
+    receiver: Receiver<Message>,
 }
 
 impl Watch {
     /// Starts to watch `dir`. A round starts when nothing has changed for `quiet`.
     pub fn new(dir: &Path, quiet: Duration) -> Result<(Self, Stopper), AuthorError> {
         let dir = dir.canonicalize().map_err(AuthorError::io("read", dir))?;
-        let (tell, told) = mpsc::channel();
-        let stopper = Stopper(tell.clone());
+        let (sender, receiver) = mpsc::channel();
+        let stopper = Stopper(sender.clone());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let message = match event {
                 // Ignore reads: the rounds themselves read everything.
@@ -70,10 +70,10 @@ impl Watch {
                 Err(error) => Message::Failed(error),
             };
             // Sending fails only if the watch has ended.
-            let _ = tell.send(message);
+            let _ = sender.send(message);
         })
         .map_err(|error| unwatched(&dir, &error))?;
-        Ok((Self { dir, quiet, watcher, watched: BTreeSet::new(), told }, stopper))
+        Ok((Self { dir, quiet, watcher, watched: BTreeSet::new(), receiver }, stopper))
     }
 
     /// Calls `work` now and after every change, until the watch is stopped.
@@ -122,14 +122,14 @@ impl Watch {
     /// Waits for a change, and then until the project is quiet. Returns `false` if the watch is to
     /// stop.
     fn wait(&self) -> Result<bool, AuthorError> {
-        match self.told.recv() {
+        match self.receiver.recv() {
             Ok(Message::Changed) => {}
             Ok(Message::Failed(error)) => return Err(unwatched(&self.dir, &error)),
             Ok(Message::Stop) | Err(_) => return Ok(false),
         }
         let begun = Instant::now();
         while begun.elapsed() < MAX_WAIT {
-            match self.told.recv_timeout(self.quiet) {
+            match self.receiver.recv_timeout(self.quiet) {
                 Ok(Message::Changed) => {}
                 Ok(Message::Failed(error)) => return Err(unwatched(&self.dir, &error)),
                 Ok(Message::Stop) => return Ok(false),

@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_core::definition::{Definition, is_module_name};
+use plumbline_profile::{PROFILE_FILE, Profile, ProfileError};
 use plumbline_sandbox::{ModuleInfo, inspect};
 
 use crate::error::{BundleError, BundleWarning};
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_MODULES, MAX_WARNINGS};
-use crate::selection::{DEFINITION_FILES, Selection, beside};
+use crate::selection::{DEFINITION_FILES, Selection, name_in_bundle};
 use crate::ustar::{Packed, Writer};
 use crate::walk;
 use plumbline_core::Digest;
@@ -23,6 +24,8 @@ pub struct Bundle {
     pub definition: Definition,
     /// Digest of the definition's file.
     pub definition_digest: Digest,
+    /// Profile of the suite that the plugin runs, if the bundle has one.
+    pub profile: Option<Profile>,
     /// Suspicious things that were found, for people to read.
     pub warnings: Vec<BundleWarning>,
     /// The modules, sorted by file name.
@@ -72,8 +75,13 @@ impl Bundle {
         let (text, _) = walk::read(dir, file)?;
         let parsed =
             Definition::parse_bytes(&text).map_err(|source| BundleError::Definition { path: path.clone(), source })?;
-        let selection = Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
+        let profile = read_profile(dir, &parsed.definition)?;
+        let selection = Selection::of(file, &parsed.definition, profile.as_ref())
+            .map_err(|why| BundleError::Pattern { path, why })?;
         let names = walk::walk(dir, &selection)?;
+        if let Some(source) = profile.as_ref().and_then(|profile| missing_file(profile, &names)) {
+            return Err(BundleError::Profile { path: dir.join(PROFILE_FILE), source });
+        }
         let mut content = Content { dir, bytes: 0, files: Vec::new(), modules: Vec::new() };
         let packed = write(&names, io::sink(), &mut |name| content.take(name))?;
         let Content { files, modules, .. } = content;
@@ -82,6 +90,7 @@ impl Bundle {
             dir: dir.to_owned(),
             definition: parsed.definition,
             definition_digest: Digest::of(&text),
+            profile,
             warnings: parsed.warnings.into_iter().map(BundleWarning::Definition).collect(),
             modules,
             files,
@@ -147,8 +156,14 @@ impl Bundle {
                 Some(_) => {}
             }
         }
+        let local = self.profile.iter().flat_map(Profile::files).find(|(key, _)| *key == "local.command");
+        if let Some((_, program)) = local
+            && self.files.iter().any(|file| file.name == program && !file.executable)
+        {
+            odd.push(BundleWarning::NotExecutable(program));
+        }
         for word in words {
-            if let Some(name) = beside(&self.definition, word)
+            if let Some(name) = name_in_bundle(&self.definition, word)
                 && !names.contains(&name.as_str())
                 && self.dir.join(&name).is_file()
             {
@@ -161,6 +176,40 @@ impl Bundle {
             self.warnings.push(BundleWarning::More);
         }
     }
+}
+
+/// Reads the profile next to the definition, if there is one.
+fn read_profile(dir: &Path, definition: &Definition) -> Result<Option<Profile>, BundleError> {
+    if dir.join(PROFILE_FILE).symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let (text, _) = walk::read(dir, PROFILE_FILE)?;
+    let failed = |source| BundleError::Profile { path: dir.join(PROFILE_FILE), source };
+    parse_profile(&text, definition).map(Some).map_err(failed)
+}
+
+/// Parses a profile, and checks that it is that of the plugin.
+pub(crate) fn parse_profile(text: &[u8], definition: &Definition) -> Result<Profile, ProfileError> {
+    let profile = Profile::parse(text)?;
+    match profile.name == definition.name {
+        true => Ok(profile),
+        false => {
+            Err(ProfileError::OtherPlugin { profile: profile.name.to_string(), plugin: definition.name.to_string() })
+        }
+    }
+}
+
+/// Returns an error about a file that the profile names, if `names` has none that fits.
+pub(crate) fn missing_file<'a>(
+    profile: &Profile,
+    names: impl IntoIterator<Item = &'a String> + Clone,
+) -> Option<ProfileError> {
+    let fits = |pattern: &str, name: &str| match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, end)) => name.starts_with(start) && name.ends_with(end) && name.len() > start.len() + end.len(),
+    };
+    let missing = |(_, pattern): &(&str, String)| !names.clone().into_iter().any(|name| fits(pattern, name));
+    profile.files().find(missing).map(|(key, file)| ProfileError::NoFile { key, file })
 }
 
 /// Reads a file by name and returns its content and whether it is executable.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use plumbline_core::definition::{DefinitionError, Warning};
 use plumbline_core::size::Bytes;
+use plumbline_profile::ProfileError;
 use plumbline_sandbox::InspectError;
 
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_MODULES, MAX_WALKED};
@@ -41,6 +42,14 @@ pub enum BundleError {
         path: PathBuf,
         /// Description of the problem with the pattern.
         why: String,
+    },
+    /// The profile is invalid.
+    #[error("invalid profile `{}`: {source}", path.display())]
+    Profile {
+        /// Path of the profile.
+        path: PathBuf,
+        /// What is wrong with the profile.
+        source: ProfileError,
     },
     /// A file that belongs to the bundle must not be packed.
     #[error("failed to pack `{file}`: {why}")]
@@ -98,6 +107,7 @@ impl BundleError {
                 "rename this file, or leave it out of `plumbline.files` and `tests/`: bundles have only regular files",
             ),
             Self::Module { source, .. } => source.hint(),
+            Self::Profile { source, .. } => Some(source.hint()),
             Self::TooMuchToWalk(_) => {
                 Some("start the patterns of `plumbline.files` with a directory: `data/**/*.json`, not `**/*.json`")
             }
@@ -170,6 +180,9 @@ pub enum UnpackError {
     /// The definition is invalid.
     #[error("invalid definition: {0}")]
     Definition(#[source] DefinitionError),
+    /// The profile is invalid.
+    #[error("invalid profile: {0}")]
+    Profile(#[source] ProfileError),
     /// A pattern of the definition is not a glob.
     #[error("invalid definition: `plumbline.files`: {0}")]
     Pattern(String),
@@ -199,6 +212,7 @@ impl UnpackError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Definition(_) | Self::Pattern(_) => Some("correct the definition, and pack the bundle again"),
+            Self::Profile(_) => Some("correct the profile, and pack the bundle again"),
             Self::Exists(_) => Some("choose another directory, or remove this one"),
             Self::Compressed("zip") => Some("unpack it, and pack the directory: `plumbline plugin pack DIR`"),
             Self::Compressed(_) => Some("decompress it first, for example with `gunzip`"),

@@ -204,19 +204,19 @@ fn modules(bundle: &Bundle) -> Vec<LockedModule> {
 fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
     let of =
         |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);
-    let mut told = Vec::new();
+    let mut differences = Vec::new();
     for module in locked {
         match of(actual, &module.file) {
-            None => told.push(format!("module `{}` is missing", module.file)),
+            None => differences.push(format!("module `{}` is missing", module.file)),
             Some(digest) if digest != module.digest => {
-                told.push(format!("module `{}` has {digest}, expected {}", module.file, module.digest));
+                differences.push(format!("module `{}` has {digest}, expected {}", module.file, module.digest));
             }
             Some(_) => {}
         }
     }
     let new = actual.iter().filter(|module| of(locked, &module.file).is_none());
-    told.extend(new.map(|module| format!("module `{}` is new", module.file)));
-    told
+    differences.extend(new.map(|module| format!("module `{}` is new", module.file)));
+    differences
 }
 
 /// How a plugin differs from the locked one, as a sentence.

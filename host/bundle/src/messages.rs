@@ -4,6 +4,7 @@ use plumbline_archive::member::NameFault;
 use plumbline_catalogue::{Catalogue, samples};
 use plumbline_core::Digest;
 use plumbline_core::definition::{DefinitionError, Warning};
+use plumbline_profile::ProfileError;
 use plumbline_sandbox::InspectError;
 
 use crate::name::EntryFault;
@@ -17,7 +18,7 @@ fn every_error_is_in_the_catalogue() {
     all.add_with_code(
         samples!(BundleError {
             Read { path, source }, NoDefinition { 0 }, Definition { path, source = DefinitionError::Empty },
-            Pattern { path, why }, Refused { file, why = EntryFault::Symlink }, Module { file, source = InspectError::CoreModule },
+            Pattern { path, why }, Profile { path, source = ProfileError::NotUtf8 { at: 6 } }, Refused { file, why = EntryFault::Symlink }, Module { file, source = InspectError::CoreModule },
             FileTooLarge { file, bytes }, TooManyBytes { 0 }, TooManyFiles { 0 }, TooManyModules { 0 },
             TooMuchToWalk { 0 }, Changed { 0 }, Write { 0 },
         }),
@@ -28,7 +29,7 @@ fn every_error_is_in_the_catalogue() {
         samples!(UnpackError {
             Source { 0 }, Compressed { 0 = "gzip" }, NotATar {}, Truncated { 0 }, Damaged { 0 }, Trailing {},
             TooManyEntries {}, TooManyBytes {}, EntryTooLarge { entry, bytes }, Refused { entry, why = EntryFault::Order },
-            NoDefinition {}, Definition { 0 = DefinitionError::Empty }, Pattern { 0 },
+            NoDefinition {}, Definition { 0 = DefinitionError::Empty }, Profile { 0 = ProfileError::NotUtf8 { at: 6 } }, Pattern { 0 },
             Digest { expected = Digest::of(b"a"), actual = Digest::of(b"b") }, Exists { 0 }, Write { path, source },
         }),
         |error| !error.is_systems(),

@@ -3,6 +3,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use plumbline_core::definition::Definition;
+use plumbline_profile::{PROFILE_FILE, Profile};
 
 /// File names of a definition, in order of precedence.
 pub const DEFINITION_FILES: [&str; 2] = ["plugin.yaml", "plugin.yml"];
@@ -25,25 +26,29 @@ pub(crate) struct Selection {
     command: Option<String>,
     patterns: Vec<String>,
     globs: GlobSet,
+    /// What the profile names: files, and patterns of files for all versions.
+    profile: GlobSet,
+    profile_patterns: Vec<String>,
 }
 
 impl Selection {
-    /// Creates the rules for `definition`, which is in the file `file`.
+    /// Creates the rules for `definition`, which is in the file `file`, and for the profile next to
+    /// it.
     ///
     /// # Errors
     /// A sentence about a pattern of `plumbline.files` that is not a glob.
-    pub(crate) fn of(file: &str, definition: &Definition) -> Result<Self, String> {
+    pub(crate) fn of(file: &str, definition: &Definition, profile: Option<&Profile>) -> Result<Self, String> {
         let command = command(definition);
         let patterns = definition.plumbline.files.clone();
-        let mut globs = GlobSetBuilder::new();
-        for pattern in &patterns {
-            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-            globs.add(glob.map_err(|error| format!("pattern `{pattern}` is not a glob: {}", error.kind()))?);
-        }
-        let globs = globs.build().map_err(|error| error.to_string())?;
-        let plain = patterns.iter().filter(|pattern| !pattern.contains(META)).cloned();
-        let literal = command.iter().cloned().chain(plain).collect();
-        Ok(Self { definition: file.to_owned(), literal, command, patterns, globs })
+        let globs = glob_set(&patterns)?;
+        let profile_patterns: Vec<String> =
+            profile.into_iter().flat_map(Profile::files).map(|(_, pattern)| pattern).collect();
+        let of_profile = glob_set(&profile_patterns)?;
+        let plain = patterns.iter().chain(&profile_patterns).filter(|pattern| !pattern.contains(META)).cloned();
+        let own = profile.map(|_| PROFILE_FILE.to_owned());
+        let literal = command.iter().cloned().chain(plain).chain(own).collect();
+        let definition = file.to_owned();
+        Ok(Self { definition, literal, command, patterns, globs, profile: of_profile, profile_patterns })
     }
 
     /// Returns whether the file `name` belongs to the bundle. Names that begin with a dot are
@@ -58,7 +63,7 @@ impl Selection {
         match name.split_once('/') {
             Some((TESTS, _)) => true,
             None if is_top_level(name) => true,
-            _ => self.globs.is_match(name),
+            _ => self.globs.is_match(name) || self.profile.is_match(name),
         }
     }
 
@@ -71,7 +76,8 @@ impl Selection {
         if dir.split('/').any(|component| component.starts_with('.')) {
             return false;
         }
-        dir == TESTS || dir.starts_with("tests/") || self.patterns.iter().any(|pattern| leads_into(pattern, dir))
+        let mut patterns = self.patterns.iter().chain(&self.profile_patterns);
+        dir == TESTS || dir.starts_with("tests/") || patterns.any(|pattern| leads_into(pattern, dir))
     }
 
     /// Returns the file that the definition executes, if it is in the directory.
@@ -91,6 +97,15 @@ impl Selection {
     }
 }
 
+fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut globs = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        globs.add(glob.map_err(|error| format!("pattern `{pattern}` is not a glob: {}", error.kind()))?);
+    }
+    globs.build().map_err(|error| error.to_string())
+}
+
 /// Returns whether `name` is a module, a text file or a schema next to the definition.
 fn is_top_level(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
@@ -102,12 +117,12 @@ fn is_top_level(name: &str) -> bool {
 fn command(definition: &Definition) -> Option<String> {
     let container = &definition.spec;
     let program = container.command().first().or(container.args().first()).filter(|program| program.contains('/'))?;
-    beside(definition, program)
+    name_in_bundle(definition, program)
 }
 
 /// Returns the name in the bundle for a relative path in the command, or `None` if the path leads
 /// elsewhere.
-pub(crate) fn beside(definition: &Definition, path: &str) -> Option<String> {
+pub(crate) fn name_in_bundle(definition: &Definition, path: &str) -> Option<String> {
     let base = definition.spec.working_dir().unwrap_or_default();
     if path.starts_with('/') || base.starts_with('/') {
         return None;
@@ -149,7 +164,7 @@ mod tests {
         let yaml = format!(
             "sonobuoy-config: {{driver: Process, plugin-name: p}}\nspec: {spec}\nplumbline: {{files: {files}}}\n"
         );
-        Selection::of("plugin.yaml", &Definition::parse(&yaml).unwrap().definition).unwrap()
+        Selection::of("plugin.yaml", &Definition::parse(&yaml).unwrap().definition, None).unwrap()
     }
 
     #[test]
@@ -213,6 +228,22 @@ mod tests {
         assert!(selection("{}", "['{x,y/z}/a']").may_hold("y/z"));
         let rule = selection("{}", "['data/**', rules.json, .hidden/key, '*.txt']");
         assert_eq!(rule.idle(&["data/a", "plugin.yaml"]), ["rules.json", ".hidden/key", "*.txt"]);
+    }
+
+    #[test]
+    fn files_that_a_profile_names_belong_to_the_bundle() {
+        let profile = "name: p\ntitle: P\nversion: {option: v}\nlocal: {command: [./run.sh]}\n\
+            options: [{name: v, help: h, type: enum, values: ['1'], default: '1', env: V}]\n\
+            tests: 'lists/{version}.txt'\n";
+        let profile = Profile::parse(profile.as_bytes()).unwrap();
+        let definition = Definition::parse("sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {}\n").unwrap();
+        let rule = Selection::of("plugin.yaml", &definition.definition, Some(&profile)).unwrap();
+        for taken in ["profile.yaml", "run.sh", "lists/1.txt", "plugin.yaml"] {
+            assert!(rule.takes(taken), "{taken}");
+        }
+        assert!(rule.may_hold("lists") && !rule.takes("lists/more/1.txt") && !rule.takes("other.sh"));
+        let without = Selection::of("plugin.yaml", &definition.definition, None).unwrap();
+        assert!(!without.takes("profile.yaml"));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::path::Path;
 use plumbline_archive::atomic::{TEMPORARY_PREFIX, parent_directory};
 use plumbline_archive::disk::Disk;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
+use plumbline_profile::{MAX_PROFILE_BYTES, PROFILE_FILE};
 
+use crate::bundle::{missing_file, parse_profile};
 use crate::error::UnpackError;
 use crate::name::{EntryFault, shown};
 use crate::selection::{DEFINITION_FILES, Selection};
@@ -114,16 +116,31 @@ fn create(path: &Path, access: Access, executable: bool) -> std::io::Result<File
     Ok(file)
 }
 
-/// Checks that the definition is valid and selects all files.
+/// Checks that the definition and the profile are valid and select all files.
 fn check_files(root: &Path, files: &BTreeSet<String>) -> Result<(), UnpackError> {
     let name = DEFINITION_FILES.into_iter().find(|name| files.contains(*name)).ok_or(UnpackError::NoDefinition)?;
-    let mut text = Vec::new();
-    let file = File::open(root.join(name)).map_err(UnpackError::Source)?;
-    file.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text).map_err(UnpackError::Source)?;
+    let text = read_start(&root.join(name), MAX_YAML_BYTES).map_err(UnpackError::Source)?;
     let definition = Definition::parse_bytes(&text).map_err(UnpackError::Definition)?.definition;
-    let selection = Selection::of(name, &definition).map_err(UnpackError::Pattern)?;
+    let profile = match files.contains(PROFILE_FILE) {
+        true => {
+            let text = read_start(&root.join(PROFILE_FILE), MAX_PROFILE_BYTES).map_err(UnpackError::Source)?;
+            Some(parse_profile(&text, &definition).map_err(UnpackError::Profile)?)
+        }
+        false => None,
+    };
+    if let Some(error) = profile.as_ref().and_then(|profile| missing_file(profile, files)) {
+        return Err(UnpackError::Profile(error));
+    }
+    let selection = Selection::of(name, &definition, profile.as_ref()).map_err(UnpackError::Pattern)?;
     match files.iter().find(|file| !selection.takes(file)) {
         Some(other) => Err(UnpackError::Refused { entry: shown(other.as_bytes()), why: EntryFault::NotSelected }),
         None => Ok(()),
     }
+}
+
+/// Reads at most one byte more than `most`, so that the parser reports a file that is too long.
+fn read_start(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(most as u64 + 1).read_to_end(&mut text)?;
+    Ok(text)
 }

@@ -333,7 +333,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(parts in prop::collection::vec("[a-zA-Z0-9._ä-]{1,60}", 1..5), size in 0u64..1 << 33, executable: bool) {
+        fn written_data_reads_back_equal(parts in prop::collection::vec("[a-zA-Z0-9._ä-]{1,60}", 1..5), size in 0u64..1 << 33, executable: bool) {
             let name = parts.join("/");
             prop_assume!(name::check(name.as_bytes()).is_ok());
             let header = Header { name, size, executable };

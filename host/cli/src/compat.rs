@@ -2,55 +2,23 @@
 //! library, which existing manifests and scripts use.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
+use crate::args::global::Level;
+use crate::args::name::Name;
 use crate::args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
-use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole};
+use crate::args::{Cli, Command, WorkerCli, WorkerRole};
 use crate::error;
-
-/// Sonobuoy's name. In images, the binary has this name.
-pub(crate) const SONOBUOY: &str = "sonobuoy";
 
 /// The command with the roles of a worker.
 const WORKER: &str = "worker";
 
-/// The name under which this program was called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
-    /// Plumbline, or any other name.
-    Plumbline,
-    /// Sonobuoy, whose callers expect its exit codes and words.
-    Sonobuoy,
-}
-
 impl Name {
-    /// Returns the name under which this process was called.
-    pub(crate) fn current() -> Self {
-        Self::of(std::env::args_os().next().as_deref())
-    }
-
-    /// Returns the program's name for commands that users copy.
-    pub(crate) fn program(self) -> &'static str {
-        match self {
-            Self::Plumbline => "plumbline",
-            Self::Sonobuoy => SONOBUOY,
-        }
-    }
-
-    /// Determines the name from the file name of the first argument.
-    pub(crate) fn of(program: Option<&OsStr>) -> Self {
-        match program.and_then(|path| Path::new(path).file_name()) {
-            Some(name) if name == OsStr::new(SONOBUOY) => Self::Sonobuoy,
-            _ => Self::Plumbline,
-        }
-    }
-
     /// Parses the command line, which includes the program's name. Under Sonobuoy's name, verdicts
     /// do not change exit codes without `--exit-code strict`.
     pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
@@ -89,7 +57,7 @@ impl Name {
             options.any(|arg| names.iter().any(|name| arg == name))
         };
         match self {
-            Self::Plumbline => as_plumbline(has(&[HELP_ALL]) || !has(&["-h", "--help", "help"])),
+            Self::Plumbline => as_plumbline(Cli::command(), has(&[HELP_ALL]) || !has(&["-h", "--help", "help"])),
             Self::Sonobuoy => as_sonobuoy(Cli::command()),
         }
     }
@@ -185,10 +153,12 @@ fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Erro
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use std::time::Duration;
 
     use super::*;
-    use crate::args::ExitCodes;
+    use crate::args::global::ExitCodes;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
@@ -261,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_flag_for_a_talkative_log_still_works() {
+    fn the_debug_flag_still_works() {
         let level = |line: &str| parse(line).unwrap().global.level;
         assert_eq!(level("plumbline version"), Level::Warn);
         assert_eq!(level("sonobuoy version -d"), Level::Debug);
@@ -355,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_workers_command_line_is_told_with_all_commands_in_mind() {
+    fn errors_of_a_worker_command_line_take_all_commands_into_account() {
         let error = parse("plumbline wroker global").unwrap_err().to_string();
         assert!(!error.contains("'worker'"), "a hidden command is not suggested: {error}");
         let error = parse("plumbline worker global -v").unwrap_err().to_string();

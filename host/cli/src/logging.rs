@@ -10,7 +10,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::{Global, Level};
+use crate::args::global::{Global, Level};
 
 /// Prefix of the targets of Plumbline's own events.
 const HOUSE: &str = "plumbline";

@@ -14,14 +14,20 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::Color;
-use compat::Name;
+use args::Cli;
+use args::global::Color;
+use args::name::Name;
+use args::tree::{as_plumbline, as_sonobuoy};
+use clap::CommandFactory as _;
 use error::PrintError as _;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = env::args_os().collect();
     let name = Name::of(args.first().map(OsString::as_os_str));
-    if let Some(code) = commands::completion::complete(&args) {
+    if let Some(code) = commands::completion::complete(&args, || match name {
+        Name::Plumbline => as_plumbline(Cli::command(), true),
+        Name::Sonobuoy => as_sonobuoy(Cli::command()),
+    }) {
         return code;
     }
     let cli = match name.parse(args) {

@@ -21,6 +21,18 @@ const MAX_BYTES: usize = 100 << 10;
 /// The seconds that a check may run if neither its definition nor the run sets a limit: 7 days.
 pub const MAX_CHECK_SECONDS: u64 = 7 * 24 * 3600;
 
+/// Compiled code of a check, which another process made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CompiledCode {
+    /// The name of the file among the chunks.
+    pub file: String,
+    /// The digest. The process runs no other bytes.
+    pub digest: Digest,
+    /// The platform for which it was compiled, such as `x86_64-unknown-linux-gnu`.
+    pub target: String,
+}
+
 /// A check to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -30,6 +42,9 @@ pub struct CheckRun {
     /// The digest of the component, if it travelled through the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// The compiled code of the component, if there is any next to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<CompiledCode>,
     /// The name of the plugin.
     pub plugin: String,
     /// The driver, as in a definition.
@@ -75,6 +90,7 @@ impl CheckRun {
         Self {
             component,
             digest: None,
+            code: None,
             plugin: definition.name.to_string(),
             driver: definition.driver.as_str().to_owned(),
             format: definition.result_format.clone().unwrap_or_default(),
@@ -112,6 +128,8 @@ mod tests {
         let definition = Definition::parse(yaml).unwrap().definition;
         let mut run = CheckRun::new(&definition, "/check".into(), 3, ModuleLimits::default());
         run.stay = true;
+        let code = CompiledCode { file: "c.code".to_owned(), digest: Digest::of(b"code"), target: "x86_64".to_owned() };
+        run.code = Some(code);
         assert_eq!(serde_json::from_str::<CheckRun>(&run.to_variable().unwrap()).unwrap(), run);
         run.options.insert("long".to_owned(), "x".repeat(MAX_BYTES).into());
         assert!(run.to_variable().unwrap_err().to_string().contains("shorten `plumbline.options`"));

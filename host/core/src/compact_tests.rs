@@ -60,7 +60,7 @@ fn large(mut make: impl FnMut(usize, &str, &str) -> PluginStatus) -> RunStatus {
 }
 
 #[test]
-fn what_fits_is_left_as_it_is() {
+fn a_small_status_is_unchanged() {
     let status = run(vec![entry("e2e", "global", EntryStatus::Running, None)]);
     let compacted = compact(&status, now(), LIMIT);
     assert_eq!(compacted.level, Level::Full);
@@ -141,7 +141,7 @@ fn more_plugins_than_fit_stand_together() {
 }
 
 #[test]
-fn one_entry_that_alone_is_too_large_is_no_entry_too_many() {
+fn one_entry_that_is_too_large_does_not_count_as_too_many() {
     let huge = entry(&"p".repeat(300_000), "global", EntryStatus::Other("w".repeat(300_000)), Some("x"));
     let compacted = compact(&run(vec![huge]), now(), LIMIT);
     assert!(compacted.json.len() <= LIMIT);

@@ -32,7 +32,7 @@ fn errors_say_what_to_write() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(nanos: u64) {
+    fn written_data_reads_back_equal(nanos: u64) {
         let duration = Duration::from_nanos(nanos);
         prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
     }

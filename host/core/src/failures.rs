@@ -206,11 +206,11 @@ impl Level {
 /// name are skipped. The last line of the detail `output` is the fallback.
 #[must_use]
 pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<String> {
-    let told = DETAILS.iter().flat_map(|key| {
+    let messages = DETAILS.iter().flat_map(|key| {
         let (message, body) = message_and_body(key, details);
         message.into_iter().chain(body)
     });
-    let mut texts = told.chain(meta.get("error").map(String::as_str));
+    let mut texts = messages.chain(meta.get("error").map(String::as_str));
     texts.find_map(|text| telling(name, text)).or_else(|| {
         let last = details.get("output")?.as_str()?.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(first_chars(last, MAX_REASON).to_owned())

@@ -6,9 +6,9 @@ mod failures {
         TestId { node, name: name.to_owned(), ..TestId::default() }
     }
 
-    fn told(tests: FailedTests<u32>) -> Vec<String> {
-        let told = tests.into_tests().into_iter();
-        told.map(|test| format!("{} {} {}", test.id.name, test.failed_nodes, test.nodes.join(","))).collect()
+    fn lines(tests: FailedTests<u32>) -> Vec<String> {
+        let entries = tests.into_tests().into_iter();
+        entries.map(|test| format!("{} {} {}", test.id.name, test.failed_nodes, test.nodes.join(","))).collect()
     }
 
     fn gathered(ids: &[(&str, &str)]) -> FailedTests<u32> {
@@ -22,27 +22,27 @@ mod failures {
     #[test]
     fn a_test_is_one_entry_however_many_nodes_it_failed_on() {
         let tests = gathered(&[("n1", "a"), ("n1", "b"), ("n2", "a"), ("n3", "a")]);
-        assert_eq!(told(tests), ["a 3 n1,n2,n3", "b 1 n1"]);
+        assert_eq!(lines(tests), ["a 3 n1,n2,n3", "b 1 n1"]);
     }
 
     #[test]
     fn tests_of_one_name_on_one_node_are_not_merged() {
         let tests = gathered(&[("n1", "a"), ("n1", "a"), ("n2", "a"), ("n2", "a")]);
-        assert_eq!(told(tests), ["a 2 n1,n2", "a 2 n1,n2"]);
-        assert_eq!(told(gathered(&[("", "a"), ("", "a")])), ["a 0 ", "a 0 "]);
+        assert_eq!(lines(tests), ["a 2 n1,n2", "a 2 n1,n2"]);
+        assert_eq!(lines(gathered(&[("", "a"), ("", "a")])), ["a 0 ", "a 0 "]);
     }
 
     #[test]
     fn beyond_the_bound_known_tests_are_still_counted() {
         let tests = gathered(&[("n1", "a"), ("n1", "b"), ("n1", "c"), ("n1", "d"), ("n2", "a")]);
-        assert_eq!(told(tests), ["a 2 n1,n2", "b 1 n1", "c 1 n1"]);
+        assert_eq!(lines(tests), ["a 2 n1,n2", "b 1 n1", "c 1 n1"]);
     }
 
     #[test]
     fn parts_of_a_tree_are_joined() {
         let mut tests = gathered(&[("n1", "a"), ("n1", "a"), ("n2", "a")]);
         tests.append(gathered(&[("n3", "a"), ("n3", "b"), ("n4", "a")]), |_, _| {});
-        assert_eq!(told(tests), ["a 4 n1,n2,n3,n4", "a 1 n1", "b 1 n3"]);
+        assert_eq!(lines(tests), ["a 4 n1,n2,n3,n4", "a 1 n1", "b 1 n3"]);
     }
 }
 
@@ -50,7 +50,7 @@ mod test_id {
     use super::super::*;
 
     #[test]
-    fn files_are_no_part_of_the_identity_and_nodes_are() {
+    fn the_identity_includes_nodes_and_not_files() {
         let item = |name: &str, kind: &str, items| Item {
             name: name.to_owned(),
             meta: if kind.is_empty() { Meta::new() } else { [("type".to_owned(), kind.to_owned())].into() },

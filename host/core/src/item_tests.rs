@@ -17,7 +17,7 @@ mod item {
     }
 
     #[test]
-    fn what_an_item_leaves_out_is_empty() {
+    fn missing_keys_of_an_item_are_empty() {
         let item: Item = serde_json::from_str(r#"{"name": "a", "unheard-of": 1}"#).unwrap();
         assert_eq!(item, Item { name: "a".to_owned(), status: Status::Unknown, ..Item::default() });
     }
@@ -112,7 +112,7 @@ mod flat {
     }
 
     #[test]
-    fn a_list_that_is_no_tree_is_refused_where_it_goes_wrong() {
+    fn an_invalid_tree_is_rejected_at_the_first_invalid_item() {
         let error = build([at(1, "a")]).unwrap_err();
         assert_eq!(error, TreeError::DepthJump { index: 0, depth: 1, allowed: 0 });
         let error = build([at(0, "a"), at(1, "b"), at(0, "c"), at(2, "d")]).unwrap_err();

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod check_run;
+mod cluster_object;
 pub mod compact;
 pub mod config;
 pub mod definition;
@@ -25,13 +26,15 @@ mod rights;
 pub mod rollup;
 pub mod run_status;
 pub mod schedule;
+mod selector;
 pub mod size;
 pub mod status;
 pub mod text;
 pub mod timeline;
 pub mod verdict;
 
-pub use check_run::{CHECK_VARIABLE, CheckRun, CheckRunTooLarge, MAX_CHECK_SECONDS};
+pub use check_run::{CHECK_VARIABLE, CheckRun, CheckRunTooLarge, CompiledCode, MAX_CHECK_SECONDS};
+pub use cluster_object::redacted;
 pub use config::Config;
 pub use definition::{Definition, Driver};
 pub use digest::{Digest, DigestError, DigestWriter};
@@ -42,8 +45,12 @@ pub use ledger::Ledger;
 pub use limits::{ModuleLimits, ReceiveLimits};
 pub use name::{GLOBAL, NameError, Node, NodeName, PluginName, ResultKey, RunId, Taint, session_id};
 pub use progress::ProgressUpdate;
-pub use rights::{KubernetesRight, MissingRight, Rights, RightsError};
+pub use rights::{
+    Endpoint, Host, KubernetesRight, MissingRight, NamePattern, NetworkError, NotGranted, Origin, Rights, RightsError,
+    WebTarget, is_special,
+};
 pub use run_status::{MAX_HINT_BYTES, MAX_REASON_BYTES, RunFailure, RunStatus};
+pub use selector::{Selector, SelectorError};
 pub use status::{NOT_READ, Status};
 pub use text::{chain, closest, go_quote, shell_path, shell_quote};
 pub use verdict::Verdict;

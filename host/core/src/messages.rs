@@ -7,7 +7,7 @@ use crate::definition::DefinitionError;
 use crate::duration::DurationError;
 use crate::name::NameError;
 use crate::schedule::{CronError, ZoneError};
-use crate::{Driver, PluginName};
+use crate::{Driver, PluginName, SelectorError};
 
 #[test]
 fn every_error_is_in_the_catalogue() {
@@ -36,5 +36,6 @@ fn every_error_is_in_the_catalogue() {
         |_| None,
     );
     all.add(samples!(DurationError { Invalid { 0 }, NoUnit { 0 }, Negative { 0 }, TooLong { 0 } }), |_| None);
+    all.add(samples!(SelectorError { Label { 0 }, Field { 0 } }), |_| None);
     insta::assert_snapshot!("messages", all.text());
 }

@@ -44,7 +44,7 @@ fn a_sender_may_know_only_how_many_tests_failed() {
 }
 
 #[test]
-fn who_and_when_is_said_by_the_server() {
+fn the_server_sets_name_node_and_time() {
     // Not even their types matter.
     let mut update = read(json!({"name": 7, "NODE": ["x"], "timestamp": "yesterday", "omitted": "all", "msg": "m"}));
     assert_eq!((update.name.as_str(), update.node.as_str(), update.timestamp, update.omitted), ("", "", NEVER, 0));
@@ -136,7 +136,7 @@ fn the_state_is_written_as_the_status_shows_it() {
 }
 
 #[test]
-fn what_remains_is_said_when_it_is_known() {
+fn the_remaining_count_is_known_if_the_total_is() {
     for (body, remaining) in [
         (json!({"total": 10, "completed": 4, "failures": ["a"]}), Some(5)),
         (json!({"total": 5, "completed": 4, "failures": ["a"]}), Some(0)),

@@ -90,7 +90,7 @@ fn one_custom_leaf_counts_the_whole_tree() {
 }
 
 #[test]
-fn counts_are_told_from_other_texts() {
+fn counts_are_distinguished_from_other_text() {
     for (text, counts) in [
         ("a: 1", Some(vec![("a", 1)])),
         ("a: 1, b: 2", Some(vec![("a", 1), ("b", 2)])),

@@ -290,7 +290,7 @@ words! {
 }
 
 /// Why a run failed as a whole or was interrupted. Both strings have a limited length and are one
-/// line, whoever wrote them.
+/// line, for every writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFailure {
     /// What failed, and why.

@@ -8,7 +8,7 @@ mod run_status {
     const TODAY: &str = r#"{"plugins":[{"plugin":"e2e","node":"global","status":"complete","result-status":"failed","result-counts":{"failed":1,"passed":1,"skipped":4896},"progress":{"name":"e2e","node":"global","timestamp":"2026-07-01T10:00:00.123456789Z","msg":"Test Suite completed","total":2,"completed":1,"failures":["[sig-x] some test"]}},{"plugin":"systemd-logs","node":"kind-worker","status":"running","result-status":"","result-counts":null}],"status":"running","tar-info":{"name":"","created":"0001-01-01T00:00:00Z","sha256":"","size":0}}"#;
 
     #[test]
-    fn what_others_write_is_read_and_written_the_same() {
+    fn a_status_of_sonobuoy_is_read_and_written_unchanged() {
         let status: RunStatus = serde_json::from_str(TODAY).unwrap();
         assert_eq!(serde_json::to_string(&status).unwrap(), TODAY);
         let plugins = status.plugins.unwrap();
@@ -63,7 +63,7 @@ mod run_status {
     }
 
     #[test]
-    fn what_others_mean_by_our_own_keys_does_no_harm() {
+    fn keys_with_another_meaning_are_ignored() {
         let status: RunStatus = serde_json::from_value(json!({
             "plugins": [{"plugin": "a", "folded": "many"}, {"plugin": "b", "folded": 12}],
             "heartbeat": 7, "compacted": true, "run": null, "status": "running", "failure": "text",
@@ -108,7 +108,7 @@ mod run_status {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_data_reads_back_equal(
             plugins in prop::option::of(prop::collection::vec(entry(), 0..4)),
             phase in "[a-z-]{1,12}",
             interrupted: bool,
@@ -137,7 +137,7 @@ mod run_failure {
     }
 
     #[test]
-    fn what_somebody_else_wrote_is_cut_when_it_is_read() {
+    fn strings_of_other_writers_are_truncated() {
         let read: RunFailure = serde_json::from_value(json!({"reason": "é".repeat(1 << 20), "hint": null})).unwrap();
         assert!(read.reason.len() <= MAX_REASON_BYTES && read.reason.ends_with(CUT), "{}", read.reason.len());
     }

@@ -2,7 +2,7 @@ mod text {
     use super::super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_replaced() {
+    fn control_characters_are_replaced() {
         for c in
             ['\u{1b}', '\r', '\u{7f}', '\u{85}', '\u{9b}', '\u{200f}', '\u{202e}', '\u{2028}', '\u{2066}', '\u{61c}']
         {
@@ -56,7 +56,7 @@ mod chain {
     struct Layer(&'static str, #[source] Option<Box<Layer>>);
 
     #[test]
-    fn causes_follow_and_are_told_once() {
+    fn causes_follow_and_are_printed_once() {
         let bottom = Layer("connection refused", None);
         let middle = Layer("connect: connection refused", Some(Box::new(bottom)));
         let top = Layer("send the result", Some(Box::new(middle)));
@@ -68,7 +68,7 @@ mod closest {
     use super::super::*;
 
     #[test]
-    fn what_was_meant_is_found_and_nothing_is_guessed() {
+    fn only_close_names_are_suggested() {
         let known =
             ["driver", "plugin-name", "result-format", "result-files", "source-url", "order", "tap", "JavaScript"];
         for (typed, meant) in [
@@ -110,7 +110,7 @@ mod quote {
     }
 
     #[test]
-    fn what_means_something_is_escaped_and_nothing_else() {
+    fn only_special_characters_are_escaped() {
         assert_eq!(
             go_quote("[sig-node] a+b (c) {d} \\ ^$ x|y *.?"),
             r"\[sig-node\] a\+b \(c\) \{d\} \\ \^\$ x\|y \*\.\?"

@@ -96,7 +96,7 @@ fn a_plugin_that_ran_nothing_has_not_passed() {
 }
 
 #[test]
-fn what_is_missing_comes_before_what_failed() {
+fn missing_results_take_precedence_over_failures() {
     for missing in [EntryStatus::Running, EntryStatus::Failed, EntryStatus::Other("lost".to_owned())] {
         let mut run = complete(&["failed", "passed"]);
         run.plugins.as_mut().unwrap()[1].status = missing.clone();
@@ -156,7 +156,7 @@ fn each_verdict_has_the_exit_code_that_the_manual_lists() {
 }
 
 #[test]
-fn what_judges_say_takes_the_place_of_a_plugin_s_results() {
+fn the_verdict_of_judges_replaces_the_results_of_a_plugin() {
     let judged = |results: &[&str], verdict: VerdictStatus| {
         let summary = VerdictSummary { status: verdict, ..VerdictSummary::default() };
         RunStatus { verdicts: Some([("p".to_owned(), summary)].into()), ..complete(results) }

@@ -37,7 +37,7 @@ pub(crate) struct Start<'a> {
 }
 
 /// Maximum number of bytes of the log in an error.
-const TOLD: usize = 4096;
+const MAX_LOG_BYTES: usize = 4096;
 
 /// A running aggregator, which is stopped when this is dropped.
 pub(crate) struct Process {
@@ -116,7 +116,7 @@ impl Process {
     /// Returns `what`, and the end of its log.
     pub(crate) fn explain(&self, what: &str) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
-        let end = log.get(log.len().saturating_sub(TOLD)..).unwrap_or_default();
+        let end = log.get(log.len().saturating_sub(MAX_LOG_BYTES)..).unwrap_or_default();
         format!("{what}; the end of its log:\n{}", String::from_utf8_lossy(end))
     }
 

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back_equal_and_leaves_nothing_behind() {
+    fn a_written_document_reads_back_equal_and_leaves_no_other_file() {
         let mut facts = Document { gathered_by: "plumbline".to_owned(), ..Document::default() };
         facts.ansible_facts.insert("ansible_kernel".to_owned(), Value::from("6.1"));
         facts.errors.push(FactError { fact: "ansible_dns".to_owned(), reason: "none".to_owned() });

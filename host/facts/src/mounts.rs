@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_too_few_fields_is_no_mount() {
+    fn a_line_with_too_few_fields_is_not_a_mount() {
         assert_eq!(Mount::parse("/dev/sda1 / ext4"), None);
         let mount = Mount::parse("/dev/sda1 / ext4 rw,noatime 0 1").unwrap();
         assert_eq!((mount.device.as_str(), mount.options.as_str(), mount.passno), ("/dev/sda1", "rw,noatime", 1));

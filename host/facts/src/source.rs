@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_over_the_bound_is_not_read_whole() {
+    fn a_file_over_the_limit_is_an_error_and_its_head_is_truncated() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("big"), vec![b'x'; 100]).unwrap();
         let source = Source::new(root.path());

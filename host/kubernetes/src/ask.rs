@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(retry_after(&headers("2"), &status), Some(Duration::from_secs(2)));
         assert_eq!(retry_after(&headers("99999999999"), &status), Some(MAX_RETRY_AFTER));
         assert_eq!(retry_after(&headers("soon"), &status), None);
-        let told: Status = serde_json::from_str(r#"{"code": 429, "details": {"retryAfterSeconds": 3}}"#).unwrap();
-        assert_eq!(retry_after(&HeaderMap::new(), &told), Some(Duration::from_secs(3)));
+        let status: Status = serde_json::from_str(r#"{"code": 429, "details": {"retryAfterSeconds": 3}}"#).unwrap();
+        assert_eq!(retry_after(&HeaderMap::new(), &status), Some(Duration::from_secs(3)));
     }
 }

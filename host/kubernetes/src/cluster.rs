@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::ListParams;
 use kube::client::ClientBuilder;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
@@ -124,6 +125,23 @@ impl Cluster {
         let found = Api::<Namespace>::all(self.client()).get_metadata("kube-system").await;
         let found = found.map_err(|error| ClusterError::api("read namespace `kube-system`", &error))?;
         Ok(found.metadata.uid)
+    }
+
+    /// Returns the annotation `key` of the custom resource definition `name`.
+    ///
+    /// # Errors
+    /// Returns an error if the request fails, or if there is no such definition or annotation.
+    pub async fn crd_annotation(&self, name: &str, key: &str) -> Result<String, ClusterError> {
+        let what = format!("read custom resource definition `{name}`");
+        let found = Api::<CustomResourceDefinition>::all(self.client()).get_metadata_opt(name).await;
+        let Some(found) = found.map_err(|error| ClusterError::api(&what, &error))? else {
+            return Err(ClusterError::new(what, format!("cluster `{}` has no such definition", self.name))
+                .hint("install the custom resource definitions of the API that the suite tests"));
+        };
+        found.metadata.annotations.and_then(|mut all| all.remove(key)).ok_or_else(|| {
+            ClusterError::new(what, format!("it has no annotation `{key}` in cluster `{}`", self.name))
+                .hint("install the custom resource definitions again, with the annotations of their release")
+        })
     }
 
     /// Returns the names of the namespaces, at most `limit`.

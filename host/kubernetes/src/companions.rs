@@ -30,7 +30,9 @@ const LOOK: Duration = Duration::from_secs(30);
 /// The pod is watched, so that each of thousands of workers sends a request only every five minutes
 /// while it waits for hours.
 pub async fn companions_ended(cluster: Cluster, namespace: String, pod: String, worker: String) {
-    Companions { api: pod_api(&cluster, &namespace), pod, worker, pause: PAUSE, look: LOOK, told: false }.ended().await;
+    Companions { api: pod_api(&cluster, &namespace), pod, worker, pause: PAUSE, look: LOOK, reported: false }
+        .ended()
+        .await;
 }
 
 struct Companions {
@@ -40,7 +42,7 @@ struct Companions {
     pause: Duration,
     look: Duration,
     /// Whether an error was already reported.
-    told: bool,
+    reported: bool,
 }
 
 impl Companions {
@@ -98,7 +100,7 @@ impl Companions {
     }
 
     fn tell(&mut self, error: &ClusterError) {
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.reported, true) {
             tracing::warn!("{error}; until this succeeds, a plugin that ends without a done file goes unnoticed");
         }
     }
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_is_not_there_yet_is_no_end() {
+    fn a_missing_status_is_not_the_end() {
         let mut object = object(&json!([status("a", json!({"terminated": {"exitCode": 0}}))]));
         object["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "late"}));
         assert!(!all_ended_well(serde_json::from_value(object).unwrap(), "w"));
@@ -191,7 +193,7 @@ mod tests {
         let short = Duration::from_millis(1);
         let api = pod_api(&cluster, "ns");
         let companions =
-            Companions { api, pod: "p".into(), worker: "w".into(), pause: short, look: short, told: false };
+            Companions { api, pod: "p".into(), worker: "w".into(), pause: short, look: short, reported: false };
         tokio::spawn(companions.ended())
     }
 

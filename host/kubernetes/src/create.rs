@@ -44,21 +44,21 @@ struct Done<'a> {
     before: Option<Box<DynamicObject>>,
 }
 
-/// Creates `objects` in order. `told` is called for each object with its title and the change.
+/// Creates `objects` in order, and calls `on_change` for each with its title and the change.
 ///
 /// # Errors
 /// Returns the first failure. Earlier changes are rolled back as far as possible.
 pub async fn create(
     cluster: &Cluster,
     objects: &[Value],
-    mut told: impl FnMut(&str, Change),
+    mut on_change: impl FnMut(&str, Change),
 ) -> Result<(), ClusterError> {
     let creation = RunId::random().to_string();
     let mut done: Vec<Done<'_>> = Vec::new();
     for object in objects {
         match create_one(cluster, object, &creation).await {
             Ok((change, before)) => {
-                told(&title(object), change);
+                on_change(&title(object), change);
                 if change != Change::Keep {
                     done.push(Done { object, before });
                 }

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_aggregator::{BoxFuture, CompiledCheck, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_core::size::Bytes;
 use plumbline_core::{Node, PluginName, session_id};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
-use crate::driver::{CheckPod, DriverError, Stage, container_name, secret, workload};
+use crate::driver::{CheckPod, DriverError, Stage, secret, workload};
 use crate::error::ClusterError;
 use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use crate::nodes::list_nodes;
@@ -75,7 +77,8 @@ impl KubernetesDispatcher {
         let session = session_id(&launch.run, plugin);
         // This precedes any creation, so that an invalid definition leaves nothing behind.
         let invalid = |error: DriverError| DispatchError::new(error.to_string());
-        let check = CheckPod::of(stage, &launch, &session).map_err(invalid)?;
+        let code = compiled(&launch).await;
+        let check = CheckPod::of(stage, &launch, &session, code.as_ref()).map_err(invalid)?;
         let workload = workload(stage, definition, &session, &launch.access, check.as_ref()).map_err(invalid)?;
         let secret = secret(stage, definition, &launch.run, &launch.access);
         // This precedes the first request, so that an interrupted launch is cleaned up too.
@@ -107,7 +110,7 @@ impl KubernetesDispatcher {
             session,
             per_node: definition.driver.is_per_node(),
             missing: launch.missing.iter().cloned().collect(),
-            container: container_name(definition).to_owned(),
+            container: crate::names::plugin_container(definition).to_owned(),
             heard: launch.heard.clone(),
         };
         self.monitor.watch(watched, reports).await;
@@ -118,8 +121,8 @@ impl KubernetesDispatcher {
         self.monitor.stop().await;
         let launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let errors = clean_up(&self.cluster, &self.stage, &launched).await;
-        let told: Vec<String> = errors.iter().map(|error| explain(error, &self.stage.namespace).message).collect();
-        if told.is_empty() { Ok(()) } else { Err(DispatchError::new(told.join("; "))) }
+        let messages: Vec<String> = errors.iter().map(|error| explain(error, &self.stage.namespace).message).collect();
+        if messages.is_empty() { Ok(()) } else { Err(DispatchError::new(messages.join("; "))) }
     }
 }
 
@@ -156,6 +159,26 @@ impl Dispatcher for KubernetesDispatcher {
     }
 }
 
+/// Compiles the check of a plugin once for all of its pods. If that fails, each pod tries it, and its
+/// result says what is wrong.
+async fn compiled(launch: &Launch) -> Option<CompiledCheck> {
+    let plugin = &launch.definition.name;
+    let compiler = launch.check.as_ref()?.compiler.clone();
+    let start = Instant::now();
+    let compiled = tokio::task::spawn_blocking(move || compiler.compile()).await;
+    match compiled.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(code) => {
+            let size = Bytes(code.bytes.len() as u64);
+            tracing::info!(%plugin, "compiled the check in {:.1} s: {size}", start.elapsed().as_secs_f64());
+            Some(code)
+        }
+        Err(error) => {
+            tracing::warn!(%plugin, "failed to compile the check, so each pod compiles it: {error}");
+            None
+        }
+    }
+}
+
 /// Returns the error with what failed, why, and how to fix it.
 fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
     let advice = advice(error, namespace).or_else(|| error.hint.clone());
@@ -165,7 +188,7 @@ fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
     })
 }
 
-/// Returns a hint for status 403, which has several causes besides a missing permission.
+/// Returns a hint for status 403, which has more causes than a missing permission.
 fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
     if error.code != Some(403) {
         return None;
@@ -189,8 +212,6 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
         ),
         ("exceeded quota", "raise the quota of the namespace, or lower the requests of the plugin"),
         ("must specify", "add `resources` to the plugin: the quota of the namespace requires them of every container"),
-        ("exceeded quota", "raise the quota of the namespace, or lower the requests of the plugin"),
-        ("must specify", "add `resources` to the plugin: the quota of the namespace requires them of every container"),
         ("being terminated", "the namespace is being deleted: use another, or wait until it is gone"),
         ("security context constraint", "let the account use a security context constraint that admits the plugin"),
     ];
@@ -201,7 +222,7 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(cause: &str, code: u16) -> String {
+    fn message_of(cause: &str, code: u16) -> String {
         let error = ClusterError {
             what: "create pod `p`".into(),
             cause: cause.into(),
@@ -215,10 +236,10 @@ mod tests {
     #[test]
     fn a_missing_permission_is_named() {
         let cause = "daemonsets.apps is forbidden: User \"system:serviceaccount:ns:sa\" cannot create resource \"daemonsets\" in API group \"apps\" in the namespace \"ns\"";
-        let message = told(cause, 403);
+        let message = message_of(cause, 403);
         assert!(message.contains(cause), "{message}");
         assert!(message.contains("permission to `create` `daemonsets` of `apps` in namespace `ns`"), "{message}");
-        let core = told(
+        let core = message_of(
             "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"ns\"",
             403,
         );
@@ -228,11 +249,11 @@ mod tests {
     #[test]
     fn other_refusals_have_other_advice_or_none() {
         assert!(
-            told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
+            message_of("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
                 .contains("--namespace-psa-enforce-level")
         );
-        assert!(told("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
-        assert!(!told("an odd webhook said no: cannot", 403).contains("hint"));
-        assert!(!told("Pod \"p\" is invalid: spec.containers[0].image: Required value", 422).contains("hint"));
+        assert!(message_of("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
+        assert!(!message_of("an odd webhook said no: cannot", 403).contains("hint"));
+        assert!(!message_of("Pod \"p\" is invalid: spec.containers[0].image: Required value", 422).contains("hint"));
     }
 }

@@ -82,7 +82,7 @@ pub(crate) struct ExecStream {
     what: String,
     stdout: ReadHalf<SimplexStream>,
     stderr: Option<ReadHalf<SimplexStream>>,
-    told: Vec<u8>,
+    captured_stderr: Vec<u8>,
     status: StatusFuture,
     /// `Some(None)` means that the connection ended without reporting the command's exit.
     ended: Option<Option<Status>>,
@@ -130,7 +130,7 @@ impl ExecStream {
             _process: process,
             what,
             stdout,
-            told: Vec::new(),
+            captured_stderr: Vec::new(),
             status: Box::pin(status),
             ended: None,
             patience,
@@ -176,7 +176,7 @@ impl ExecStream {
         })
         .await;
         match exit_code(&status) {
-            Ok(code) => Ok(Exit { code, stderr: indented(&String::from_utf8_lossy(&self.told), "") }),
+            Ok(code) => Ok(Exit { code, stderr: indented(&String::from_utf8_lossy(&self.captured_stderr), "") }),
             Err(cause) => {
                 let error = ClusterError::new(&self.what, cause).hint(
                     "check that the pod runs the aggregator's image, and that `--retrieve-path` is its directory",
@@ -204,8 +204,8 @@ impl ExecStream {
             let mut buffer = ReadBuf::new(&mut chunk);
             match Pin::new(&mut *stderr).poll_read(cx, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-                    let room = STDERR_BYTES.saturating_sub(self.told.len()).min(buffer.filled().len());
-                    self.told.extend_from_slice(buffer.filled().get(..room).unwrap_or_default());
+                    let room = STDERR_BYTES.saturating_sub(self.captured_stderr.len()).min(buffer.filled().len());
+                    self.captured_stderr.extend_from_slice(buffer.filled().get(..room).unwrap_or_default());
                 }
                 Poll::Ready(_) => {
                     self.stderr = None;
@@ -262,10 +262,10 @@ const NOT_RUNNING: [&str; 5] =
     ["container not found", "completed pod", "not running", "does not have a host assigned", "is not valid for pod"];
 
 fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
-    let told = ClusterError::api(what, error);
+    let failure = ClusterError::api(what, error);
     let ExecTarget { namespace, pod, container } = target;
-    let not_running = NOT_RUNNING.iter().any(|known| told.cause.contains(known));
-    let hint = match told.code {
+    let not_running = NOT_RUNNING.iter().any(|known| failure.cause.contains(known));
+    let hint = match failure.code {
         Some(404) if !not_running => {
             format!("pod `{pod}` in namespace `{namespace}` is gone, and its files with it")
         }
@@ -275,10 +275,10 @@ fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
         Some(code) if not_running && code != 401 => {
             format!("container `{container}` of pod `{pod}` does not run: commands can only be executed while it does")
         }
-        None | Some(429 | 500..) => return ExecError::dropped(told),
-        Some(_) => return ExecError::new(told),
+        None | Some(429 | 500..) => return ExecError::dropped(failure),
+        Some(_) => return ExecError::new(failure),
     };
-    ExecError::new(told.hint(hint))
+    ExecError::new(failure.hint(hint))
 }
 
 #[cfg(test)]
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn faults_are_distinguished() {
         let target = ExecTarget { namespace: "ns".into(), pod: "p".into(), container: "c".into() };
         for (code, message, dropped, hint) in [
             (404, "pods \"p\" not found", false, "is gone"),
@@ -317,8 +317,8 @@ mod tests {
             let status = kube::core::Status { code, message: message.into(), ..kube::core::Status::default() };
             let error = refused("execute it", &target, &kube::Error::Api(Box::new(status)));
             assert_eq!(error.dropped, dropped, "{message}");
-            let told = error.error.hint.unwrap_or_default();
-            assert!(told.contains(hint) && told.is_empty() == hint.is_empty(), "{told}");
+            let found = error.error.hint.unwrap_or_default();
+            assert!(found.contains(hint) && found.is_empty() == hint.is_empty(), "{found}");
         }
     }
 }

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_listens_is_reached_and_what_does_not_is_named() {
+    async fn an_open_port_is_reached_and_a_closed_one_is_reported() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}", listener.local_addr().unwrap());
         assert_eq!(reachable(&url).await, None);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_none_is_told_with_the_answer() {
+    async fn a_name_that_does_not_resolve_is_reported_with_the_answer() {
         let trouble = resolves("no-such-name.invalid").await.unwrap();
         assert!(trouble.contains("no-such-name.invalid"), "{trouble}");
         assert_eq!(resolves("localhost").await, None);

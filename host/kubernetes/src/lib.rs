@@ -16,6 +16,7 @@
 
 mod aggregator_pod;
 mod ask;
+pub mod chunks;
 mod cluster;
 mod companions;
 mod create;

@@ -1,9 +1,10 @@
 //! Every error of this crate, with its hint.
 
 use plumbline_catalogue::{Catalogue, samples};
-use plumbline_core::PluginName;
 use plumbline_core::definition::DefinitionError;
+use plumbline_core::{CheckRunTooLarge, PluginName};
 
+use crate::chunks::ChunkError;
 use crate::driver::DriverError;
 use crate::error::ClusterError;
 use crate::manifest::ManifestError;
@@ -48,16 +49,21 @@ fn every_error_is_in_the_catalogue() {
             Name { 0 = "the namespace", 1, 2 }, Definition { 0 = DefinitionError::Empty }, Driver { 0 = DriverError::NoImage(plugin()) },
             Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, ClusterPermissions { 0 = plugin() },
             NoVersion { 0 = plugin(), 1 }, Shape { 0 = plugin(), 1, 2 }, TooLarge { what = "the definition", plugin = plugin(), bytes },
-            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 },
+            Chunks { 0 = ChunkError::TooLarge(1 << 30) }, TooManyModules { 0 },
             ScheduleWithoutStorage {}, KeepWithoutVolume {}, Write { 0 },
         }),
+        |_| None,
+    );
+    all.add(
+        samples!(ChunkError { Name { 0 = plugin(), 1 }, Size { 0 = plugin(), 1, 2 }, TooLarge { 0 }, Compress { 0 } }),
         |_| None,
     );
     all.add(
         samples!(DriverError {
             Process { 0 = plugin() }, NoImage { 0 = plugin() }, LabelTooLong { label, value }, Type { plugin = plugin(), path, expected },
             ProgressPort { plugin = plugin(), container, port }, SecretReserved { 0 = plugin(), 1 }, ContainerTwice { 0 = plugin(), 1 },
-            ContainerReserved { 0 = plugin() }, Check { 0 = plugin(), 1 }, CheckFiles { 0 = plugin(), 1 },
+            ContainerReserved { 0 = plugin() }, CheckMissing { 0 = plugin() }, CheckRead { plugin = plugin(), file, cause },
+            CheckChunks { 0 = ChunkError::TooLarge(1 << 30) }, CheckRun { plugin = plugin(), error = CheckRunTooLarge { bytes: 1 << 20 } }, CheckFiles { 0 = plugin(), 1 },
         }),
         |_| None,
     );

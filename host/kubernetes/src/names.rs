@@ -1,7 +1,7 @@
 //! Names on which other programs rely: labels, annotations, objects and paths (docs/protocol.md,
 //! "In a cluster").
 
-use plumbline_core::{Driver, PluginName};
+use plumbline_core::{Definition, Driver, PluginName};
 
 /// Label on every object of a run, with the value [`COMPONENT_VALUE`].
 pub const COMPONENT_LABEL: &str = "component";
@@ -114,6 +114,12 @@ pub const NOT_DELIVERED: &str = "failed: ";
 pub(crate) fn workload(plugin: &PluginName, driver: Driver, session: &str) -> String {
     let word = if driver.is_per_node() { "daemon-set" } else { "job" };
     format!("sonobuoy-{plugin}-{word}-{session}")
+}
+
+/// Returns the name of the plugin's own container.
+#[must_use]
+pub fn plugin_container(definition: &Definition) -> &str {
+    definition.spec.name().unwrap_or("plugin")
 }
 
 /// Returns the name of the service account, Role and RoleBinding of a plugin with permissions.

@@ -163,17 +163,25 @@ fn why(condition: &Value) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
+/// The status of a condition that the control plane cannot know.
+const UNKNOWN: &str = "Unknown";
+
 /// The most conditions of a node that are kept.
 const MAX_CONDITIONS: usize = 20;
 
 /// Returns the conditions that are not as on a healthy node. By convention, `Ready` and types that
 /// end with it are `True` there, and all others are `False`.
+///
+/// If a kubelet is silent, the control plane sets all its conditions to `Unknown`. Then `Ready` says
+/// everything.
 fn conditions(node: &Value) -> Vec<Condition> {
+    let is_silent = ready_condition(node).is_some_and(|ready| text_at(ready, "/status") == UNKNOWN);
     let conditions = node.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
     let read = |condition: &Value| {
         let (kind, status) = (text_at(condition, "/type"), text_at(condition, "/status"));
         let healthy = if kind.ends_with("Ready") { "True" } else { "False" };
-        if kind.is_empty() || status == healthy {
+        let repeats_ready = is_silent && status == UNKNOWN && kind != "Ready";
+        if kind.is_empty() || status == healthy || repeats_ready {
             return None;
         }
         let why = Some(why(condition)).filter(|why| !why.is_empty()).map(|why| format!(": {why}")).unwrap_or_default();
@@ -218,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_missing_or_odd_is_unknown_and_a_node_without_a_good_name_is_told() {
+    fn missing_or_invalid_fields_are_unknown_and_an_invalid_name_is_reported() {
         let list = read(json!([
             {"metadata": {"name": "b", "labels": null}, "spec": [], "status": {"conditions": "none"}},
             {"metadata": {"name": "a", "labels": {"x": 1}}, "spec": {"taints": [{"key": "k"}, null]},
@@ -234,6 +242,21 @@ mod tests {
 
     fn view(node: Value) -> Option<NodeView> {
         NodeView::read(&node)
+    }
+
+    #[test]
+    fn a_silent_kubelet_is_one_condition() {
+        let kinds = |ready: &str| {
+            let conditions = json!([
+                {"type": "MemoryPressure", "status": "Unknown"},
+                {"type": "KernelDeadlock", "status": "True"},
+                {"type": "Ready", "status": ready},
+            ]);
+            let node = view(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}})).unwrap();
+            node.conditions.into_iter().map(|condition| condition.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds("Unknown"), ["KernelDeadlock", "Ready"]);
+        assert_eq!(kinds("True"), ["MemoryPressure", "KernelDeadlock"]);
     }
 
     #[test]

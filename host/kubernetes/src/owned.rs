@@ -188,7 +188,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     }
     if kind == Kind::Secret {
         // A certificate is signed again at every launch. Pods that do not exist yet need one from
-        // the CA that they are told to trust.
+        // the CA in their configuration.
         let owners = object.pointer("/metadata/ownerReferences");
         let metadata = owners.map(|owners| json!({"ownerReferences": owners})).unwrap_or_else(|| json!({}));
         let patch = Patch::Merge(json!({"data": object.get("data"), "metadata": metadata}));
@@ -364,7 +364,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_this_run_made_and_nobody_keeps_goes() {
+    fn only_objects_of_this_run_without_the_skip_annotation_are_removed() {
         let launched: Launched = [("a".to_owned(), false), ("kept".to_owned(), true)].into();
         let object = |session: &str, owner: &Value, skip: bool| {
             let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});

@@ -15,7 +15,7 @@ pub(crate) fn labels() -> Value {
     json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE})
 }
 
-/// Returns a labelled object in a namespace, with `fields` besides its metadata.
+/// Returns a labelled object in a namespace, with `fields` in addition to its metadata.
 pub(crate) fn object(namespace: &str, api_version: &str, kind: &str, name: &str, mut fields: Value) -> Value {
     put(&mut fields, "apiVersion", json!(api_version));
     put(&mut fields, "kind", json!(kind));
@@ -54,6 +54,17 @@ pub(crate) fn mount(mounts: &mut Vec<Value>, volume: &str, path: &str) {
     match own.first_mut() {
         Some(first) => put(first, "mountPath", json!(path)),
         None => mounts.push(json!({"name": volume, "mountPath": path})),
+    }
+}
+
+/// Returns a volume with the files of all these ConfigMaps in one directory.
+pub(crate) fn config_maps_volume(volume: &str, maps: &[String]) -> Value {
+    match maps {
+        [one] => json!({"name": volume, "configMap": {"name": one}}),
+        maps => {
+            let sources: Vec<_> = maps.iter().map(|map| json!({"configMap": {"name": map}})).collect();
+            json!({"name": volume, "projected": {"sources": sources}})
+        }
     }
 }
 
@@ -108,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_laid_over_wins_and_an_empty_value_removes() {
+    fn an_override_takes_precedence_and_an_empty_value_removes() {
         let node = || field_variable("A", "spec.nodeName");
         let list = vec![variable("b", "1"), node(), variable("gone", "1"), variable("b", "2")];
         let over = [("c", "3"), ("gone", ""), ("absent", "")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();

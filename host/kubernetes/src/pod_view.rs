@@ -325,7 +325,7 @@ impl From<PodObject> for PodView {
             reason: status.reason.as_deref().and_then(line),
             message: status.message.as_deref().and_then(line),
             unscheduled,
-            disruption: disruption.filter(|told| !told.is_empty()),
+            disruption: disruption.filter(|text| !text.is_empty()),
             containers,
             ephemeral: spec.ephemeral_containers.into_iter().flatten().map(|spec| spec.name).collect(),
             name: metadata.name.unwrap_or_default(),
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn the_roles_and_states_of_containers_are_told_apart() {
+    fn the_roles_and_states_of_containers_are_distinguished() {
         let pod = PodView::read(&json!({
             "metadata": {"name": "p"},
             "spec": {"initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_leaves_out_is_unknown_and_never_good() {
+    fn missing_fields_are_unknown_and_never_a_success() {
         let pod = |status: Value| {
             let object = json!({"metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z",
                 "deletionGracePeriodSeconds": 1_000_000}, "spec": {"containers": [{"name": "c"}]}, "status": status});
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_are_no_pods_and_names_that_could_leave_a_path_are_refused() {
+    fn other_objects_and_names_that_leave_the_path_are_rejected() {
         let named = |pod: &str, container: &str| {
             PodView::read(&json!({"metadata": {"name": pod}, "spec": {"containers": [{"name": container}]}}))
         };

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::events::{Events, Notice, Severity, Subject};
 use crate::status::PublishOptions;
 
-/// Maximum number of events on the pod, besides the last one.
+/// Maximum number of events on the pod, in addition to the last one.
 const MAX_EVENTS: usize = 200;
 /// Maximum number of events about problems of one plugin, which may come and go for hours.
 const MAX_PROBLEMS: u32 = 30;
@@ -106,13 +106,13 @@ fn end(status: &RunStatus) -> Notice {
 #[derive(Debug, Default)]
 struct Story {
     begin: Vec<Notice>,
-    plugins: BTreeMap<PluginName, Told>,
+    plugins: BTreeMap<PluginName, Reported>,
     stuck: bool,
 }
 
 /// What the events have said about a plugin.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     launched: bool,
     over: bool,
     /// The number of delayed results in the last event about them, and of lost ones.
@@ -145,8 +145,8 @@ impl Story {
             let tally = ledger.tally(plugin);
             let over = ledger.plugin_result(plugin).is_some() || ledger.skipped(plugin).is_some();
             let launched = ledger.launched(plugin).is_some();
-            let told = Told { launched, over, lost: tally.failed, ..Told::default() };
-            story.plugins.insert(plugin.clone(), told);
+            let reported = Reported { launched, over, lost: tally.failed, ..Reported::default() };
+            story.plugins.insert(plugin.clone(), reported);
         }
         story
     }
@@ -155,28 +155,28 @@ impl Story {
     fn next(&mut self, ledger: &Ledger, now: Timestamp) -> Vec<Notice> {
         let mut notices = Vec::new();
         for plugin in ledger.plugins() {
-            let told = self.plugins.entry(plugin.clone()).or_default();
-            if told.over {
+            let reported = self.plugins.entry(plugin.clone()).or_default();
+            if reported.over {
                 continue;
             }
             if let Some(why) = ledger.skipped(plugin) {
-                told.over = true;
+                reported.over = true;
                 notices.push(normal(
                     "PluginSkipped",
                     format!("Plugin `{plugin}` is skipped: {}", excerpt(why, MAX_REASON)),
                 ));
                 continue;
             }
-            if ledger.launched(plugin).is_some() && !std::mem::replace(&mut told.launched, true) {
+            if ledger.launched(plugin).is_some() && !std::mem::replace(&mut reported.launched, true) {
                 let results = ledger.keys_of(plugin).count();
                 notices.push(normal(
                     "PluginLaunched",
                     format!("Plugin `{plugin}` was launched: expected results {results}"),
                 ));
             }
-            notices.extend(told.problems(ledger, plugin));
+            notices.extend(reported.problems(ledger, plugin));
             if let Some(result) = ledger.plugin_result(plugin) {
-                told.over = true;
+                reported.over = true;
                 notices.push(finished(ledger, plugin, result, now));
             }
         }
@@ -197,7 +197,7 @@ impl Story {
     }
 }
 
-impl Told {
+impl Reported {
     fn problems(&mut self, ledger: &Ledger, plugin: &PluginName) -> Vec<Notice> {
         if self.problems >= MAX_PROBLEMS {
             return Vec::new();
@@ -227,8 +227,8 @@ impl Told {
 }
 
 /// Returns whether the number of problems has at least doubled since the last event.
-fn is_news(told: u64, now: u64) -> bool {
-    now > 0 && now >= told.saturating_mul(2) && now > told
+fn is_news(reported: u64, now: u64) -> bool {
+    now > 0 && now >= reported.saturating_mul(2) && now > reported
 }
 
 /// Returns the first problem of a plugin that `look` finds, with its node.

@@ -50,7 +50,7 @@ fn found(object: &Value) -> Found {
 }
 
 #[tokio::test]
-async fn a_run_does_not_start_beside_an_active_one() {
+async fn a_run_does_not_start_while_another_is_active() {
     // A pod that has not started yet will look for others too late, or see this one and not start.
     for (job, phase, active) in [
         (Some("plumbline-schedule-1"), "Running", true),
@@ -80,7 +80,7 @@ async fn an_unknown_state_of_the_cluster_starts_no_run() {
 }
 
 #[test]
-fn what_an_earlier_run_left_goes_and_what_this_run_made_stays() {
+fn objects_of_earlier_runs_are_removed_and_those_of_this_run_are_kept() {
     let pods: Vec<Found> = [
         aggregator("own", Some(JOB), "Running"),
         // An earlier pod of the same Job: its run continues here.

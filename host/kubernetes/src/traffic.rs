@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_trouble_is_told() {
+    fn only_slow_or_failed_requests_are_reported() {
         let traffic = Traffic::default();
         for code in [200, 201, 403, 404, 409, 410, 422] {
             traffic.add(Some(code), Duration::from_millis(10));

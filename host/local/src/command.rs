@@ -13,7 +13,7 @@ use plumbline_aggregator::{DispatchError, Launch};
 use plumbline_core::definition::{Definition, EnvValue, PROGRESS_VARIABLE};
 use plumbline_core::{CHECK_VARIABLE, CheckRun, PluginName, ResultKey};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The name of the record of the start directories in the working directory of a run.
 const RECORD: &str = "start.json";
@@ -83,6 +83,9 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// Values of Secrets, by the name of the Secret and the key.
+pub type SecretValues = BTreeMap<String, BTreeMap<String, String>>;
+
 /// The directory in which a local run was started, and those of its plugins' definitions. They are
 /// recorded, so that a resumed run starts its plugins in the same directories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,12 +134,17 @@ pub(crate) fn plugin_variables(
     key: &ResultKey,
     node: &str,
     paths: &ExecutionPaths<'_>,
+    secrets: &SecretValues,
 ) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for variable in launch.definition.spec.env() {
-        match &variable.value {
-            EnvValue::Text(text) => drop(variables.insert(variable.name.clone(), text.clone())),
-            EnvValue::From(_) => tracing::warn!(
+        let text = match &variable.value {
+            EnvValue::Text(text) => Some(text),
+            EnvValue::From(from) => secret_value(from, secrets),
+        };
+        match text {
+            Some(text) => drop(variables.insert(variable.name.clone(), text.clone())),
+            None => tracing::warn!(
                 plugin = %key.plugin,
                 "variable `{}` is not set: its value comes from the cluster, and this is a local run", variable.name
             ),
@@ -159,14 +167,21 @@ pub(crate) fn plugin_variables(
     variables
 }
 
+/// Returns the value of a variable that a definition takes from a Secret (`valueFrom`), if it is
+/// known here.
+fn secret_value<'a>(from: &Value, secrets: &'a SecretValues) -> Option<&'a String> {
+    let text = |pointer: &str| from.pointer(pointer).and_then(Value::as_str);
+    secrets.get(text("/secretKeyRef/name")?)?.get(text("/secretKeyRef/key")?)
+}
+
 /// Returns the variable with the description of the plugin's check, if it runs one. Its component
 /// is in `base`.
 pub(crate) fn check_variable(launch: &Launch, base: &Path) -> Result<Option<(String, String)>, DispatchError> {
     let definition = &launch.definition;
-    let Some((file, limits)) = definition.plumbline.component.as_ref().zip(launch.check.clone()) else {
+    let Some((file, check)) = definition.plumbline.component.as_ref().zip(launch.check.clone()) else {
         return Ok(None);
     };
-    let check = CheckRun::new(definition, base.join(file), launch.missing.len(), limits);
+    let check = CheckRun::new(definition, base.join(file), launch.missing.len(), check.limits);
     let text = check.to_variable();
     let text = text.map_err(|error| DispatchError::new(format!("plugin `{}`: {error}", definition.name)))?;
     Ok(Some((CHECK_VARIABLE.to_owned(), text)))
@@ -217,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_program_is_found_beside_the_definition_and_starts_where_the_user_is() {
+    fn a_relative_program_is_found_next_to_the_definition_and_starts_in_the_working_directory() {
         let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let resolve =
             || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path());
@@ -244,7 +259,10 @@ mod tests {
             run: plumbline_core::RunId::random(),
             definition,
             bundle: None,
-            check: Some(plumbline_core::ModuleLimits::default()),
+            check: Some(plumbline_aggregator::CheckLaunch {
+                limits: plumbline_core::ModuleLimits::default(),
+                compiler: plumbline_aggregator::CheckCompiler::new(|| Err("a local run compiles nothing".to_owned())),
+            }),
             missing: vec!["p/global".parse().unwrap()],
             access,
             heard: plumbline_aggregator::WorkerContact::new(|_| None),

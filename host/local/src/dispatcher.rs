@@ -8,7 +8,7 @@ use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, R
 use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::StartDirectories;
+use crate::command::{SecretValues, StartDirectories};
 use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
 use crate::process::kill_recorded;
 
@@ -26,6 +26,9 @@ pub struct LocalOptions {
     pub binary: PathBuf,
     /// The directories in which plugins start.
     pub start: StartDirectories,
+    /// Values that definitions take from Secrets: by the name of the Secret, and the key. They are
+    /// never written to disk.
+    pub secrets: SecretValues,
 }
 
 /// Runs plugins as processes on this machine.
@@ -39,11 +42,12 @@ impl LocalDispatcher {
     /// Creates a dispatcher and its directories. Processes that a killed aggregator of the same run
     /// left behind are terminated.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
-        let LocalOptions { work, logs, binary, start } = options;
+        let LocalOptions { work, logs, binary, start, secrets } = options;
         let leftovers = work.join("processes");
         std::fs::create_dir_all(&work)?;
         kill_recorded(&leftovers)?;
-        let context = ExecutionContext { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
+        let context =
+            ExecutionContext { work, logs, binary, start, secrets, leftovers, last_output: LastOutput::default() };
         Ok(Self { context, node: this_machine(), running: Mutex::default() })
     }
 

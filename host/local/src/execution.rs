@@ -15,7 +15,7 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::{self, ExecutionPaths, StartDirectories, plugin_variables, worker_variables};
+use crate::command::{self, ExecutionPaths, SecretValues, StartDirectories, plugin_variables, worker_variables};
 use crate::process::{Process, ProcessExit, Program, record_process};
 
 /// The directory of an execution for results.
@@ -46,6 +46,8 @@ pub(crate) struct ExecutionContext {
     pub(crate) binary: PathBuf,
     /// The directories in which plugins start.
     pub(crate) start: StartDirectories,
+    /// Values that definitions take from Secrets.
+    pub(crate) secrets: SecretValues,
     /// The directory with the records of started processes.
     pub(crate) leftovers: PathBuf,
     /// The last output of each plugin that has ended.
@@ -140,7 +142,7 @@ impl Execution {
             program: &command.program,
             args: &command.args,
             directory: &command.directory,
-            variables: plugin_variables(launch, key, node, &paths).into_iter().chain(check).collect(),
+            variables: plugin_variables(launch, key, node, &paths, &context.secrets).into_iter().chain(check).collect(),
             inherit: true,
             log: logs.join(format!("{}.txt", key.node)),
             stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),

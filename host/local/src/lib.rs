@@ -11,6 +11,6 @@ mod execution;
 mod output;
 mod process;
 
-pub use command::StartDirectories;
+pub use command::{SecretValues, StartDirectories};
 pub use dispatcher::{LocalDispatcher, LocalOptions, this_machine};
 pub use execution::directories;

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_it_says_is_kept_and_its_environment_is_its_own() {
+    async fn the_output_of_a_process_is_kept_and_its_environment_is_isolated() {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(
             dir.path(),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_nobody_waits_for_is_not_asked() {
+    async fn an_abandoned_process_is_killed_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(dir.path(), "trap '' TERM; echo up; while :; do sleep 600; done");
         let group = process.id().unwrap();

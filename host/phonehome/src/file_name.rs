@@ -247,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_passes_is_one_ordinary_segment(text in "[\\PC./\\\\]{0,300}") {
+        fn an_accepted_file_name_is_one_path_segment(text in "[\\PC./\\\\]{0,300}") {
             if let Ok(name) = text.parse::<SafeFileName>() {
                 let path = Path::new(name.as_str());
                 let parts: Vec<_> = path.components().collect();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_send_is_read() {
+    fn headers_of_clients_are_parsed() {
         for (header, expected) in [
             ("attachment;filename=e2e.tar.gz", "e2e.tar.gz"),
             ("attachment; filename=systemd_logs", "systemd_logs"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_called_result() {
+    fn an_unreadable_header_gives_the_name_result() {
         for header in [
             "",
             ";",

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_why() {
+    fn an_invalid_message_is_rejected_with_the_reason() {
         assert!(matches!(Hello::parse(b""), Err(MessageError::Json(_))));
         assert!(matches!(Heartbeat::parse(br#"{"phase":"waiting"}"#), Err(MessageError::Json(_))));
         let large = format!(r#"{{"started":"2026-01-02T03:04:05Z","version":"{}"}}"#, "x".repeat(MAX_HEARTBEAT_BYTES));

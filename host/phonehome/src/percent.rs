@@ -51,7 +51,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_decodes_to_itself(text in ".*") {
+        fn encoded_text_decodes_to_itself(text in ".*") {
             let encoded = encode(&text, b"/");
             prop_assert!(encoded.is_ascii());
             prop_assert_eq!(decode(encoded.as_bytes()), Some(text));

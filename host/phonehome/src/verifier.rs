@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_authority_signed_is_refused_each_time_and_never_remembered() {
+    fn a_certificate_of_another_ca_is_rejected_each_time_and_not_cached() {
         let bed = Bed::new();
         assert!(bed.verify(&client(&bed.ca, "first"), &[], 0));
         let stranger = client(&authority(bed.now), "first");

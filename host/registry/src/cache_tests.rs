@@ -18,7 +18,7 @@ fn read(kept: &DownloadCache, wanted: &Descriptor) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_was_kept_is_there_for_its_repository_alone() {
+fn cached_blobs_are_available_to_their_repository_only() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (kept(dir.path(), "one"), kept(dir.path(), "other"));
     let wanted = write(&one, b"abc");
@@ -44,7 +44,7 @@ fn a_damaged_one_is_dropped() {
 }
 
 #[test]
-fn what_was_used_longest_ago_goes_when_there_is_too_much() {
+fn the_least_recently_used_blob_is_removed_over_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let kept = kept(dir.path(), "one");
     let now = SystemTime::now();

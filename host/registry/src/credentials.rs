@@ -385,11 +385,14 @@ mod tests {
         let path = dir.path().join("config.json");
         assert!(CredentialFile::read(&path).unwrap().is_none());
         std::fs::write(&path, r#"{"auths": {"r": {"password": hunter2}}}"#).unwrap();
-        let told = CredentialFile::read(&path).err().unwrap().to_string();
-        assert!(told.contains("line 1") && !told.contains("hunter2"), "{told}");
+        let message = CredentialFile::read(&path).err().unwrap().to_string();
+        assert!(message.contains("line 1") && !message.contains("hunter2"), "{message}");
         std::fs::write(&path, r#"{"auths": {"r": {"auth": "aHVudGVyMg=="}}}"#).unwrap();
-        let told = CredentialFile::read(&path).unwrap().unwrap().secret("r", "x", &path).unwrap_err().to_string();
-        assert!(told.contains("entry `r`") && !told.contains("hunter2") && !told.contains("aHVu"), "{told}");
+        let message = CredentialFile::read(&path).unwrap().unwrap().secret("r", "x", &path).unwrap_err().to_string();
+        assert!(
+            message.contains("entry `r`") && !message.contains("hunter2") && !message.contains("aHVu"),
+            "{message}"
+        );
         assert!(CredentialFile::read(dir.path()).err().unwrap().to_string().contains("not a file"));
         assert!(CredentialFile::read(Path::new("/dev/null")).unwrap().is_none());
         std::fs::write(&path, vec![b' '; usize::try_from(MAX_CREDENTIAL_FILE_BYTES).unwrap() + 1]).unwrap();
@@ -399,12 +402,12 @@ mod tests {
     #[tokio::test]
     async fn a_helper_is_found_by_name_only() {
         for name in ["../x", "a/b", "a b", "a;b"] {
-            let told = ask(name, "r", Path::new("auth.json"), None).await.unwrap_err().to_string();
-            assert!(told.contains("characters"), "{told}");
+            let message = ask(name, "r", Path::new("auth.json"), None).await.unwrap_err().to_string();
+            assert!(message.contains("characters"), "{message}");
         }
-        let told = ask("not-there-at-all", "r", Path::new("auth.json"), None).await.unwrap_err();
-        assert!(told.to_string().contains("`docker-credential-not-there-at-all`, named in `auth.json`"), "{told}");
-        assert!(told.hint.contains("install"));
+        let error = ask("not-there-at-all", "r", Path::new("auth.json"), None).await.unwrap_err();
+        assert!(error.to_string().contains("`docker-credential-not-there-at-all`, named in `auth.json`"), "{error}");
+        assert!(error.hint.contains("install"));
     }
 
     fn files(variables: &[(&str, &str)]) -> Vec<String> {

@@ -33,12 +33,12 @@ pub enum Cause {
     #[error(transparent)]
     Credentials(#[from] CredentialError),
     /// 401: authentication failed.
-    #[error("the registry rejected {credentials}{told}")]
+    #[error("the registry rejected {credentials}{message}")]
     Unauthorized {
         /// The credentials that were sent, and their origin.
         credentials: String,
         /// Message of the registry. Can be empty.
-        told: String,
+        message: String,
     },
     /// 403: the user has no permission.
     #[error("the registry denied access{0}")]
@@ -47,12 +47,12 @@ pub enum Cause {
     #[error("not found{0}")]
     NotFound(String),
     /// Any other error status.
-    #[error("the server responded with {status}{told}")]
+    #[error("the server responded with {status}{message}")]
     Status {
         /// The HTTP status code.
         status: u16,
         /// Message of the server. Can be empty.
-        told: String,
+        message: String,
     },
     /// The connection failed, also after all retries.
     #[error("{0}")]

@@ -23,19 +23,19 @@ fn the_kind_is_what_the_document_and_the_server_agree_on() {
     silent.as_object_mut().unwrap().remove("mediaType");
     assert_eq!(parse(&silent, Some(media::DOCKER_MANIFEST)).unwrap().media_type, media::DOCKER_MANIFEST);
     assert_eq!(parse(&silent, Some("application/json")).unwrap().media_type, media::OCI_MANIFEST);
-    let told = parse(&image(), Some(media::OCI_INDEX)).unwrap_err().to_string();
-    assert!(told.contains("it was sent as") && told.contains("but its `mediaType` is"), "{told}");
+    let message = parse(&image(), Some(media::OCI_INDEX)).unwrap_err().to_string();
+    assert!(message.contains("it was sent as") && message.contains("but its `mediaType` is"), "{message}");
 }
 
 #[test]
-fn a_document_that_is_two_things_is_none() {
+fn a_document_of_two_kinds_is_rejected() {
     let mut both = image();
     both["manifests"] = json!([]);
     assert!(parse(&both, None).unwrap_err().to_string().contains("of a manifest and of an index"));
 }
 
 #[test]
-fn rubbish_is_refused_by_name() {
+fn an_invalid_manifest_is_rejected_with_the_cause() {
     for (bytes, expected) in [
         (&b"<html>"[..], "not a manifest"),
         (b"[]", "not a manifest"),
@@ -45,12 +45,12 @@ fn rubbish_is_refused_by_name() {
         (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:00","size":1}]}"#, "invalid digest"),
         (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"x","size":-1}]}"#, "not a manifest"),
     ] {
-        let told = RawManifest::parse(Bytes::from_static(bytes), None).unwrap_err().to_string();
-        assert!(told.contains(expected), "{told}");
+        let message = RawManifest::parse(Bytes::from_static(bytes), None).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let told = RawManifest::parse(deep.into(), None).unwrap_err().to_string();
-    assert!(told.contains("recursion"), "{told}");
+    let message = RawManifest::parse(deep.into(), None).unwrap_err().to_string();
+    assert!(message.contains("recursion"), "{message}");
     let large = vec![b' '; usize::try_from(MAX_MANIFEST_BYTES).unwrap() + 1];
     assert!(matches!(RawManifest::parse(large.into(), None), Err(Cause::TooLarge { .. })));
     let mut many = image();
@@ -59,7 +59,7 @@ fn rubbish_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_not_known_of_an_index_is_kept() {
+fn unknown_fields_of_an_index_are_kept() {
     let index = json!({
         "schemaVersion": 2, "mediaType": media::OCI_INDEX, "annotations": {"a": "b"},
         "manifests": [{"mediaType": media::OCI_MANIFEST, "digest": Digest::of(b"").to_string(), "size": 0, "platform": {"os": "linux"}}],

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_reference_is_read_and_written_alike() {
+    fn valid_references_are_read_and_written_unchanged() {
         let digest = Digest::of(b"x");
         for text in [
             "oci://registry/check".to_owned(),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_named() {
+    fn an_invalid_reference_is_rejected_with_the_reason() {
         let error = |text: &str| text.parse::<Reference>().unwrap_err();
         for text in ["", "oci://", "check", "team/check", "./team/check", "oci:///check", "oci://host"] {
             assert!(matches!(error(text), ReferenceError::NoRegistry(_)), "{text}: {}", error(text));

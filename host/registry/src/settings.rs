@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_are_bounded_whatever_is_asked() {
+    fn pauses_grow_and_are_always_bounded() {
         let patience = Timeouts::default();
         let pauses: Vec<u128> = (1..=9).map(|attempt| patience.pause(attempt, None).as_millis()).collect();
         assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]);
@@ -310,10 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mirror_is_told() {
+    fn an_invalid_mirror_is_rejected() {
         for wrong in ["", "a", "=b", "a=", "http://a=b", "a=b/C", "a/x=b", "a b=c"] {
-            let told = Mirrors::parse(&[wrong.to_owned()]).unwrap_err().to_string();
-            assert!(told.contains("invalid mirror"), "{wrong}: {told}");
+            let message = Mirrors::parse(&[wrong.to_owned()]).unwrap_err().to_string();
+            assert!(message.contains("invalid mirror"), "{wrong}: {message}");
         }
     }
 

@@ -24,7 +24,7 @@ mod store {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_entry_is_removed_first() {
         let (_base, cache) = cache(2 * 162);
         for n in 1..=2 {
             cache.put(&key(n), &[n; 50]);
@@ -51,7 +51,7 @@ mod store {
     }
 
     #[test]
-    fn what_cannot_be_used_is_removed() {
+    fn unusable_entries_are_removed() {
         let (_base, cache) = cache(1000);
         cache.put(&key(1), b"code");
         assert_eq!(cache.get(&key(1), |_| Err::<(), _>("the engine does not like it".into())), None);

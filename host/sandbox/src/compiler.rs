@@ -19,11 +19,11 @@ use sha2::{Digest, Sha256};
 
 use crate::cache::{Entry, Key};
 use crate::config::CompilerProcess;
-use crate::engine;
+use crate::engine::{self, Target};
 
 /// The maximum size of compiled code from the process, in bytes: 128 MiB. The code of CPython has
 /// 60 MiB.
-const MAX_CODE_BYTES: u64 = 128 << 20;
+pub(crate) const MAX_CODE_BYTES: u64 = 128 << 20;
 /// The number of threads that compile. More threads need more memory, and each has a stack of its
 /// own.
 const THREADS: usize = 4;
@@ -31,6 +31,9 @@ const THREADS: usize = 4;
 const INVALID: i32 = 2;
 /// The exit code for insufficient memory.
 const NO_MEMORY: i32 = 3;
+
+/// The argument after the limits with which the process compiles for [`Target::Portable`].
+const PORTABLE: &str = "--portable";
 
 /// The maximum length of standard error in bytes.
 const MAX_REASON: u64 = 4 << 10;
@@ -59,13 +62,14 @@ struct Answer {
 }
 
 impl CompilerProcess {
-    /// Compiles the component `wasm`, whose key is `key`.
-    pub(crate) fn compile(&self, key: &Key, wasm: &[u8]) -> Result<Vec<u8>, CompilerError> {
+    /// Compiles the component `wasm`, whose key is `key`, for the machines of `target`.
+    pub(crate) fn compile(&self, key: &Key, wasm: &[u8], target: Target) -> Result<Vec<u8>, CompilerError> {
         let child = Command::new(&self.program)
             .arg0("plumbline")
             .args(&self.args)
             .arg(self.memory.to_string())
             .arg(self.cpu_seconds.to_string())
+            .args((target == Target::Portable).then_some(PORTABLE))
             .env("RAYON_NUM_THREADS", THREADS.to_string())
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::piped())
@@ -158,12 +162,13 @@ fn read(from: Option<impl Read>, max: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Compiles the component on standard input and writes its code to standard output. Limits itself
-/// to `memory` bytes and `cpu_seconds` of CPU time. Returns the exit code of the process.
+/// to `memory` bytes and `cpu_seconds` of CPU time. The code is for this machine, or for any of its
+/// architecture and operating system if `portable`. Returns the exit code of the process.
 ///
 /// # Errors
 ///
 /// Returns an error if the limits cannot be set, or if input or output fail.
-pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
+pub fn compile_stdin(memory: u64, cpu_seconds: u64, portable: bool) -> io::Result<i32> {
     limit(Resource::Data, memory, 0)?;
     // At the soft limit, the signal shows which resource was exhausted. At the hard limit, the
     // process is killed.
@@ -172,8 +177,9 @@ pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
 
     let mut wasm = Vec::new();
     io::stdin().lock().take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut wasm)?;
+    let target = if portable { Target::Portable } else { Target::Native };
     let compiled = catch_unwind(|| -> wasmtime::Result<_> {
-        let engine = engine::compiling()?;
+        let engine = target.compiler()?;
         let code = engine.precompile_component(&wasm)?;
         Ok((engine::fingerprint(&engine), code))
     });

@@ -72,8 +72,8 @@ pub struct SandboxConfig {
 pub struct CompilerProcess {
     /// The path of the program.
     pub program: PathBuf,
-    /// The arguments. The limits for [`crate::compile_stdin`] are appended: bytes of memory and
-    /// seconds of CPU time.
+    /// The arguments. Those of [`crate::compile_stdin`] are appended: bytes of memory, seconds of CPU
+    /// time, and `--portable` if the code is for other machines.
     pub args: Vec<OsString>,
     /// The memory that compiling one component may take, in bytes.
     pub memory: u64,

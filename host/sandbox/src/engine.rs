@@ -44,8 +44,27 @@ pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
     Engine::new(&settings)
 }
 
+/// The machines that compiled code is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// This machine, with all features of its CPU.
+    Native,
+    /// Any machine of this architecture and operating system.
+    Portable,
+}
+
+impl Target {
+    /// Creates an engine that compiles for these machines but runs nothing.
+    pub(crate) fn compiler(self) -> wasmtime::Result<Engine> {
+        match self {
+            Self::Native => compiling(),
+            Self::Portable => portable(),
+        }
+    }
+}
+
 /// Creates an engine that compiles for this machine but runs nothing. It reserves no memory.
-pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+fn compiling() -> wasmtime::Result<Engine> {
     Engine::new(&settings(SandboxConfig::default().stack))
 }
 
@@ -75,6 +94,13 @@ const PORTABLE_TARGET: Option<&str> = if cfg!(all(target_arch = "x86_64", target
 } else {
     None
 };
+
+/// Returns the platform for which [`Sandbox::precompile`](crate::Sandbox::precompile) compiles, such
+/// as `x86_64-unknown-linux-gnu`.
+#[must_use]
+pub fn code_target() -> &'static str {
+    PORTABLE_TARGET.unwrap_or(std::env::consts::ARCH)
+}
 
 /// Returns the common settings of all engines, on which compiled code depends. Defaults are stated
 /// explicitly: a change of a default must not change what modules may do.

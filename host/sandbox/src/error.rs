@@ -207,6 +207,12 @@ pub enum LoadError {
         /// The limit, such as `1024 MiB of memory`.
         limit: String,
     },
+    /// The compiled code of the component is not what was sent.
+    #[error("the compiled code of module `{module}` has another digest than the one that was sent")]
+    CodeChanged {
+        /// The name of the module.
+        module: String,
+    },
     /// The component's types of an interface differ from the host's.
     #[error("failed to link module `{module}` with this host: {reason}")]
     Link {
@@ -240,6 +246,7 @@ impl LoadError {
             Self::CompileLimit { .. } => {
                 Some("make the module smaller; in a pod, a higher memory limit leaves more for compiling")
             }
+            Self::CodeChanged { .. } => Some("start the run again: somebody changed the code on its way"),
             Self::TooMany { .. } | Self::Compile { .. } => None,
         }
     }

@@ -31,12 +31,14 @@ mod code;
 mod compiler;
 pub mod componentize;
 mod config;
+mod directory;
 mod engine;
 mod error;
 mod failure;
 mod generation;
 mod host;
 mod inspect;
+mod items_file;
 #[cfg(test)]
 mod messages;
 mod module;
@@ -48,19 +50,26 @@ mod ticker;
 mod wasi;
 
 pub use call::io::{
-    CallStats, CheckProgress, CheckSink, ClusterReader, Directory, Entry, Expect, InputFile, ItemSink, Judge, LogLevel,
-    LogSink, NoLog, ObjectPage, ObjectQuery, OpenFile, PluginInfo, PostProcess, ResultSource, RulingSink, RunCheck,
-    Summarize, TreeItem, TreeSource,
+    CallStats, CheckProgress, CheckSink, ClusterReader, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink,
+    NoLog, ObjectPage, ObjectQuery, OpenFile, PluginInfo, PostProcess, ResultSource, RulingSink, RunCheck, Summarize,
+    TreeItem, TreeSource,
+};
+pub use call::network::{
+    Connection, ConnectionAttempts, Network, NetworkFailure, RequestLimits, Trust, WebRequest, WebResponse,
 };
 pub use compiler::compile_stdin;
 pub use config::{CompilerProcess, SandboxConfig};
+pub use directory::Directory;
+pub use engine::code_target;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;
 pub use inspect::{
     DETECT_BYTES, DetectRule, METADATA_SECTION, ModuleInfo, Roles, file_pattern, inspect, refused_imports,
 };
+pub use items_file::{CheckFailure, ITEMS_FILE, ItemsFile};
 pub use module::Module;
 pub use options::{OptionProblem, OptionsChecked, check_options};
 pub use plumbline_core::definition::LimitsRequest;
 pub use sandbox::{Accepted, Sandbox, Stats};
+pub use wasi::Attributes;

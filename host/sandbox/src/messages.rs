@@ -25,7 +25,7 @@ fn every_error_is_in_the_catalogue() {
         samples!(LoadError {
             TooLarge { module, size, limit }, Inspect { module, source = InspectError::Empty }, Refused { module, imports },
             Generation { module, found, host, newer }, NoRole { module }, TooMany { module, what, count, limit },
-            Compile { module, reason }, CompileLimit { module, limit }, Link { module, reason },
+            Compile { module, reason }, CompileLimit { module, limit }, CodeChanged { module }, Link { module, reason },
         }),
         |error| hint(error.hint()),
     );

@@ -148,9 +148,9 @@ impl Module {
         sink: &mut dyn CheckSink,
         log: &mut dyn LogSink,
     ) -> Result<CallStats, ModuleFailure> {
-        let RunCheck { plugin, directories, env, cluster, limits } = call;
-        let wasi = granted(&directories, &env, log).map_err(ModuleFailure::Host)?;
-        let input = Input::Check(Box::new(Granted { wasi, cluster }));
+        let RunCheck { plugin, directories, env, now, cluster, network, owners, limits } = call;
+        let (wasi, directories) = granted(&directories, &env, now, owners, log).map_err(ModuleFailure::Host)?;
+        let input = Input::Check(Box::new(Granted { wasi, directories, cluster, network }));
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.run_check(store, plugin);
         self.call("check", limits, input, Sink::Check(sink), log, role).map(|((), stats)| stats)
     }

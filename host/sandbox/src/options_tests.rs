@@ -6,7 +6,7 @@ fn checked(options: Value, schemas: &[(&str, &Value)]) -> OptionsChecked {
     check_options(options.as_object().unwrap(), schemas)
 }
 
-fn told(options: Value, schema: Value) -> Vec<String> {
+fn problems_of(options: Value, schema: Value) -> Vec<String> {
     let checked = checked(options, &[("m", &schema)]);
     assert_eq!(checked.warnings, [""; 0]);
     checked.problems.iter().map(ToString::to_string).collect()
@@ -20,16 +20,16 @@ fn strict() -> Value {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_path() {
-    assert_eq!(told(json!({"keep": ["a"], "level": "low"}), strict()), [""; 0]);
+fn invalid_options_are_reported_by_path() {
+    assert_eq!(problems_of(json!({"keep": ["a"], "level": "low"}), strict()), [""; 0]);
     assert_eq!(
-        told(json!({"kep": []}), strict()),
+        problems_of(json!({"kep": []}), strict()),
         ["`plumbline.options.kep`: is not an option (options: keep, level) (module `m`)"]
     );
-    let wrong = told(json!({"keep": ["a", 3]}), strict());
+    let wrong = problems_of(json!({"keep": ["a", 3]}), strict());
     assert_eq!(wrong, ["`plumbline.options.keep[1]`: want string, but got number (module `m`)"]);
-    assert_eq!(told(json!({"level": "mid"}), strict()).len(), 1);
-    let lacks = told(json!({}), json!({"required": ["url"]}));
+    assert_eq!(problems_of(json!({"level": "mid"}), strict()).len(), 1);
+    let lacks = problems_of(json!({}), json!({"required": ["url"]}));
     assert_eq!(lacks, ["`plumbline.options`: lacks url (module `m`)"]);
 }
 
@@ -76,12 +76,12 @@ fn a_schema_that_multiplies_itself_is_not_followed() {
 #[test]
 fn references_within_the_schema_work() {
     let schema = json!({"properties": {"a": {"$ref": "#/$defs/text"}}, "$defs": {"text": {"type": "string"}}});
-    assert_eq!(told(json!({"a": "x"}), schema.clone()), [""; 0]);
-    assert_eq!(told(json!({"a": 1}), schema).len(), 1);
+    assert_eq!(problems_of(json!({"a": "x"}), schema.clone()), [""; 0]);
+    assert_eq!(problems_of(json!({"a": 1}), schema).len(), 1);
 }
 
 #[test]
-fn what_is_told_is_bounded() {
+fn problems_are_bounded_in_number_and_length() {
     let long = "x".repeat(10_000);
     let many: Map<String, Value> = (0..500).map(|at| (format!("{long}{at}"), json!(1))).collect();
     let checked = check_options(&many, &[("m", &strict())]);

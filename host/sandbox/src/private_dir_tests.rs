@@ -22,7 +22,7 @@ fn it_is_made_for_its_owner_alone() {
 }
 
 #[test]
-fn what_others_may_write_to_is_not_used() {
+fn files_that_other_users_can_write_to_are_not_used() {
     let base = tempfile::tempdir().unwrap();
     fs::set_permissions(base.path(), Permissions::from_mode(0o777)).unwrap();
     assert_eq!(PrivateDir::open(base.path()).unwrap_err().to_string(), "other users can write to it (mode 777)");

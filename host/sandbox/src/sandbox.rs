@@ -7,14 +7,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use plumbline_core::Digest;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::{Cache, Key};
 use crate::call::state::CallState;
-use crate::code::{CodeError, Origin};
+use crate::code::{CarriedError, CodeError, Origin};
 use crate::compiler::CompilerError;
 use crate::config::SandboxConfig;
+use crate::engine::Target;
 use crate::error::{LoadError, SandboxError};
 use crate::generation::v0_1;
 use crate::host::Host;
@@ -38,7 +40,7 @@ pub struct Stats {
     pub compiled: u64,
     /// The number of components whose code was in the cache.
     pub cached: u64,
-    /// The number of components whose code is embedded in the program.
+    /// The number of components whose code is embedded in the program, or was carried here.
     pub precompiled: u64,
 }
 
@@ -104,7 +106,7 @@ impl Sandbox {
     /// imports something that is not available, was built for another generation of the interface,
     /// or implements no role. No code of it has run.
     pub fn load(&self, name: &str, wasm: &[u8]) -> Result<Module, LoadError> {
-        self.finish(name, wasm, self.check(name, wasm)?, None)
+        self.finish(name, wasm, self.check(name, wasm)?, Code::None)
     }
 
     /// Loads a component like [`Sandbox::load`], with code from [`Sandbox::precompile`] that is
@@ -119,35 +121,28 @@ impl Sandbox {
     ///
     /// Returns the same errors as [`Sandbox::load`].
     pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
-        self.finish(name, wasm, self.check(name, wasm)?, Some(code))
+        self.finish(name, wasm, self.check(name, wasm)?, Code::Embedded(code))
     }
 
     /// Compiles and links a checked component. Uses `code` if it is given and matches.
-    fn finish(
-        &self,
-        name: &str,
-        wasm: &[u8],
-        inspected: Inspected,
-        code: Option<&'static [u8]>,
-    ) -> Result<Module, LoadError> {
-        let component = match code {
-            Some(code) => self.brought_along(name, wasm, &inspected.digest, code)?,
-            None => self.compile(name, wasm, &inspected.digest)?,
-        };
+    fn finish(&self, name: &str, wasm: &[u8], inspected: Inspected, code: Code<'_>) -> Result<Module, LoadError> {
+        let component = self.component(name, wasm, &inspected.digest, code)?;
         self.link(name, inspected, &component)
     }
 
     /// Loads the component from `code` if it matches, and compiles it otherwise.
-    fn brought_along(
-        &self,
-        name: &str,
-        wasm: &[u8],
-        digest: &[u8; 32],
-        code: &'static [u8],
-    ) -> Result<Component, LoadError> {
-        let fitting = self
-            .portable_fingerprint()
-            .and_then(|engine| code::brought_along(&self.host.engine, code, &Key { engine, component: *digest }));
+    fn component(&self, name: &str, wasm: &[u8], digest: &[u8; 32], code: Code<'_>) -> Result<Component, LoadError> {
+        let engine = &self.host.engine;
+        let key = || Ok::<_, String>(Key { engine: self.portable_fingerprint()?, component: *digest });
+        let fitting = match code {
+            Code::None => return self.compile(name, wasm, digest),
+            Code::Embedded(bytes) => key().and_then(|key| code::brought_along(engine, bytes, &key)),
+            Code::Carried(bytes, digest) => match key().map(|key| code::carried(engine, bytes, digest, &key)) {
+                Ok(Ok(component)) => Ok(component),
+                Ok(Err(CarriedError::Changed)) => return Err(LoadError::CodeChanged { module: name.to_owned() }),
+                Ok(Err(CarriedError::Unfit(reason))) | Err(reason) => Err(reason),
+            },
+        };
         match fitting {
             Ok(component) => {
                 self.host.brought_along.fetch_add(1, Ordering::Relaxed);
@@ -161,19 +156,29 @@ impl Sandbox {
     }
 
     /// Compiles a component ahead of time, for any CPU of this architecture and operating system.
-    /// The output is to be embedded and passed to [`Sandbox::load_precompiled`]. The same component
-    /// yields the same bytes.
+    /// The output is to be embedded and passed to [`Sandbox::load_precompiled`], or to be carried to
+    /// another process and passed to [`Accepted::load_carried`]. The same component yields the same
+    /// bytes.
     ///
     /// # Errors
     ///
     /// Returns the same errors as [`Sandbox::load`].
     pub fn precompile(&self, name: &str, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
-        let inspected = self.check(name, wasm)?;
-        let failed = compile_error(name);
-        let engine = engine::portable().map_err(failed)?;
-        let code = engine.precompile_component(wasm).map_err(failed)?;
-        let key = Key { engine: engine::fingerprint(&engine), component: inspected.digest };
-        code::to_bring_along(&key, &code).map_err(|error| failed(error.into()))
+        self.precompile_checked(name, wasm, &self.check(name, wasm)?.digest)
+    }
+
+    fn precompile_checked(&self, name: &str, wasm: &[u8], digest: &[u8; 32]) -> Result<Vec<u8>, LoadError> {
+        let failed = |reason: String| LoadError::Compile { module: name.to_owned(), reason };
+        let host = &self.host;
+        let key = Key { engine: self.portable_fingerprint().map_err(failed)?, component: *digest };
+        let code = code::for_others(host.cache.as_ref(), &key, || {
+            self.run_compiler(&key, wasm, Target::Portable, || {
+                let engine = engine::portable().map_err(|error| CompilerError::Invalid(words(&error)))?;
+                compile_here(&engine, wasm)
+            })
+        });
+        let code = code.map_err(|error| compiler_error(name, error))?;
+        code::to_bring_along(&key, &code).map_err(|error| failed(error.to_string()))
     }
 
     /// Returns the fingerprint of code from [`Sandbox::precompile`]. It covers the full version of
@@ -243,25 +248,31 @@ impl Sandbox {
     fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
-        let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || match &host.config.compiler {
-            Some(compiler) => {
-                let _memory = host.slots.take(0, compiler.memory);
-                compiler.compile(&key, wasm)
-            }
-            None => compile_here(&host.engine, wasm),
+        let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || {
+            self.run_compiler(&key, wasm, Target::Native, || compile_here(&host.engine, wasm))
         });
         let (component, origin) = compiled.map_err(|error| match error {
-            CodeError::Compile(CompilerError::Limit(limit)) => {
-                LoadError::CompileLimit { module: name.to_owned(), limit }
-            }
-            CodeError::Compile(error) => LoadError::Compile { module: name.to_owned(), reason: error.to_string() },
-            CodeError::Load(error) => compile_error(name)(error),
+            CodeError::Compile(error) => compiler_error(name, error),
+            CodeError::Load(error) => LoadError::Compile { module: name.to_owned(), reason: words(&error) },
         })?;
         match origin {
             Origin::Compiled => host.compiled.fetch_add(1, Ordering::Relaxed),
             Origin::Cached => host.cached.fetch_add(1, Ordering::Relaxed),
         };
         Ok(component)
+    }
+
+    /// Compiles in the separate process if there is one, and with `here` otherwise.
+    fn run_compiler(
+        &self,
+        key: &Key,
+        wasm: &[u8],
+        target: Target,
+        here: impl FnOnce() -> Result<Vec<u8>, CompilerError>,
+    ) -> Result<Vec<u8>, CompilerError> {
+        let Some(compiler) = &self.host.config.compiler else { return here() };
+        let _memory = self.host.slots.take(0, compiler.memory);
+        compiler.compile(key, wasm, target)
     }
 
     fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
@@ -291,13 +302,27 @@ fn broken_off(panic: &(dyn Any + Send)) -> CompilerError {
     CompilerError::Invalid(format!("the compiler was interrupted: {}", said.unwrap_or("it printed no reason")))
 }
 
-fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {
-    move |error| LoadError::Compile { module: name.to_owned(), reason: words(&error) }
+fn compiler_error(name: &str, error: CompilerError) -> LoadError {
+    let module = name.to_owned();
+    match error {
+        CompilerError::Limit(limit) => LoadError::CompileLimit { module, limit },
+        error => LoadError::Compile { module, reason: error.to_string() },
+    }
 }
 
 /// Formats an error of the engine and all its causes as one line.
 fn words(error: &wasmtime::Error) -> String {
     format!("{error:#}")
+}
+
+/// Code of a component that was compiled ahead of time.
+#[derive(Clone, Copy)]
+enum Code<'a> {
+    None,
+    /// It is part of this program.
+    Embedded(&'static [u8]),
+    /// It was carried here, and has this digest.
+    Carried(&'a [u8], &'a Digest),
 }
 
 /// A component that passed all cheap checks. Compiling it may take seconds, so the caller decides
@@ -375,7 +400,33 @@ impl Accepted {
     /// Returns an error if the component is invalid, or if the types of its interfaces differ from
     /// the contract.
     pub fn load(self) -> Result<Module, LoadError> {
-        self.sandbox.finish(&self.name, &self.wasm, self.inspected, self.code)
+        let code = self.code.map_or(Code::None, Code::Embedded);
+        self.sandbox.finish(&self.name, &self.wasm, self.inspected, code)
+    }
+
+    /// Loads the component like [`Accepted::load`], with `code` from [`Accepted::precompile`] of
+    /// another process. Code for another version, machine or component is ignored, and the component
+    /// is compiled.
+    ///
+    /// `code` is machine code and is executed as is. `digest` is its digest, which must come from
+    /// the party that decides which program runs as this process, such as the author of its pod. It
+    /// must not come from where the code comes from.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`LoadError::CodeChanged`] if `code` has another digest, and the same errors as
+    /// [`Accepted::load`].
+    pub fn load_carried(self, code: &[u8], digest: &Digest) -> Result<Module, LoadError> {
+        self.sandbox.finish(&self.name, &self.wasm, self.inspected, Code::Carried(code, digest))
+    }
+
+    /// Compiles the component for other processes, as [`Sandbox::precompile`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the component is invalid, or takes too much to compile.
+    pub fn precompile(&self) -> Result<Vec<u8>, LoadError> {
+        self.sandbox.precompile_checked(&self.name, &self.wasm, &self.inspected.digest)
     }
 }
 

@@ -40,6 +40,6 @@ fn never_more_memory_than_there_is() {
 }
 
 #[test]
-fn what_wants_more_than_there_is_runs_alone() {
+fn a_job_larger_than_the_limit_runs_alone() {
     assert_eq!(most(&Slots::new(32, Some(100)), |_| 1000).0, 1);
 }

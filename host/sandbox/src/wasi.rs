@@ -6,6 +6,7 @@
 
 mod entries;
 mod files;
+mod ownership;
 mod procfs;
 
 use std::io;
@@ -19,13 +20,16 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host;
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
 use wasmtime_wasi::random::WasiRandom;
-use wasmtime_wasi::{FsPerms, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi::{FsPerms, HostWallClock, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use self::files::HasNodeFiles;
 pub(crate) use self::files::OpenFiles;
-use crate::call::io::{Directory, LogLevel, LogSink};
+pub use self::ownership::Attributes;
+pub(crate) use self::ownership::{Directories, Recorded};
+use crate::call::io::{LogLevel, LogSink};
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
+use crate::directory::Directory;
 
 struct HasTable;
 
@@ -33,16 +37,22 @@ impl HasData for HasTable {
     type Data<'a> = &'a mut ResourceTable;
 }
 
-/// Opens the directories that a check may read, and adds its environment variables.
+/// Opens the directories that a check may read, and adds its environment variables and its clock.
 pub(crate) fn granted(
     directories: &[Directory],
     env: &[(String, String)],
+    now: Option<Duration>,
+    owners: Option<Recorded>,
     log: &mut dyn LogSink,
-) -> io::Result<WasiCtxBuilder> {
-    let mut wasi = WasiCtxBuilder::new();
+) -> io::Result<(WasiCtxBuilder, Directories)> {
+    let (mut wasi, mut opened) = (WasiCtxBuilder::new(), Directories::new(owners));
     // The thread of the module has nothing else to do.
     wasi.allow_blocking_current_thread(true).envs(env);
-    for Directory { path, source } in directories {
+    if let Some(now) = now {
+        wasi.wall_clock(FixedClock(now));
+    }
+    for directory in directories {
+        let Directory { path, source } = directory;
         match source.metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 log.line(LogLevel::Warning, &format!("the granted directory `{path}` does not exist"));
@@ -54,10 +64,24 @@ pub(crate) fn granted(
             }
             Ok(_) => {}
         }
-        wasi.preopened_dir(source, path, FsPerms::ReadOnly)
-            .map_err(|error| io::Error::other(format!("failed to open `{path}`: {error}")))?;
+        let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("failed to open `{path}`: {error}"));
+        wasi.preopened_dir(source, path, FsPerms::ReadOnly).map_err(|error| failed(&error))?;
+        opened.open(directory).map_err(|error| failed(&error))?;
     }
-    Ok(wasi)
+    Ok((wasi, opened))
+}
+
+/// A clock that always shows this time since 1970.
+struct FixedClock(Duration);
+
+impl HostWallClock for FixedClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn now(&self) -> Duration {
+        self.0
+    }
 }
 
 /// Adds WASI 0.2 without sockets, and with timers that end with the call.

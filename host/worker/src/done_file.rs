@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_a_worker_reads() {
+    fn a_worker_reads_the_written_done_file() {
         let dir = tempfile::tempdir().unwrap();
         let result = dir.path().join("a b.json");
         write_done(dir.path(), &result).unwrap();

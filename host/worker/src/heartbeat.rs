@@ -95,15 +95,15 @@ fn heard(answer: Result<Answer, ClientError>) -> Reply {
         Ok(answer) => match answer.status {
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Reply::NotKnown,
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Reply::No { why: told(&answer), hint: None }
+                Reply::No { why: response_text(&answer), hint: None }
             }
-            _ => Reply::Refused(told(&answer)),
+            _ => Reply::Refused(response_text(&answer)),
         },
         Err(error) => Reply::No { why: chain(&error), hint: error.hint() },
     }
 }
 
-fn told(answer: &Answer) -> String {
+fn response_text(answer: &Answer) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     let reason: String = body.trim().chars().take(500).collect();
     if reason.is_empty() {

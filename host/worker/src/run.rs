@@ -62,7 +62,7 @@ pub struct Settings {
     pub archive_bytes: u64,
 }
 
-/// Further events that the worker waits for, besides the done file.
+/// Further events that the worker waits for, in addition to the done file.
 struct Awaited {
     /// Signals that the last progress update was sent. It is dropped if nothing is counted.
     counted: oneshot::Receiver<()>,
@@ -109,15 +109,15 @@ type Companions = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 ///
 /// The worker observes that itself, or the aggregator reports it. In the latter case, the last
 /// writes get `last_writes` to arrive.
-async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, last_writes: Duration) {
+async fn ended(companions: Option<Companions>, mut plugin_ended: watch::Receiver<bool>, last_writes: Duration) {
     let watched = async {
         match companions {
             Some(companions) => companions.await,
             None => std::future::pending().await,
         }
     };
-    let told = async {
-        if told.wait_for(|ended| *ended).await.is_err() {
+    let notified = async {
+        if plugin_ended.wait_for(|ended| *ended).await.is_err() {
             // Heartbeats are over, for example because the aggregator does not support them.
             std::future::pending::<()>().await;
         }
@@ -125,7 +125,7 @@ async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, 
     };
     tokio::select! {
         () = watched => {}
-        () = told => {}
+        () = notified => {}
     }
 }
 
@@ -367,8 +367,9 @@ impl Worker {
 
     /// Reports to the aggregator why there will be no result, so that it does not wait for one.
     ///
-    /// Sonobuoy's aggregator is not told, because it would store the message as an ordinary result,
-    /// which then passes. It notices by itself that the worker failed.
+    /// The worker does not tell Sonobuoy's aggregator, because it would store the message as an
+    /// ordinary result, which then passes. That aggregator notices by itself that the worker
+    /// failed.
     async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: &watch::Receiver<Peer>) {
         tracing::error!(%key, error = reason, "there is no result");
         if *peer.borrow() == Peer::Plain {

@@ -8,8 +8,8 @@ use wit_parser::{PackageId, Resolve};
 use crate::error::BindingsError;
 
 /// The worlds, with one role each. Authors of modules with more roles generate their own bindings.
-pub(crate) const SDK_WORLDS: [&str; 4] =
-    ["post-processor-module", "expectations-module", "summarizer-module", "judge-module"];
+pub(crate) const SDK_WORLDS: [&str; 5] =
+    ["post-processor-module", "expectations-module", "summarizer-module", "judge-module", "check-module"];
 
 /// Runs `generator` for `world`. Returns texts by file name. `what` is for messages.
 pub(crate) fn generate(

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
@@ -29,6 +30,7 @@ type Case struct {
 	entries []plumbline.Entry
 	broken  string
 	ruled   []ruled
+	granted granted
 }
 
 type input struct {
@@ -41,7 +43,20 @@ type input struct {
 
 // New returns a case with a plugin `test` of driver Job, without options, files and nodes.
 func New() *Case {
-	return &Case{plugin: plumbline.Plugin{Name: "test", Driver: "Job", ExpectedResults: 1}, options: map[string]any{}}
+	return &Case{
+		plugin:  plumbline.Plugin{Name: "test", Driver: "Job", ExpectedResults: 1},
+		options: map[string]any{},
+		granted: granted{
+			directories: plumbline.Directories{},
+			files:       fstest.MapFS{},
+			env:         map[string]string{},
+			objects:     map[[2]string]recorded{},
+			attributes:  map[string]plumbline.Attributes{},
+			responses:   map[[2]string]result[plumbline.Response]{},
+			names:       map[string]result[[]string]{},
+			connections: map[plumbline.Target]plumbline.Connection{},
+		},
+	}
 }
 
 // Plugin sets the plugin. Its RawOptions are those that Option added.

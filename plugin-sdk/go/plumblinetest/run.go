@@ -17,6 +17,8 @@ type Run struct {
 	Err error
 	// Log contains the lines of the log, as "level: message".
 	Log []string
+	// Progress contains the reports of a check in order.
+	Progress []plumbline.Progress
 }
 
 // PostProcess runs a post-processor. If an item breaks a rule, where the host would end the call,

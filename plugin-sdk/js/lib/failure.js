@@ -10,7 +10,7 @@ import { text } from "./text.js";
 export function sentence(thrown) {
   if (!(thrown instanceof Error)) return text(thrown) || "the module threw nothing";
   const message = text(thrown.message);
-  const deliberate = thrown.constructor === Error || thrown.name === "ReadError";
+  const deliberate = thrown.constructor === Error || ["ReadError", "FileError", "NetworkError"].includes(thrown.name);
   if (deliberate && message) return message;
   logError(text(`${thrown.name}: ${message}\n${thrown.stack ?? ""}`));
   return `${thrown.name}: ${message}`;

@@ -39,15 +39,28 @@ export class InputFile {
   *chunks() {
     if (this.#read) throw new ReadError(`file \`${this.path}\` was read already: a file can be read once`);
     this.#read = true;
-    for (;;) {
-      let bytes;
-      try {
-        bytes = this.#file.read(CHUNK);
-      } catch (error) {
-        throw new ReadError(cause(error));
+    try {
+      for (;;) {
+        const bytes = this.#next();
+        if (bytes.length === 0) return;
+        yield bytes instanceof Uint8Array ? bytes : Uint8Array.from(bytes);
       }
-      if (bytes.length === 0) return;
-      yield bytes instanceof Uint8Array ? bytes : Uint8Array.from(bytes);
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Closes a file of the node. The host closes other files. */
+  close() {
+    this.#file.close?.();
+  }
+
+  #next() {
+    try {
+      return this.#file.read(CHUNK);
+    } catch (error) {
+      // An error of a file of the node has its path already.
+      throw error instanceof ReadError ? error : new ReadError(cause(error));
     }
   }
 

@@ -101,7 +101,7 @@ test("texts that the host would refuse for their size are cut, and say so", () =
   assert.equal(named.details.name, "n".repeat(70_000));
 });
 
-test("what is emitted before a failure stays, and a mistake is told from a decision", () => {
+test("items emitted before a failure stay, and a bug is distinguished from a rejection", () => {
   const decision = run((_plugin, _files, out) => {
     out.emit({ name: "a" });
     throw new Error("option `x` makes no sense");

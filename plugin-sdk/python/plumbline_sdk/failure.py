@@ -8,6 +8,7 @@ from typing import Optional
 
 from . import log
 from .input import ReadError
+from .network import NetworkError
 
 
 class ModuleError(Exception):
@@ -16,10 +17,10 @@ class ModuleError(Exception):
 
 
 def sentence(raised: BaseException) -> str:
-    """Returns the error message for the host. A `ModuleError` or `ReadError` is deliberate. Any
-    other exception is a bug in the module, so the message also has its type and place, and the
-    traceback goes to the log."""
-    if isinstance(raised, (ModuleError, ReadError)) and str(raised):
+    """Returns the error message for the host. A `ModuleError`, `ReadError` or `NetworkError` is
+    deliberate. Any other exception is a bug in the module, so the message also has its type and
+    place, and the traceback goes to the log."""
+    if isinstance(raised, (ModuleError, ReadError, NetworkError)) and str(raised):
         return str(raised)
     text = f"{type(raised).__name__}: {_text(raised)}"
     frames = _frames(raised.__traceback__)

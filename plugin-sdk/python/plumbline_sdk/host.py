@@ -39,12 +39,13 @@ class HostError(Exception):
 
 @dataclass
 class Native:
-    """Receives items, lines, rulings and checks natively, for tests."""
+    """Receives items, lines, rulings and checks natively, and is what a check reads, for tests."""
 
     emit: Optional[Callable[[list[Any]], None]] = None
     write: Optional[Callable[[str, str], None]] = None
     rule: Optional[Callable[[list[Any]], None]] = None
     report: Optional[Callable[[list[Any]], None]] = None
+    check: Optional[Any] = None
 
 
 native = Native()

@@ -49,9 +49,15 @@ class _Raw(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def close(self) -> None:
+        # A file of the node can be closed. The host closes one of a result set.
+        if hasattr(self._file, "close"):
+            self._file.close()
+        super().close()
+
 
 class InputFile(io.BufferedReader):
-    """A file of the result set: a binary stream like that of `open(…, "rb")`. It can be read once,
+    """A file of the result set, or of the node: a binary stream like that of `open(…, "rb")`. It can be read once,
     without seeking. `lines`, `text` and `json` read it as text."""
 
     def __init__(self, file: Any) -> None:

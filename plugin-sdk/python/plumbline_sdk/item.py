@@ -83,7 +83,8 @@ class WireDetail:
     json: bool = False
 
 
-_types: Any = host.binding("imports.types")
+# In the world of checks, another interface has the name as well.
+_types: Any = host.binding("imports.types") or host.binding("imports.plumbline_plugin_types")
 
 if _types is not None:
     _Item = _types.Item

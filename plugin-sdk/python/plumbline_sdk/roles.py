@@ -12,6 +12,7 @@ import json
 from typing import Any, Callable, Iterable, Optional, TypeVar, Union
 
 from . import host
+from .context import Context
 from .failure import sentence
 from .input import InputFile
 from .judgement import JudgedItem, Rulings, judged_items
@@ -19,16 +20,19 @@ from .node import Global, Node, result_to_wire
 from .output import Output
 from .plugin import Plugin
 from .results import Entry, entries
+from .sandbox import Sandbox, redirect_sleep
 
 Process = Callable[[Plugin, "list[InputFile]", Output], None]
 Expect = Callable[[Plugin, "Optional[dict[str, Any]]", "list[Node]"], "Iterable[Union[Global, Node, str]]"]
 Summarize = Callable[[Plugin, "Iterable[Entry]", Output], None]
 Judgement = Callable[[Plugin, "Iterable[JudgedItem]", "list[InputFile]", Rulings], None]
+Checking = Callable[[Plugin, Context, Output], None]
 
 _P = TypeVar("_P", bound=Process)
 _E = TypeVar("_E", bound=Expect)
 _S = TypeVar("_S", bound=Summarize)
 _J = TypeVar("_J", bound=Judgement)
+_C = TypeVar("_C", bound=Checking)
 _Out = TypeVar("_Out", Output, Rulings)
 _F = TypeVar("_F")
 
@@ -69,6 +73,19 @@ def judge(judgement: _J) -> _J:
             _flushing(Rulings(), lambda out: judgement(Plugin.from_host(plugin), judged_items(tree), files, out))
 
     return _export(judgement, Judge)
+
+
+def check(checking: _C) -> _C:
+    """Makes `checking(plugin, context, out)` the check of the module, which reads a node or a
+    cluster itself."""
+    redirect_sleep()
+
+    class Check:
+        def run(self, plugin: Any) -> None:
+            context = Context(Sandbox() if host.IN_COMPONENT else host.native.check)
+            _flushing(Output(), lambda out: checking(Plugin.from_host(plugin), context, out))
+
+    return _export(checking, Check)
 
 
 def expectations(expect: _E) -> _E:

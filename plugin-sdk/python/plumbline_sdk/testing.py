@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
 from . import host
+from .context import Progress
+from .files import Attributes
+from .granted import Granted
 from .item import Item, Status, from_wire, to_wire
 from .judged import Judged, Tree, take_checks
 from .judgement import Ruling
+from .network import Connection, NetworkError, Response
 from .node import Node
 
 _MAX_NAME = 64 << 10
@@ -32,6 +37,8 @@ class Run:
     """The error message of the module, if it failed."""
     log: list[tuple[str, str]] = field(default_factory=list)
     """The lines of the log: level and message."""
+    progress: list[Progress] = field(default_factory=list)
+    """The reports of a check in order."""
 
     def outline(self) -> str:
         """Returns a line `name: status` per item, indented by two spaces per level, with `-` if the
@@ -64,6 +71,7 @@ class Case:
         self._entries: list[Any] = []
         self._results_error: Optional[str] = None
         self._ruled: dict[str, Ruling] = {}
+        self._granted = Granted()
 
     def plugin(self, **info: Any) -> Case:
         """Sets what the module sees of the plugin: `name`, `driver`, `format`,
@@ -147,6 +155,71 @@ class Case:
             raise Refused(refusals[0])
         judged.error, judged.log = run.error, run.log
         return judged
+
+    def node_directory(self, path: str, disk: str) -> Case:
+        """Grants a directory of the node to a check. Its files are those below `disk`, such as
+        `test/files/etc/kubernetes`."""
+        self._granted.directories[path] = disk
+        return self
+
+    def node_file(self, path: str, content: Union[str, bytes]) -> Case:
+        """Adds a file of the node for a check, without a directory."""
+        self._granted.files[path] = _bytes(content)
+        return self
+
+    def env(self, name: str, value: str) -> Case:
+        """Sets an environment variable that a check sees."""
+        self._granted.variables[name] = value
+        return self
+
+    def now(self, now: datetime) -> Case:
+        """Sets the clock of the node."""
+        self._granted.time = now
+        return self
+
+    def objects(self, api_version: str, resource: str, objects: Iterable[Any]) -> Case:
+        """Grants a resource of the cluster to a check, and adds objects to it. The check gets those
+        whose `metadata.namespace` is the namespace of its query. Selectors select everything: add
+        only the objects that they would select."""
+        self._granted.lists.setdefault((api_version, resource), []).extend(objects)
+        return self
+
+    def broken_objects(self, api_version: str, resource: str, error: str) -> Case:
+        """Makes reading a resource fail with `error` after its objects."""
+        self._granted.errors[api_version, resource] = error
+        return self
+
+    def attributes(self, path: str, attributes: Attributes) -> Case:
+        """Sets the owner and the mode of a file or directory. Those of all others belong to root,
+        with the permissions `0o644` or `0o755`."""
+        self._granted.owners[path] = attributes
+        return self
+
+    def response(self, method: str, url: str, result: Union[Response, NetworkError]) -> Case:
+        """Grants a request to a check, and sets its result. Every other request is denied."""
+        self._granted.responses[method, url] = result
+        return self
+
+    def name(self, name: str, result: Union[list[str], NetworkError]) -> Case:
+        """Grants a name to a check, and sets its addresses. Every other name is denied."""
+        self._granted.names[name] = result
+        return self
+
+    def connection(self, host: str, port: int, result: Union[Connection, NetworkError]) -> Case:
+        """Grants a connection attempt to a check, and sets its result. Every other one is
+        denied."""
+        self._granted.connections[host, port] = result
+        return self
+
+    def check(self, checking: Any) -> Run:
+        """Runs the function with `@check` on the node and the cluster."""
+        host.native.check = granted = self._granted.fresh()
+        try:
+            run = self._call(lambda: checking.plumbline_role().run(self._wire_info()))
+        finally:
+            host.native.check = None
+        run.progress = granted.progress
+        return run
 
     def run(self, process: Any) -> Run:
         """Runs the function with `@post_processor` on the files."""

@@ -136,7 +136,7 @@ class PostProcessor(unittest.TestCase):
         items = run(many).items
         self.assertEqual((len(items), items[-1].name), (2000, "item 1999"))
 
-    def test_the_plugin_says_who_it_is_and_what_it_was_told(self):
+    def test_the_plugin_has_its_name_and_options(self):
         seen = []
         run(lambda plugin, files, out: seen.append(plugin), Case().plugin(name="p", driver="DaemonSet").option("strict", True))
         self.assertEqual((seen[0].name, seen[0].driver, seen[0].options), ("p", "DaemonSet", {"strict": True}))

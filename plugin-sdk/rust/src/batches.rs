@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_an_empty_batch_and_nobody_is_asked_after_it() {
+    fn an_empty_batch_is_the_end_and_the_source_is_not_read_again() {
         let mut entries = Batches::new(Box::new(Given(vec![Ok(2), Ok(1), Ok(0)])));
         assert_eq!(entries.by_ref().filter(Result::is_ok).count(), 3);
         assert_eq!((entries.next(), entries.next()), (None, None));
     }
 
     #[test]
-    fn an_error_is_told_once_and_ends_it() {
+    fn an_error_is_returned_once_and_ends_the_iterator() {
         let mut entries = Batches::new(Box::new(Given(vec![Ok(1), Err("the disk is gone")])));
         assert!(entries.next().unwrap().is_ok());
         assert_eq!(entries.next(), Some(Err("the disk is gone".to_owned())));

@@ -1,4 +1,4 @@
-//! What a check reads: files, environment variables, and objects of the cluster.
+//! What a check reads and reaches: files, environment variables, objects of the cluster, and hosts.
 
 use std::fmt;
 use std::io::Read;
@@ -9,12 +9,13 @@ use serde_json::Value;
 use crate::InputFile;
 use crate::batches::{BatchSource, Batches};
 use crate::input::Source;
+use crate::network::{Attempts, Connection, MAX_TARGETS, NetworkError, Request, Response, Target};
 
 /// Maximum number of bytes that [`Context::read`] reads: 16 MiB. Use [`Context::open`] for larger
 /// files.
 pub const MAX_READ: u64 = 16 << 20;
 
-/// What a check may read, and the function that reports its progress.
+/// What a check may read and reach, and the function that reports its progress.
 ///
 /// A path is that of the node, such as `/etc/kubernetes/kubelet.conf`. It must be in a directory
 /// that the definition grants.
@@ -29,11 +30,17 @@ pub(crate) trait Host {
     /// Returns the entries of a directory in any order.
     fn read_dir(&mut self, path: &str) -> Result<Vec<DirEntry>, FileError>;
     fn metadata(&mut self, path: &str) -> Result<Metadata, FileError>;
+    fn attributes(&mut self, path: &str) -> Result<Attributes, FileError>;
     fn env(&mut self, name: &str) -> Option<String>;
     /// Returns the time since 1970.
     fn now(&mut self) -> Duration;
+    fn sleep(&mut self, time: Duration);
     fn list(&mut self, query: &ObjectQuery) -> Result<Box<dyn BatchSource<Value>>, String>;
     fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<Value>, String>;
+    fn send(&mut self, request: &Request) -> Result<Response, NetworkError>;
+    fn resolve(&mut self, name: &str) -> Result<Vec<String>, NetworkError>;
+    /// Tries at most [`MAX_TARGETS`] connections.
+    fn connect(&mut self, targets: &[Target], attempts: Attempts) -> Vec<Result<Connection, NetworkError>>;
     fn report(&mut self, progress: Progress);
 }
 
@@ -127,6 +134,25 @@ pub struct Metadata {
     pub file_type: FileType,
     /// The size in bytes; 0 for most files of `/proc` and `/sys`.
     pub size: u64,
+}
+
+/// The owner and the mode of a file, by POSIX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Attributes {
+    /// The type and the permissions, such as `0o100600` (`st_mode`).
+    pub mode: u32,
+    /// The user ID.
+    pub uid: u32,
+    /// The group ID.
+    pub gid: u32,
+}
+
+impl Attributes {
+    /// Returns the permissions, such as `0o600`.
+    #[must_use]
+    pub const fn permissions(&self) -> u32 {
+        self.mode & 0o7777
+    }
 }
 
 /// Objects of the cluster to read.
@@ -245,6 +271,15 @@ impl Context {
         self.host.metadata(path)
     }
 
+    /// Returns the owner and the mode of a file of any type, or of a directory.
+    ///
+    /// # Errors
+    ///
+    /// It does not exist, or a link leads out of the granted directory.
+    pub fn attributes(&mut self, path: &str) -> Result<Attributes, FileError> {
+        self.host.attributes(path)
+    }
+
     /// Returns the value of an environment variable, or `None` if it is not set or not granted.
     pub fn env(&mut self, name: &str) -> Option<String> {
         self.host.env(name)
@@ -253,6 +288,11 @@ impl Context {
     /// Returns the time since 1970-01-01 00:00 UTC, by the clock of the node.
     pub fn now(&mut self) -> Duration {
         self.host.now()
+    }
+
+    /// Waits. The time counts toward the time limit of the check.
+    pub fn sleep(&mut self, time: Duration) {
+        self.host.sleep(time);
     }
 
     /// Lists objects of the cluster.
@@ -272,6 +312,30 @@ impl Context {
     /// One sentence of the host, which names a missing grant.
     pub fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<Value>, String> {
         self.host.get(query, name)
+    }
+
+    /// Sends an HTTP request and returns the response, whatever its status is.
+    ///
+    /// # Errors
+    ///
+    /// The definition does not grant the web server, or the response is incomplete.
+    pub fn send(&mut self, request: &Request) -> Result<Response, NetworkError> {
+        self.host.send(request)
+    }
+
+    /// Returns the addresses of a name, by the resolver of the machine or pod.
+    ///
+    /// # Errors
+    ///
+    /// The definition does not grant the name, or it has no address.
+    pub fn resolve(&mut self, name: &str) -> Result<Vec<String>, NetworkError> {
+        self.host.resolve(name)
+    }
+
+    /// Tries to open a TCP connection to each target, many at the same time, and closes it. Returns
+    /// one result for each target, in the same order.
+    pub fn connect(&mut self, targets: &[Target], attempts: Attempts) -> Vec<Result<Connection, NetworkError>> {
+        targets.chunks(MAX_TARGETS).flat_map(|targets| self.host.connect(targets, attempts)).collect()
     }
 
     /// Reports that `completed` of `total` parts are done. The host skips reports that follow each

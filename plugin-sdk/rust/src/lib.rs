@@ -348,6 +348,7 @@ pub mod log;
 #[doc(hidden)]
 pub mod metadata;
 mod module;
+pub mod network;
 mod node;
 pub mod output;
 mod plugin;

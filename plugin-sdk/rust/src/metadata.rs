@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_section_is_json_whatever_stands_in_it() {
+    fn the_section_is_json_for_any_content() {
         let value = written!(Metadata {
             name: "a-b",
             formats: &["a", "quote \" backslash \\ line \n end \u{1f} ü"],
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_not_there() {
+    fn missing_fields_are_omitted() {
         let value = written!(Metadata {
             name: "x",
             formats: &[],

@@ -74,10 +74,10 @@ fn a_check_reads_what_the_case_grants() {
 }
 
 #[test]
-fn what_was_not_granted_is_named() {
+fn missing_grants_are_reported() {
     let run = Case::new().node_directory("/etc/app", env!("CARGO_MANIFEST_DIR")).check::<Inventory>();
-    let told = run.outcome.unwrap_err();
-    assert_eq!(told, "the case grants no `pods` of `v1`: add them with `Case::objects`");
+    let error = run.outcome.unwrap_err();
+    assert_eq!(error, "the case grants no `pods` of `v1`: add them with `Case::objects`");
 }
 
 /// Reads facts about a file in memory.

@@ -266,7 +266,7 @@ fn judged_case() -> Case {
 }
 
 #[test]
-fn a_judge_speaks_of_leaves_that_nobody_has_ruled_on() {
+fn a_judge_rules_on_leaves_without_a_ruling() {
     let case = judged_case().file("data/known.yaml", "list");
     let judged = case.judge::<Says>();
     assert_eq!(judged.outcome, Ok(()));
@@ -287,7 +287,7 @@ fn a_judge_speaks_of_leaves_that_nobody_has_ruled_on() {
 }
 
 #[test]
-fn what_the_host_refuses_of_a_judge_fails_the_test() {
+fn output_of_a_judge_that_the_host_rejects_fails_the_test() {
     let ruling = |ruling: Value| ("rulings", json!([ruling]));
     for ((key, value), reason) in [
         (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) is ruled on, and is not a leaf"),

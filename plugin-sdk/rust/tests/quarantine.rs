@@ -55,7 +55,7 @@ plumbline_sdk::module! {
 }
 
 #[test]
-fn what_stands_in_the_list_does_not_count() {
+fn tests_in_the_list_do_not_count() {
     let test = |name: &str, status| Item::new(1, name).status(status);
     let case = Case::new()
         .file("data/quarantine.txt", "dns\nstorage\n")
@@ -69,7 +69,7 @@ fn what_stands_in_the_list_does_not_count() {
 }
 
 #[test]
-fn what_another_judge_said_stands_and_half_a_list_is_none() {
+fn rulings_of_other_judges_are_kept_and_half_a_list_is_rejected() {
     let case = Case::new().results("global", [Item::new(0, "dns").status(Status::Failed)]);
     let ruled = case.clone().file("data/list", "dns\n").ruled("dns", Ruling::counts("regression", "it passed before"));
     assert!(ruled.judge::<Quarantine>().rulings.is_empty());

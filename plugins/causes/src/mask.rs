@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_becomes_a_wildcard() {
+    fn variable_parts_become_wildcards() {
         for (line, want) in [
             ("Timed out after 10m0s waiting", "Timed out after <*> waiting"),
             ("Aug 17 17:08:48.006: at least 2 nodes.", "at least <*> nodes."),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_stays() {
+    fn text_without_variable_parts_is_unchanged() {
         for line in [
             "the server could not find the requested resource",
             "couldn't read the pods' logs, it's over",

@@ -53,7 +53,7 @@ fn totals_that_contradict_the_tests_never_pass() {
 }
 
 #[test]
-fn what_is_no_report_is_unknown() {
+fn an_invalid_report_is_unknown_with_a_reason() {
     for (content, why) in [
         (String::new(), "not a CTRF report: EOF"),
         ("{}".to_owned(), "missing field `results`"),

@@ -235,7 +235,7 @@ fn the_taints_of_nodes_in_trouble_are_tolerated_by_every_daemon() {
 }
 
 #[test]
-fn what_the_api_server_would_refuse_is_named() {
+fn values_that_the_api_server_rejects_are_reported() {
     let place = "podSpec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]";
     for (spec, want) in [
         (

@@ -16,6 +16,9 @@ pub(crate) struct Event<'a> {
     pub(crate) package: Cow<'a, str>,
     pub(crate) test: Cow<'a, str>,
     pub(crate) output: Cow<'a, str>,
+    /// The name and the value of an attribute.
+    pub(crate) key: Cow<'a, str>,
+    pub(crate) value: Cow<'a, str>,
     /// The import path, in events of a build.
     pub(crate) import_path: Cow<'a, str>,
     /// The import path of the failed build that made the package fail.
@@ -52,6 +55,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
                         "package" => &mut event.package,
                         "test" => &mut event.test,
                         "output" => &mut event.output,
+                        "key" => &mut event.key,
+                        "value" => &mut event.value,
                         "importpath" => &mut event.import_path,
                         "failedbuild" => &mut event.failed_build,
                         "time" => &mut event.time,
@@ -175,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_passed_over() {
+    fn an_invalid_duration_is_ignored() {
         for (json, want) in [
             ("1.5", Some(1.5)),
             ("0", Some(0.0)),

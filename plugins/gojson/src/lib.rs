@@ -13,13 +13,18 @@
 //!   ended.
 //! * The events `run`, `pause`, `cont`, `bench` and `output` do not end a test. Neither do `attr`
 //!   and `artifacts` of newer Go versions.
-//! * A failed test has two details: `failure` (its output) and `package`. Other tests have none.
+//! * An attribute of a test (`testing.T.Attr`) becomes metadata of its item, apart from the keys
+//!   `duration`, `error`, `file`, `start` and `type`.
+//! * A failed test has two details: `failure` (its output) and `package`. A skipped test has the
+//!   detail `skipped`: its output, which has the reason. Other tests have no details.
 //! * The metadata key `duration` of a test that ran is its duration in seconds, as decimal text, if
 //!   the event has it.
 //! * The metadata key `start` of such a test is the time of its event `run`, in RFC 3339.
 //! * If a package failed although none of its tests did, a `failed` item has the package's name.
 //!   Its detail `failure` holds the output of the package and of its unfinished tests. Causes are a
 //!   compile error, a `TestMain` that ended the process, or a timeout.
+//! * If an event reports the start of a package and none its end, an `unknown` item has the package's
+//!   name and the reason. So a file of a process that was killed never passes.
 //!
 //! The keys of an event are matched without regard to case. A byte order mark at the start, white
 //! space between events, and line breaks make no difference.
@@ -45,6 +50,7 @@
 //! | an event | 8 MiB | reading stops there, with the reason |
 //! | output that is kept of one test | 64 KiB | the middle is dropped, and a line notes that |
 //! | output that is kept of all unfinished tests | 32 MiB | nothing more is kept until some tests end; the text notes that |
+//! | attributes of a test; the value of one | 20; 4 KiB | the rest is dropped |
 //! | a name | 32 KiB | it is cut; the detail `name` has the whole name, up to 1 MiB |
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The start and the output of unfinished tests and packages.
+//! The start, the attributes and the output of unfinished tests and packages.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,14 @@ use crate::excerpt::Excerpt;
 /// module's memory.
 pub const MAX_KEPT: usize = 32 << 20;
 
-/// Approximate memory of an entry besides its texts, in bytes.
+/// Approximate memory of an entry without its texts, in bytes.
 const ENTRY: usize = 256;
+
+/// Maximum number of attributes to keep of a test.
+const MAX_ATTRIBUTES: usize = 20;
+
+/// Names and values of the attributes of a test.
+type Attributes = Vec<(String, String)>;
 
 /// The output of each package and of its tests.
 #[derive(Debug, Default)]
@@ -25,8 +31,12 @@ struct Package {
     texts: BTreeMap<String, Excerpt>,
     /// The start by test.
     starts: BTreeMap<String, String>,
+    /// The attributes by test.
+    attributes: BTreeMap<String, Attributes>,
     /// Whether a test of the package has failed.
     failed: bool,
+    /// Whether an event reported its start, so that another one must report its end.
+    started: bool,
 }
 
 impl Outputs {
@@ -65,11 +75,48 @@ impl Outputs {
         Some(time)
     }
 
+    /// Keeps an attribute of a test, if there is room for it. If a name occurs several times, its last
+    /// value stays.
+    pub(crate) fn attribute(&mut self, package: &str, test: &str, key: &str, value: &str) {
+        let cost = cost(test) + key.len() + value.len();
+        if MAX_KEPT.saturating_sub(self.kept) < cost + ENTRY + package.len() {
+            return;
+        }
+        let Some(known) = self.package(package) else { return };
+        let attributes = known.attributes.entry(test.to_owned()).or_default();
+        let before = attributes_cost(test, attributes);
+        attributes.retain(|(other, _)| other != key);
+        if attributes.len() < MAX_ATTRIBUTES {
+            attributes.push((key.to_owned(), value.to_owned()));
+        }
+        let after = attributes_cost(test, attributes);
+        self.kept = (self.kept + after).saturating_sub(before);
+    }
+
+    /// Removes and returns the attributes of a test that has ended.
+    pub(crate) fn take_attributes(&mut self, package: &str, test: &str) -> Attributes {
+        let taken = self.packages.get_mut(package).and_then(|known| known.attributes.remove(test)).unwrap_or_default();
+        self.kept = self.kept.saturating_sub(attributes_cost(test, &taken));
+        taken
+    }
+
     /// Removes and returns the output of a test that has ended.
     pub(crate) fn take(&mut self, package: &str, test: &str) -> Option<String> {
         let excerpt = self.packages.get_mut(package)?.texts.remove(test)?;
         self.kept = self.kept.saturating_sub(cost(test) + excerpt.len());
         Some(excerpt.into_text())
+    }
+
+    /// Records that the package has started.
+    pub(crate) fn open(&mut self, package: &str) {
+        if let Some(package) = self.package(package) {
+            package.started = true;
+        }
+    }
+
+    /// Returns the packages that have started and not ended.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        self.packages.iter().filter(|(_, package)| package.started).map(|(name, _)| name.clone()).collect()
     }
 
     /// Records that a test of the package has failed.
@@ -89,7 +136,8 @@ impl Outputs {
         let Some(closed) = self.packages.remove(package) else { return Vec::new() };
         let texts: usize = closed.texts.iter().map(|(test, excerpt)| cost(test) + excerpt.len()).sum();
         let starts: usize = closed.starts.iter().map(|(test, time)| cost(test) + time.len()).sum();
-        self.kept = self.kept.saturating_sub(cost(package) + texts + starts);
+        let attributes: usize = closed.attributes.iter().map(|(test, all)| attributes_cost(test, all)).sum();
+        self.kept = self.kept.saturating_sub(cost(package) + texts + starts + attributes);
         closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect()
     }
 
@@ -108,9 +156,14 @@ impl Outputs {
     }
 }
 
-/// Returns the approximate memory of an entry with this name besides its text, in bytes.
+/// Returns the approximate memory of an entry with this name without its text, in bytes.
 fn cost(name: &str) -> usize {
     ENTRY + name.len()
+}
+
+/// Returns the approximate memory of the attributes of a test, in bytes.
+fn attributes_cost(test: &str, all: &Attributes) -> usize {
+    all.iter().map(|(key, value)| cost(test) + key.len() + value.len()).sum()
 }
 
 #[cfg(test)]
@@ -151,6 +204,25 @@ mod tests {
         assert_eq!(outputs.kept, 0);
         outputs.push("p", "again", &text);
         assert_eq!(outputs.take("p", "again").unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn attributes_are_bounded_and_the_last_value_stays() {
+        let mut outputs = Outputs::default();
+        outputs.attribute("p", "A", "k", "1");
+        outputs.attribute("p", "A", "k", "2");
+        assert_eq!(outputs.take_attributes("p", "A"), [("k".to_owned(), "2".to_owned())]);
+        assert!(outputs.take_attributes("p", "A").is_empty());
+        for number in 0..100_000 {
+            outputs.attribute("p", &(number % 50_000).to_string(), &number.to_string(), &"x".repeat(500));
+        }
+        assert!(outputs.kept <= MAX_KEPT);
+        for number in 0..1000 {
+            outputs.attribute("q", "A", &number.to_string(), "");
+        }
+        assert!(outputs.take_attributes("q", "A").len() <= MAX_ATTRIBUTES);
+        assert!(outputs.close("p").is_empty() && outputs.close("q").is_empty());
+        assert_eq!(outputs.kept, 0);
     }
 
     #[test]

@@ -21,6 +21,21 @@ const MAX_TIME: usize = 40;
 /// ended the process.
 const MAX_UNFINISHED: usize = 20;
 
+/// Metadata keys that attributes of tests cannot set.
+const OWN_KEYS: [&str; 5] = ["duration", "error", "file", "start", "type"];
+
+/// Maximum size in bytes of the name of an attribute. Longer ones are ignored.
+const MAX_KEY: usize = 100;
+
+/// Maximum size in bytes of the value of an attribute. The rest is cut off.
+const MAX_VALUE: usize = 4 << 10;
+
+/// The prefix of the line that ends the output of a skipped test. It only repeats the event.
+const SKIP_LINE: &str = "--- SKIP: ";
+
+/// The reason of a package that has no end.
+const UNFINISHED: &str = "the file ends before this package";
+
 /// Prefixes of output lines that only repeat the events.
 const FRAMES: [&str; 4] = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "];
 
@@ -48,7 +63,9 @@ impl<'a> Report<'a> {
                     self.outputs.start(&event.package, &event.test, &event.time);
                 }
             }
+            ("attr", false) => self.attribute(event),
             ("run" | "pause" | "cont" | "bench" | "attr" | "artifacts", _) => {}
+            ("start", true) if !event.package.is_empty() => self.outputs.open(&event.package),
             ("output", _) => self.output(&event.package, &event.test, &event.output),
             // The output of a build does not belong to a package yet. It is kept under its import
             // path.
@@ -62,6 +79,10 @@ impl<'a> Report<'a> {
 
     /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, problem: Option<String>) {
+        // If reading stopped early, packages have no end for that reason.
+        if problem.is_none() {
+            self.report_unfinished();
+        }
         match (self.file.take(), problem) {
             (Some(file), None) => self.out.emit(file),
             (Some(file), Some(problem)) => self.out.emit(file.status(Status::Unknown).meta("error", problem)),
@@ -73,9 +94,28 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Emits an item for each package that has started and not ended: the process that wrote the file
+    /// was killed, or its disk was full. The tests that passed until then prove nothing.
+    fn report_unfinished(&mut self) {
+        for package in self.outputs.unfinished() {
+            let texts = self.outputs.close(&package);
+            let mut item = Item::new(1, package).status(Status::Unknown).meta("error", UNFINISHED);
+            if let Some(output) = combined(&texts) {
+                item = item.text("failure", output);
+            }
+            self.emit(item);
+        }
+    }
+
     fn output(&mut self, package: &str, test: &str, text: &str) {
         if !FRAMES.iter().any(|frame| text.starts_with(frame)) {
             self.outputs.push(package, test, text);
+        }
+    }
+
+    fn attribute(&mut self, event: &Event<'_>) {
+        if !OWN_KEYS.contains(&&*event.key) && !event.key.is_empty() && event.key.len() <= MAX_KEY {
+            self.outputs.attribute(&event.package, &event.test, &event.key, cut(&event.value, MAX_VALUE));
         }
     }
 
@@ -88,6 +128,9 @@ impl<'a> Report<'a> {
             _ => Status::Unknown,
         };
         let mut item = Item::new(1, &*event.test).status(status);
+        for (key, value) in self.outputs.take_attributes(&event.package, &event.test) {
+            item = item.meta(key, value);
+        }
         let start = self.outputs.take_start(&event.package, &event.test);
         // A test that was skipped has no times.
         if action != "skip" {
@@ -97,6 +140,11 @@ impl<'a> Report<'a> {
             if let Some(start) = start {
                 item = item.meta("start", start);
             }
+        }
+        if action == "skip"
+            && let Some(reason) = text.as_deref().and_then(skip_reason)
+        {
+            item = item.text("skipped", reason);
         }
         if action == "fail" {
             self.outputs.set_failed(&event.package);
@@ -116,28 +164,20 @@ impl<'a> Report<'a> {
             return;
         }
         // Other programs write tests without a package, which may belong to any package.
-        let told = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
+        let reported = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
         let mut texts = self.outputs.close(&event.package);
         if !event.failed_build.is_empty() {
             texts.extend(self.outputs.close(&event.failed_build));
         }
-        if told {
+        if reported {
             return;
-        }
-        let mut failure = String::new();
-        for (test, text) in texts.iter().take(MAX_UNFINISHED) {
-            if !test.is_empty() {
-                failure.push_str(&format!("{} has not ended:\n", cut(test, MAX_REASON)));
-            }
-            failure.push_str(text.trim_end());
-            failure.push('\n');
         }
         let mut item = Item::new(1, &*event.package).status(Status::Failed);
         if let Some(elapsed) = event.elapsed {
             item = item.meta("duration", decimal(elapsed));
         }
-        if !failure.trim_end().is_empty() {
-            item = item.text("failure", failure.trim_end());
+        if let Some(failure) = combined(&texts) {
+            item = item.text("failure", failure);
         }
         self.emit(item);
     }
@@ -155,6 +195,28 @@ impl<'a> Report<'a> {
         }
         self.out.emit(item);
     }
+}
+
+/// Combines the output of a package and of its unfinished tests. `None` if there is none.
+fn combined(texts: &[(String, String)]) -> Option<String> {
+    let mut all = String::new();
+    for (test, text) in texts.iter().take(MAX_UNFINISHED) {
+        if !test.is_empty() {
+            all.push_str(&format!("{} has not ended:\n", cut(test, MAX_REASON)));
+        }
+        all.push_str(text.trim_end());
+        all.push('\n');
+    }
+    all.truncate(all.trim_end().len());
+    (!all.is_empty()).then_some(all)
+}
+
+/// Returns what a skipped test printed, which has the reason. `None` if it printed nothing.
+fn skip_reason(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with(SKIP_LINE)).collect();
+    let reason = lines.join("\n");
+    let reason = reason.trim();
+    (!reason.is_empty()).then(|| reason.to_owned())
 }
 
 /// Formats seconds as decimal text with up to nine decimals.

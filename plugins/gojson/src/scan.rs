@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_shown_with_its_line() {
+    fn an_invalid_event_is_quoted_with_its_line() {
         let (found, reason) = objects(b"{}\n\n# example.com/p\nmore\n", 1000);
         assert_eq!(found, ["1 {}"]);
         assert_eq!(reason.unwrap(), "line 3: `# example.com/p` is not an event");

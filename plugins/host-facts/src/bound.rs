@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_too_large_is_left_out_and_named() {
+    fn details_that_are_too_large_are_left_out_and_listed() {
         let mut details = Details::new(Item::new(0, "x"));
         details.add("good", &json!({"a": [1]}));
         details.add("wide", &json!(vec![0; MAX_VALUES + 1]));

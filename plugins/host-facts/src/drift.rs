@@ -51,11 +51,11 @@ fn compared(tally: &Tally) -> String {
 fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
     let ranked = values.ranked();
     let (majority, with_it) = ranked.first().copied().unwrap_or_default();
-    let told = values.told();
-    let differ = told - with_it.len();
+    let reporting = values.node_count();
+    let differ = reporting - with_it.len();
     let shown = cut(majority, MAX_SHOWN);
     let title = format!(
-        "{fact}: {differ} of {told} nodes {} from {}",
+        "{fact}: {differ} of {reporting} nodes {} from {}",
         if differ == 1 { "differs" } else { "differ" },
         if shown.is_empty() { "(empty)" } else { &shown }
     );
@@ -72,10 +72,10 @@ fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
     if unlisted > 0 {
         item = item.text("cut", format!("{unlisted} nodes with further values are not listed"));
     }
-    let silent = tally.count().saturating_sub(told);
+    let silent = tally.count().saturating_sub(reporting);
     if silent > 0 {
         let nodes = if silent == 1 { "1 node does".to_owned() } else { format!("{silent} nodes do") };
-        item = item.text("not told", format!("{nodes} not tell this fact"));
+        item = item.text("not reported", format!("{nodes} not report this fact"));
     }
     item
 }

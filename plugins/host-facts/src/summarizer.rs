@@ -43,14 +43,14 @@ struct Summary {
     /// Whether the current root is the first file of its set.
     file: bool,
     /// Whether the set has had a fact.
-    told: bool,
+    has_facts: bool,
 }
 
 impl Summary {
     fn see(&mut self, set: &str, item: &Item) {
         if self.set != set {
             set.clone_into(&mut self.set);
-            (self.file, self.told) = (false, false);
+            (self.file, self.has_facts) = (false, false);
             // A set may occur a second time, possibly after it already had facts.
             if !self.tally.knows(set) {
                 self.silent.insert(set.to_owned());
@@ -58,9 +58,9 @@ impl Summary {
         }
         // Groups of facts are below a file. The items below them are evaluated by themselves.
         if item.depth == 0 {
-            self.file = !self.told && item.meta.iter().any(|(key, value)| key == "type" && value == "file");
+            self.file = !self.has_facts && item.meta.iter().any(|(key, value)| key == "type" && value == "file");
         } else if item.depth == DEPTH && self.file {
-            if !std::mem::replace(&mut self.told, true) {
+            if !std::mem::replace(&mut self.has_facts, true) {
                 self.silent.remove(set);
                 self.tally.node(set);
             }

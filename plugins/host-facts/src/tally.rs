@@ -114,7 +114,7 @@ impl Values {
     }
 
     /// Returns the number of nodes with this fact.
-    pub(crate) fn told(&self) -> usize {
+    pub(crate) fn node_count(&self) -> usize {
         self.by_value.values().map(Vec::len).sum::<usize>() + self.beyond.len()
     }
 
@@ -128,9 +128,9 @@ impl Values {
 mod tests {
     use super::*;
 
-    fn tally(told: &[(&str, &str)]) -> Tally {
+    fn tally(values: &[(&str, &str)]) -> Tally {
         let mut tally = Tally::default();
-        for (node, value) in told {
+        for (node, value) in values {
             tally.node(node);
             tally.add("kernel".into(), (*value).into());
         }
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn the_majority_does_not_depend_on_the_order_of_nodes() {
-        for told in [[("a", "2"), ("b", "1"), ("c", "3")], [("a", "3"), ("b", "2"), ("c", "1")]] {
-            let tally = tally(&told);
+        for values in [[("a", "2"), ("b", "1"), ("c", "3")], [("a", "3"), ("b", "2"), ("c", "1")]] {
+            let tally = tally(&values);
             let values = tally.facts().next().unwrap().1;
             assert_eq!(values.ranked().iter().map(|(value, _)| *value).collect::<Vec<_>>(), ["1", "2", "3"]);
         }
@@ -159,7 +159,10 @@ mod tests {
             many.add("kernel".into(), format!("{node}"));
         }
         let values = many.facts().next().unwrap().1;
-        assert_eq!((values.ranked().len(), values.beyond().len(), values.told()), (MAX_VALUES, 5, MAX_VALUES + 5));
+        assert_eq!(
+            (values.ranked().len(), values.beyond().len(), values.node_count()),
+            (MAX_VALUES, 5, MAX_VALUES + 5)
+        );
         let mut wide = Tally::default();
         wide.node("n");
         (0..MAX_FACTS + 7).for_each(|fact| wide.add(format!("f{fact}"), String::new()));

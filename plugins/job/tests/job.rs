@@ -6,7 +6,7 @@ use plumbline_sdk::{Expected, Node};
 use serde_json::json;
 
 #[test]
-fn one_global_result_whatever_the_cluster_is_like() {
+fn a_job_has_one_global_result_in_every_cluster() {
     let node = |name: &str| Node::new(name).taint("x", "", "NoSchedule");
     for case in [
         Case::new(),

@@ -245,7 +245,7 @@ fn measure(value: &Value, key: &str) -> Result<Measure, String> {
 fn matching(fields: &Map<String, Value>, subject: &str) -> Result<Option<Matching>, String> {
     let Some(text) = text(fields, "matching")? else { return Ok(None) };
     if !matches!(subject, "items" | "class" | "duration") {
-        return Err(format!("`matching` says nothing beside `{subject}`: it is for names of items"));
+        return Err(format!("`matching` does not apply to `{subject}`: it selects items by name"));
     }
     let regex = pattern::compile(text).map_err(|error| format!("`matching`: {error}"))?;
     Ok(Some(Matching { text: text.to_owned(), regex }))
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(subject: Value) -> Result<(), String> {
+    fn validate(subject: Value) -> Result<(), String> {
         let mut check = json!({"id": "A", "want": "== 0"});
         let fields = check.as_object_mut().unwrap();
         fields.extend(subject.as_object().unwrap().clone());
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_item_can_be_is_not_counted_as_none() {
+    fn a_misspelled_status_is_an_error() {
         for (text, meant) in [
             ("Failed", "failed"),
             ("faild", "failed"),
@@ -315,16 +315,16 @@ mod tests {
             (" failed", "failed"),
             ("TIMEOUT", "timeout"),
         ] {
-            let told = told(json!({"items": ["passed", text]})).unwrap_err();
-            assert!(told.contains(&format!("is `{meant}` meant?")), "{text}: {told}");
+            let message = validate(json!({"items": ["passed", text]})).unwrap_err();
+            assert!(message.contains(&format!("is `{meant}` meant?")), "{text}: {message}");
         }
-        assert!(told(json!({"items": ""})).unwrap_err().contains("is not a status"));
+        assert!(validate(json!({"items": ""})).unwrap_err().contains("is not a status"));
         for own in ["warning", "FAIL", "pass", "error", "unknown", "timed out"] {
-            assert_eq!(told(json!({"items": own})), Ok(()), "{own}");
+            assert_eq!(validate(json!({"items": own})), Ok(()), "{own}");
         }
         for class in ["Flaky", "known failure", "", &"x".repeat(65)] {
-            assert!(told(json!({"class": class})).unwrap_err().contains("is not a class"), "{class}");
+            assert!(validate(json!({"class": class})).unwrap_err().contains("is not a class"), "{class}");
         }
-        assert_eq!(told(json!({"class": "known-failure"})), Ok(()));
+        assert_eq!(validate(json!({"class": "known-failure"})), Ok(()));
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_found_is_unknown() {
+    fn a_missing_value_is_unknown() {
         let answer = evaluate(&Want::parse("== 0").unwrap(), Err("no file".to_owned()));
         assert_eq!(answer, Answer { outcome: Outcome::Unknown, got: String::new(), reason: "no file".to_owned() });
     }

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write_is_read() {
+    fn common_quantities_are_parsed() {
         for (text, value, kind) in [
             ("12", 12.0, Kind::Number),
             ("98 %", 98.0, Kind::Share),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_short() {
+    fn quantities_are_shown_in_short_form() {
         let shown = |value, kind| show(Quantity { value, kind });
         assert_eq!(shown(27.0, Kind::Number), "27");
         assert_eq!(shown(2.5, Kind::Number), "2.5");

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_values_are_no_percentile() {
+    fn too_many_values_have_no_percentile() {
         let many = || (0..=MAX_VALUES).map(|_| 1.0);
         assert!(measure("p50", many()).unwrap_err().contains("1000001 values"));
         assert_eq!(measure("max", many()), Ok(Some(1.0)));

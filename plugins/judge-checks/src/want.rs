@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_quoted() {
+    fn invalid_conditions_are_rejected() {
         for text in ["98 %", "= 5", "=> 5", "", "about 5"] {
             assert!(Want::parse(text).unwrap_err().contains("must begin with"), "{text}");
         }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_of_node_and_blanks_are_no_part_of_a_name() {
+    fn the_kind_of_node_and_blanks_are_not_part_of_a_name() {
         for (name, same) in [
             ("[It] [sig-apps] Job should run", "[sig-apps] Job should run"),
             ("  [It]   a ", "a"),
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_stands_in_brackets() {
+    fn a_class_is_shown_in_brackets() {
         let meta = |key: &str| [(key.to_owned(), "tests.a".to_owned())];
         assert_eq!(with_class("x", &meta("classname")), "x (tests.a)");
         assert_eq!(with_class("x", &meta("file")), "x");

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line() {
+    fn errors_of_patterns_are_one_line() {
         assert_eq!(compile("(a").unwrap_err(), "the pattern is not a regular expression: unclosed group");
         assert!(compile("((a{100}){100}){100}").unwrap_err().contains("too large"));
         assert!(compile(&"a".repeat(3000)).unwrap_err().contains("2000 bytes"));

@@ -1,7 +1,7 @@
 //! Problems in the input of a judge.
 
 /// Maximum number of problems to report: as many as people fix at once.
-const TOLD: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Maximum size in bytes of one problem.
 const MAX_PROBLEM: usize = 400;
@@ -9,15 +9,15 @@ const MAX_PROBLEM: usize = 400;
 /// Problems, in the order in which they were found.
 #[derive(Debug, Default)]
 pub struct Problems {
-    told: Vec<String>,
+    listed: Vec<String>,
     more: usize,
 }
 
 impl Problems {
     /// Adds the problem `what` at `place`.
     pub fn add(&mut self, place: &str, what: &str) {
-        if self.told.len() < TOLD {
-            self.told.push(cut(&format!("{place}: {what}"), MAX_PROBLEM));
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(cut(&format!("{place}: {what}"), MAX_PROBLEM));
         } else {
             self.more += 1;
         }
@@ -28,11 +28,11 @@ impl Problems {
     /// # Errors
     /// The problems, in one line.
     pub fn outcome(self) -> Result<(), String> {
-        let Self { mut told, more } = self;
+        let Self { mut listed, more } = self;
         if more > 0 {
-            told.push(format!("{more} more problems"));
+            listed.push(format!("{more} more problems"));
         }
-        if told.is_empty() { Ok(()) } else { Err(told.join("; ")) }
+        if listed.is_empty() { Ok(()) } else { Err(listed.join("; ")) }
     }
 }
 
@@ -53,9 +53,9 @@ mod tests {
     fn many_problems_are_counted() {
         let mut problems = Problems::default();
         (1..=25).for_each(|at| problems.add(&format!("known.yaml, entry {at}"), "it is wrong"));
-        let told = problems.outcome().unwrap_err();
-        assert!(told.starts_with("known.yaml, entry 1: it is wrong; known.yaml, entry 2: "), "{told}");
-        assert!(told.ends_with("entry 20: it is wrong; 5 more problems"), "{told}");
+        let message = problems.outcome().unwrap_err();
+        assert!(message.starts_with("known.yaml, entry 1: it is wrong; known.yaml, entry 2: "), "{message}");
+        assert!(message.ends_with("entry 20: it is wrong; 5 more problems"), "{message}");
         assert_eq!(Problems::default().outcome(), Ok(()));
     }
 }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_none() {
+    fn an_invalid_date_is_rejected() {
         for text in ["", "soon", "2027-3-31", "2027-02-29", "2100-02-29", "2027-13-01", "2027-00-01", "2027-01-00"] {
             assert_eq!(Date::parse(text), None, "{text}");
         }

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_entries_are_reported() {
         for (value, says) in [
             (json!(1), "neither a name nor a mapping"),
             (json!(["sig-a"]), "in quotes"),

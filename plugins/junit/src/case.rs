@@ -143,6 +143,8 @@ pub(crate) struct Case {
     class: String,
     skipped: bool,
     failed: bool,
+    /// Whether the attribute `status` says that it did not run.
+    not_run: bool,
     /// The number of elements that report a failed attempt.
     failed_attempts: u64,
     texts: Vec<(String, String)>,
@@ -162,7 +164,7 @@ impl Case {
         let (name, class) = if name.is_empty() { (class, String::new()) } else { (name, class) };
         let kept = used + texts.iter().map(|(_, text)| text.len()).sum::<usize>();
         let mut case = Self { name, class, texts, kept, duration, ..Self::default() };
-        case.skipped = outcome == Some(Outcome::NotRun);
+        case.not_run = outcome == Some(Outcome::NotRun);
         case.failed = outcome == Some(Outcome::Failed);
         case
     }
@@ -256,6 +258,7 @@ impl Case {
             let reason = "the attribute `status` says that the test case failed, but no failure is reported";
             self.texts.push((Part::Failure.key().to_owned(), reason.to_owned()));
         }
+        self.skip_if_not_run();
         let status = if self.skipped {
             Status::Skipped
         } else if self.failed {
@@ -266,10 +269,16 @@ impl Case {
         self.into_item_with(status)
     }
 
+    /// Applies the attribute `status`. An element that reports a failure takes precedence.
+    fn skip_if_not_run(&mut self) {
+        self.skipped |= self.not_run && !self.failed;
+    }
+
     /// Returns the item of a test case that is truncated by the end of the file. It cannot have
     /// passed.
     pub(crate) fn into_unfinished_item(mut self) -> Item {
         self.close_part();
+        self.skip_if_not_run();
         let status = if self.skipped {
             Status::Skipped
         } else if self.failed {

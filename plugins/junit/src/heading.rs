@@ -14,7 +14,7 @@ const MAX_CLASS: usize = 4 << 10;
 /// The outcome of a test case according to its attribute `status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// GoogleTest's `notrun`: the test is disabled.
+    /// One of the words for a test that did not run, such as GoogleTest's `notrun`.
     NotRun,
     /// One of the words for a failure.
     Failed,
@@ -24,10 +24,12 @@ impl Outcome {
     fn read(status: &[u8]) -> Option<Self> {
         const FAILED: [&[u8]; 8] =
             [b"failed", b"failure", b"fail", b"error", b"panicked", b"timedout", b"aborted", b"interrupted"];
-        if status.eq_ignore_ascii_case(b"notrun") {
+        const NOT_RUN: [&[u8]; 6] = [b"notrun", b"skipped", b"skip", b"pending", b"disabled", b"ignored"];
+        let is_one_of = |words: &[&[u8]]| words.iter().any(|word| status.eq_ignore_ascii_case(word));
+        if is_one_of(&NOT_RUN) {
             return Some(Self::NotRun);
         }
-        FAILED.iter().any(|word| status.eq_ignore_ascii_case(word)).then_some(Self::Failed)
+        is_one_of(&FAILED).then_some(Self::Failed)
     }
 }
 

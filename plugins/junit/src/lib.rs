@@ -14,9 +14,9 @@
 //!   siblings. A suite without test cases and suites is `skipped`.
 //! * A `testcase` becomes an item below its suite. It is `skipped` if it has a `skipped` element,
 //!   `failed` if it has `failure` or `error`, and otherwise `passed`. Without these elements, the
-//!   attribute `status` can change that: GoogleTest's `notrun` means `skipped`, and `failed` and
-//!   its synonyms mean `failed`. A test case without a name takes its `classname`, or is called
-//!   `testcase-001` and so on.
+//!   attribute `status` can change that: `notrun`, `skipped` and their synonyms mean `skipped`, and
+//!   `failed` and its synonyms mean `failed`. A test case without a name takes its `classname`, or
+//!   is called `testcase-001` and so on.
 //! * The metadata key `classname` is the attribute of that name, unless it repeats the name of the
 //!   suite or of the test case. It distinguishes tests with the same name: pytest calls every suite
 //!   `pytest`.

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reports_consist_of_is_plain() {
+    fn common_xml_takes_the_fast_path() {
         for text in [
             "<testsuites>",
             "<testcase name=\"a>b 'c'\" classname='d\"' time=\"0.1\">x",
@@ -225,7 +225,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn what_is_read_is_read_as_quick_xml_reads_it(
+        fn the_fast_parser_agrees_with_quick_xml(
             text in r#"(<|</|&)[a-z]{1,3}([ a-c:.]{0,2}[ \n]?[a-c]?=?['"][a-c<>&=/ '"]{0,5}['"]){0,3}[ /;]{0,1}[>;]?[a-c<>&"' ]{0,4}"#
         ) {
             agrees(text.as_bytes());

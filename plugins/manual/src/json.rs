@@ -7,7 +7,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess
 
 use crate::pairs::next_key;
 
-/// The host's overhead per value in bytes, besides its text.
+/// The host's overhead per value in bytes, without its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
 /// A value of details.

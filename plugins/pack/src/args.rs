@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_arguments_are_reported() {
         assert_eq!(parse(&["a.wasm"]).unwrap_err(), "`--out DIR` is missing");
         assert_eq!(parse(&["--out"]).unwrap_err(), "`--out` wants a directory");
         assert_eq!(parse(&["--out", "dir"]).unwrap_err(), "no core module is named");

@@ -71,7 +71,7 @@ fn code_is_left_out_when_it_is_not_wanted() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_named_and_leaves_nothing() {
+fn a_module_that_cannot_be_packed_is_reported_and_leaves_nothing() {
     let message = |file: &str, content: &[u8]| {
         let (dir, result) = packed(&[(file, content)], true);
         assert!(files(&dir).is_empty());

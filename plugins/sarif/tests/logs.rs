@@ -84,7 +84,7 @@ fn options_choose_the_levels_that_fail() {
 }
 
 #[test]
-fn what_is_no_log_is_unknown() {
+fn an_invalid_log_is_unknown_with_a_reason() {
     for (content, why) in [
         (String::new(), "not a SARIF log: EOF"),
         ("{}".to_owned(), "it has no version"),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_told_apart() {
+    fn other_lines_are_distinguished() {
         assert_eq!(Line::parse("1..3"), Line::Plan { last: 3, reason: "" });
         assert_eq!(Line::parse("1..0 # SKIP no disk"), Line::Plan { last: 0, reason: "SKIP no disk" });
         assert_eq!(Line::parse("1..99999999999999999999"), Line::Plan { last: u64::MAX, reason: "" });

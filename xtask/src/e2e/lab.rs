@@ -52,15 +52,22 @@ impl Scripts {
         interrupt.run(self.script("build").args(also))
     }
 
-    /// Returns the archives with the images of the conformance suite.
+    /// Returns the directory with the files of suites other than the conformance suite.
+    fn suites(&self) -> PathBuf {
+        self.state.join("suites")
+    }
+
+    /// Returns the archives with the images of the conformance suite, and of other suites.
     fn suite(&self) -> Result<Vec<PathBuf>, Error> {
         let version = match &self.kubernetes {
             Some(version) => version.clone(),
             None => self.versions()?.pop().unwrap_or_default(),
         };
-        let dir = self.state.join(format!("suite-{version}"));
-        let files = fs::read_dir(&dir).map_err(Error::io("read", &dir))?;
-        let mut archives: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+        let mut archives: Vec<PathBuf> = Vec::new();
+        for dir in [self.state.join(format!("suite-{version}")), self.suites()] {
+            let files = fs::read_dir(&dir).map_err(Error::io("read", &dir))?;
+            archives.extend(files.flatten().map(|file| file.path()));
+        }
         archives.retain(|path| path.extension().is_some_and(|extension| extension == "tar"));
         archives.sort();
         Ok(archives)
@@ -164,6 +171,11 @@ impl<'a> Lab<'a> {
     /// Returns the path of Sonobuoy's program, whose image the nodes have.
     pub(crate) fn sonobuoy(&self) -> PathBuf {
         self.scripts.state.join("sonobuoy")
+    }
+
+    /// Returns the directory with the files of suites other than the conformance suite.
+    pub(crate) fn suites(&self) -> PathBuf {
+        self.scripts.suites()
     }
 
     /// Returns the path of the serving certificate of the first node's kubelet.

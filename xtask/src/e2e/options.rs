@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// The modules whose tests need three nodes.
-const OF_THREE_NODES: [&str; 2] = ["nodes::", "suite::"];
+/// The modules whose tests need three nodes, or the images of suites.
+const OF_THREE_NODES: [&str; 3] = ["gateway::", "nodes::", "suite::"];
 
 /// The clusters to use, and the tests to run.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -183,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_by_name() {
-        for (line, told) in [
+    fn unknown_arguments_are_rejected_by_name() {
+        for (line, expected) in [
             ("--nodes 4", "`4`"),
             ("--nodes", "`--nodes`"),
             ("now", "`now`"),
@@ -192,7 +192,7 @@ mod tests {
             ("--keep", "`--keep`"),
         ] {
             let error = parse(line).unwrap_err().to_string();
-            assert!(error.contains(told), "{line}: {error}");
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 }

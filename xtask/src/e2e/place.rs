@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_by_halves_is_not_skipped() {
+    fn incomplete_settings_are_an_error() {
         let around = Surroundings { kubeconfig: Some("/k".into()), ..machine() };
         assert!(Place::choose(&around).unwrap_err().to_string().contains("PLUMBLINE_E2E_IMAGE"));
         let around = Surroundings { named: Some("/n".into()), scripts: None, ..machine() };

@@ -13,12 +13,13 @@ use crate::paths::Workspace;
 use crate::process;
 use crate::program::PROGRAM;
 use crate::report::say;
+use crate::target_std::{self, Target};
 
 /// The name of the test target.
 const TARGET: &str = "e2e";
 /// Number of tests that run in parallel. Each has its own run in the cluster, and a node of a small
 /// cluster has room for a few. Most of the time they wait.
-const THREADS: &str = "--test-threads=4";
+const THREADS: &str = "--test-threads=6";
 
 /// The tests, ready to run.
 #[derive(Debug)]
@@ -68,6 +69,8 @@ impl Suite {
             .env("PLUMBLINE_E2E_IMAGE", &self.image)
             .env("PLUMBLINE_E2E_BINARY", &self.binary)
             .envs(debian_tools::ensure())
+            // A test builds the component of an example.
+            .envs(target_std::ensure(Target::MODULE)?.variable())
             .stdin(Stdio::null());
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
@@ -76,6 +79,7 @@ impl Suite {
             command.env("PLUMBLINE_E2E_CLOSED_REGISTRY", "user:secret@10.99.0.1:5001");
             if round.runs_the_suite() {
                 command.env("PLUMBLINE_E2E_REGISTRY", "10.99.0.1:5000");
+                command.env("PLUMBLINE_E2E_SUITES", lab.suites());
             }
         }
         command.args([THREADS]).args(round.filter()).args(&options.args);

@@ -86,10 +86,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_by_name() {
-        for (line, told) in [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`")] {
+    fn unknown_arguments_are_rejected_by_name() {
+        for (line, expected) in [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`")] {
             let error = parse(line).unwrap_err().to_string();
-            assert!(error.contains(told), "{line}: {error}");
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_engine_takes_is_refused() {
+    fn invalid_image_references_are_rejected() {
         for text in ["", "UPPER", "a//b", "a:", "a b", "localhost/", "a:-", "../x", "a@sha256:00"] {
             assert!(Reference::parse(text).is_err(), "{text}");
         }

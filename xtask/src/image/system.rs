@@ -1,4 +1,4 @@
-//! The files of the image besides the binary.
+//! The files of the image other than the binary.
 
 use std::fs;
 

@@ -309,8 +309,8 @@ mod tests {
     fn a_module_in_a_file_of_its_own_is_of_tests_where_it_is_declared_so() {
         let found = test_modules(&["a".into()], "#[cfg(test)]\npub(crate) mod support;\nmod other;\n");
         assert_eq!(found, [["a".to_owned(), "support".to_owned()]]);
-        let beside = test_modules(&["a".into(), "b".into()], "#[cfg(test)]\n#[path = \"b_tests.rs\"]\nmod tests;\n");
-        assert_eq!(beside, [["a".to_owned(), "b_tests".to_owned()]]);
+        let named = test_modules(&["a".into(), "b".into()], "#[cfg(test)]\n#[path = \"b_tests.rs\"]\nmod tests;\n");
+        assert_eq!(named, [["a".to_owned(), "b_tests".to_owned()]]);
         assert_eq!(module_of(Path::new("a/b/mod.rs")), ["a", "b"]);
     }
 }

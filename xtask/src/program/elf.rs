@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_binary_with_a_loader_is_told_from_one_without() {
+    fn a_binary_with_a_loader_is_distinguished_from_one_without() {
         let mut elf = vec![0; 0x40 + 0x38];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
         elf[0x20] = 0x40;

@@ -89,7 +89,7 @@ impl<'w> Release<'w> {
         let start = Instant::now();
         let std = target_std::ensure(Target::MODULE)?;
         modules::compile(self.workspace, &std)?;
-        process::run_talkative(&mut self.cargo(&[modules::PACK]))?;
+        process::run_with_output(&mut self.cargo(&[modules::PACK]))?;
         modules::pack(self.workspace, &self.modules(), || self.platform.command(&self.path(modules::PACK)))?;
         say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
         Ok(())
@@ -99,7 +99,7 @@ impl<'w> Release<'w> {
     pub(crate) fn build(&self, more: &[&str]) -> Result<PathBuf, Error> {
         self.setup()?;
         say(format_args!("building the program for {}", self.platform));
-        process::run_talkative(&mut self.cargo(&[&[PROGRAM], more].concat()))?;
+        process::run_with_output(&mut self.cargo(&[&[PROGRAM], more].concat()))?;
         let program = self.path(PROGRAM);
         // Check here that the binary starts, instead of in every pod of a cluster.
         let started = process::output(self.platform.command(&program)?.args(["version", "--short"]));

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_named() {
-        for (line, told) in [
+        for (line, expected) in [
             ("--binary x", "`--binary` takes amd64=FILE or arm64=FILE, not `x`"),
             ("--binary riscv64=x", "not `riscv64=x`"),
             ("--binary amd64=", "not `amd64=`"),
@@ -83,7 +83,7 @@ mod tests {
             ("now", "`now`"),
         ] {
             let error = parse(line).unwrap_err().to_string();
-            assert!(error.contains(told), "{line}: {error}");
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 }

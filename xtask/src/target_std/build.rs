@@ -58,7 +58,7 @@ pub(super) fn standard_library(
     if let Some(libraries) = &rustc.libraries {
         command.env("LD_LIBRARY_PATH", libraries);
     }
-    process::run_talkative(&mut command)?;
+    process::run_with_output(&mut command)?;
     copy_libraries(&target_dir.join(triple).join("release/deps"), &target.libraries(sysroot))
 }
 

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_loader_misses_is_read() {
+    fn missing_libraries_are_read_from_the_output() {
         let printed = "\tlinux-vdso.so.1 (0x00007f)\n\tlibz3.so.4 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x0)\n";
         assert_eq!(not_found(printed), ["libz3.so.4"]);
     }

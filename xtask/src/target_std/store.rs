@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again() {
+    fn stored_entries_are_found() {
         let (_dir, store) = store();
         assert_eq!(store.get("a"), None);
         let made = make(&store, "a", "content");

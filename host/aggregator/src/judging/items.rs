@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_become_result_sets_and_what_stands_beside_them_none() {
+    fn nodes_become_result_sets_and_other_items_do_not() {
         let leaf = |name: &str| json!({"name": name, "status": "passed"});
         let node = |name: &str, items: serde_json::Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
         let seen = kept(json!({"name": "p", "status": "failed", "items": [

@@ -53,7 +53,7 @@ impl<F: FnMut(FlatItem) -> FlatItem> ItemSink for CallSink<'_, F> {
 /// Writes a module's log lines to the log of the run, with the names of plugin and module. The
 /// sandbox limits their size. The lines of a panic have level debug, because the call's error
 /// contains the cause.
-pub(crate) struct RunLog<'a> {
+pub struct RunLog<'a> {
     plugin: &'a str,
     module: &'a str,
     /// A panic that the module has reported, in the format of the SDKs.
@@ -63,12 +63,15 @@ pub(crate) struct RunLog<'a> {
 }
 
 impl<'a> RunLog<'a> {
-    pub(crate) fn new(plugin: &'a str, module: &'a str) -> Self {
+    /// Creates the log of one call.
+    #[must_use]
+    pub fn new(plugin: &'a str, module: &'a str) -> Self {
         Self { plugin, module, panic: None, cause_follows: false }
     }
 
     /// Adds the panic to a failure, because the engine only sees the trap.
-    pub(crate) fn explain(&self, mut failure: ModuleFailure) -> ModuleFailure {
+    #[must_use]
+    pub fn explain(&self, mut failure: ModuleFailure) -> ModuleFailure {
         if let (ModuleFailure::Trap { trap, hint, .. }, Some(panic)) = (&mut failure, &self.panic) {
             *trap = if self.cause_follows { panic.trim_end_matches(':').to_owned() } else { panic.clone() };
             *hint = Some("this is a defect of the module; `--level debug` logs the details");

@@ -278,13 +278,15 @@ mod tests {
     }
 
     #[test]
-    fn suites_and_classes_are_told_where_there_are_several() {
+    fn suites_and_classes_are_reported_where_there_are_several() {
         let leaf = |class: &str| json!({"name": "x", "status": "failed", "meta": {"classname": class}});
         let suite = |name: &str, class: &str| json!({"name": name, "status": "failed", "items": [leaf(class)]});
         let of = |suites: Value| {
             let root = json!({"name": "p", "status": "failed", "items": suites});
-            let told = Failure::of_tree(&serde_json::from_value(root).unwrap()).into_iter();
-            told.map(|failure| format!("{}|{}|{}", failure.place, failure.classname, failure.name)).collect::<Vec<_>>()
+            let failures = Failure::of_tree(&serde_json::from_value(root).unwrap()).into_iter();
+            failures
+                .map(|failure| format!("{}|{}|{}", failure.place, failure.classname, failure.name))
+                .collect::<Vec<_>>()
         };
         assert_eq!(of(json!([suite("s", "a"), suite("t", "b")])), ["s|a|x", "t|b|x"]);
         assert_eq!(of(json!([suite("s", "a")])), ["|a|x"]);

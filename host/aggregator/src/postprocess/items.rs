@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_told_by_its_text() {
+    fn a_timeout_is_recognized_by_its_text() {
         assert_eq!(
             item("error.json", r#"{"error":"timeout waiting for results"}"#).unwrap().status,
             Some(Status::Timeout)

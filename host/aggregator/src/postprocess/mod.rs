@@ -15,7 +15,7 @@ mod subject;
 mod tree_reader;
 mod yaml;
 
-pub(crate) use calls::RunLog;
+pub use calls::RunLog;
 pub use detect::{Detected, Detections};
 pub use error::PostProcessError;
 pub(crate) use error::is_of_data;

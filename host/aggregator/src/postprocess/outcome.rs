@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_nothing_says_so() {
+    fn a_plugin_that_ran_nothing_has_a_reason() {
         let none = Decided::default();
         let exit = Decided { by_exit_code: true, ..none };
         let allowed = Decided { by_allow_empty: true, ..none };

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_are_found_whatever_their_texts_say() {
+    fn leaves_are_found_regardless_of_their_text() {
         let odd = "[It] a \"b\" \\ é •: - name: x\n  status: passed";
         let mut test = item(2, odd, Status::Failed);
         test.details = json!({"failure": "- name: fake\nmeta:\n  error: no", "error": "x", "n": {"status": "passed"}})
@@ -419,10 +419,10 @@ mod tests {
             error,
         ];
         let found = read(&written(&items)).unwrap();
-        let told: Vec<_> =
+        let leaves: Vec<_> =
             found.iter().map(|leaf| (leaf.name.as_deref(), leaf.status.as_str(), leaf.is_no_test)).collect();
         assert_eq!(
-            told,
+            leaves,
             [
                 (Some(odd), "failed", false),
                 (Some("good"), "passed", false),
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_written_here_is_an_error() {
+    fn trees_of_other_writers_are_an_error() {
         for text in ["", "- a\n", "{}", "name: x\n    - name: y\n", "name: x\nitems: []\n", "name: \"x\n"] {
             assert!(lean(text, &LeanLimits::default()).is_err(), "{text:?}");
         }

@@ -62,18 +62,19 @@ impl Run {
         modules: &Modules,
         dispatcher: Arc<dyn Dispatcher>,
     ) -> Result<(Self, StartKind), RunError> {
-        let (record, start) = match work.record()? {
-            Some(record) => (record, StartKind::Continued),
-            None => (new_record(&sources, &settings), StartKind::New),
+        let (record, sources, start) = match work.record()? {
+            Some(record) => {
+                let sources = recorded_sources(&record)?;
+                (record, sources, StartKind::Continued)
+            }
+            None => (new_record(&sources, &settings), sources, StartKind::New),
         };
-        let sources = if start == StartKind::Continued { recorded_sources(&record)? } else { sources };
         if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
         let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
-
         let vault = settings.vault.as_deref().unwrap_or(&work);
         let authority = authority(vault, &record, longest(&record, &plugins)).await?;
         let (journal, ledger) = replay(&work)?;
@@ -87,12 +88,10 @@ impl Run {
         let store = Store::create(work.disk(), work.root().join("incoming"), work.tree(), &settings.receive)
             .map_err(RunError::io("prepare the directories for results"))?;
         if start == StartKind::New {
-            // Everything that a restart needs is now durable, so from here on a restart resumes the
-            // run.
+            // Everything that a restart needs is now durable: from here on, it resumes the run.
             work.begin(&record)?;
         } else {
-            // Do this before the ledger forgets the uploads of the last process. A result that
-            // fails now can have files in the tree.
+            // Before the ledger forgets the last uploads: a result that fails now can have files in the tree.
             discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }

@@ -52,8 +52,8 @@ pub struct Settings {
     /// Timeout of the whole run, from its start to its last result. `None` means no limit.
     pub deadline: Option<Duration>,
     /// How long workers may take to send partial results after the timeout of their plugin. Zero
-    /// means that workers are not asked. Workers are told with their next heartbeat, so less than a
-    /// minute is of little use.
+    /// means that workers are not asked. The response to the next heartbeat carries the request,
+    /// so less than a minute is of little use.
     pub collect: Duration,
     /// Whether a run without plugins is allowed, which only collects what its dispatcher knows
     /// about the environment.

@@ -20,7 +20,6 @@ use super::process::CompletedPlugin;
 use super::settings::{Finished, PluginOutcome, RunError};
 use crate::dispatcher::{Launch, Report, WorkerContact};
 use crate::journal::JournalError;
-use crate::plan::limits_within;
 use crate::postprocess::{Outcome, TREE_FILE};
 use crate::state::{State, publish_status};
 use crate::workdir::STATUS_FILE;
@@ -144,9 +143,9 @@ impl Run {
         let state = self.state.clone();
         let is_there = |name: &PluginName| state.read(|ledger| ledger.skipped(name).is_none());
         self.plugins.retain(|plugin| is_there(plugin.name()));
-        if let Some(told) = self.modules.get_mut("plugins").and_then(Value::as_array_mut) {
+        if let Some(entries) = self.modules.get_mut("plugins").and_then(Value::as_array_mut) {
             let name = |plugin: &Value| plugin.get("plugin")?.as_str()?.parse().ok();
-            told.retain(|plugin| name(plugin).is_none_or(|name| is_there(&name)));
+            entries.retain(|plugin| name(plugin).is_none_or(|name| is_there(&name)));
         }
     }
 
@@ -184,7 +183,7 @@ impl Run {
                 run: self.record.run,
                 definition: self.traced(&plugin.source.definition),
                 bundle: plugin.source.bundle.clone(),
-                check: plugin.check.as_ref().map(|check| limits_within(&check.limits, timeout)),
+                check: plugin.check.as_ref().map(|check| check.launch(timeout)),
                 missing,
                 access: self.access(plugin)?,
                 heard: self.heard(),

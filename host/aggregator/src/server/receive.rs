@@ -175,8 +175,8 @@ impl Receiver {
         if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
             return apply_error(&key, &error);
         }
-        // From here on, the ledger is told how the upload ends, even if the connection breaks and
-        // this future is dropped.
+        // From here on, the guard reports the end of the upload to the ledger, even if the
+        // connection breaks and this future is dropped.
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
         let result = async {

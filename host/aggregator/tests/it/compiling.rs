@@ -111,7 +111,7 @@ async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
 }
 
 #[tokio::test]
-async fn who_needs_a_module_that_nobody_has_begun_to_compile_compiles_it() {
+async fn a_module_that_is_not_yet_being_compiled_is_compiled_on_demand() {
     let (fixture, bundle, held) = (RunFixture::new(), bundle(), Held::default());
     let modules = held.modules();
     let plugin = source(
@@ -155,7 +155,7 @@ async fn a_module_that_cannot_be_compiled_costs_the_items_and_not_the_results() 
 }
 
 #[tokio::test]
-async fn expectations_that_cannot_be_compiled_are_no_run() {
+async fn expectations_that_do_not_compile_fail_before_the_run() {
     let (fixture, bundle) = (RunFixture::new(), tempfile::tempdir().unwrap());
     let wat = r#"(component
         (core module $m (func (export "f") (result i32) (i64.const 1)))
@@ -170,7 +170,7 @@ async fn expectations_that_cannot_be_compiled_are_no_run() {
 }
 
 #[test]
-fn what_is_refused_without_compiling_is_refused_at_once() {
+fn an_invalid_module_is_rejected_without_compiling() {
     let bundle = tempfile::tempdir().unwrap();
     std::fs::write(bundle.path().join("p.wasm"), "no module").unwrap();
     let error = Held::default().modules().post_processor(Some(bundle.path()), "p").err().unwrap();

@@ -81,7 +81,7 @@ async fn the_verdict_is_in_the_archive_in_the_status_and_in_the_outcome() {
 }
 
 #[tokio::test]
-async fn what_does_not_count_does_not_fail_the_run() {
+async fn a_failure_that_does_not_count_does_not_fail_the_run() {
     // The only failure is excused before the judge fails. The rest was not judged, so it has not
     // passed.
     let bundle = bundle();
@@ -194,19 +194,19 @@ async fn an_interrupted_run_is_not_judged() {
 }
 
 #[tokio::test]
-async fn a_run_with_a_judge_that_nobody_knows_is_not_begun() {
+async fn a_run_with_an_unknown_judge_does_not_start() {
     let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let source = source("p", "Job", "plumbline:\n  verdict: [{judge: nobody}]");
     let Err(RunError::Plan(error)) = fixture.begin(vec![source], dispatcher).await else { panic!("it is begun") };
-    let told = error.to_string();
-    assert!(told.starts_with("plugin `p`: unknown judge `nobody`"), "{told}");
+    let message = error.to_string();
+    assert!(message.starts_with("plugin `p`: unknown judge `nobody`"), "{message}");
 }
 
 #[test]
-fn what_a_judge_is_given_is_checked_before_anything_runs() {
+fn the_inputs_of_a_judge_are_checked_before_anything_runs() {
     let bundle = bundle();
-    let told = |entry: Value| {
+    let check = |entry: Value| {
         let mut source = with_bundle(source("p", "Job", "config-map: {known.yaml: \"[]\"}"), bundle.path());
         let definition = Arc::make_mut(&mut source.definition);
         let mut json = definition.to_json();
@@ -214,13 +214,13 @@ fn what_a_judge_is_given_is_checked_before_anything_runs() {
         *definition = plumbline_core::Definition::from_json(json).unwrap().definition;
         prepare(&modules(), &LimitPolicy::default(), source).map(|_| ()).map_err(|error| error.to_string())
     };
-    assert_eq!(told(json!({"judge": "misbehave", "data": ["known.yaml"]})), Ok(()));
+    assert_eq!(check(json!({"judge": "misbehave", "data": ["known.yaml"]})), Ok(()));
     assert_eq!(
-        told(json!({"judge": "misbehave", "data": ["unknown.yaml"]})).unwrap_err(),
+        check(json!({"judge": "misbehave", "data": ["unknown.yaml"]})).unwrap_err(),
         "plugin `p`: `plumbline.verdict[0].data`: `unknown.yaml` is not a key of `config-map` (known.yaml)"
     );
-    let bad = told(json!({"judge": "misbehave", "evidence": ["a/{b"]})).unwrap_err();
+    let bad = check(json!({"judge": "misbehave", "evidence": ["a/{b"]})).unwrap_err();
     assert!(bad.starts_with("plugin `p`: `plumbline.verdict[0].evidence`: "), "{bad}");
     // A built-in module with another role is not a judge.
-    assert!(told(json!({"judge": "junit"})).unwrap_err().contains("unknown judge `junit`"));
+    assert!(check(json!({"judge": "junit"})).unwrap_err().contains("unknown judge `junit`"));
 }

@@ -17,13 +17,13 @@ fn a_misspelt_option_is_named_before_the_run() {
     let with = |options: &str| planned(&format!("  result-format: junit\nplumbline:\n  options: {options}"));
     assert_eq!(with("{keep: [stdout]}").unwrap(), [""; 0]);
     assert_eq!(with("{}").unwrap(), [""; 0]);
-    let told = with("{kepe: [stdout]}").unwrap_err().to_string();
+    let message = with("{kepe: [stdout]}").unwrap_err().to_string();
     assert_eq!(
-        told,
+        message,
         "plugin `p`: invalid options: `plumbline.options.kepe`: is not an option (options: keep) (module `junit`)"
     );
-    let told = with("{keep: [1]}").unwrap_err().to_string();
-    assert!(told.contains("`plumbline.options.keep[0]`: want string, but got number"), "{told}");
+    let message = with("{keep: [1]}").unwrap_err().to_string();
+    assert!(message.contains("`plumbline.options.keep[0]`: want string, but got number"), "{message}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn hello() -> Hello {
 }
 
 #[tokio::test]
-async fn what_is_there_when_the_time_is_up_is_asked_for_and_kept() {
+async fn partial_results_are_requested_at_the_timeout_and_kept() {
     let mut fixture = RunFixture::new();
     // Far longer than the test takes, because the run continues as soon as everything has arrived.
     fixture.settings.collect = Duration::from_secs(600);
@@ -91,7 +91,7 @@ async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
 }
 
 #[tokio::test]
-async fn a_worker_is_told_that_its_plugin_has_ended() {
+async fn a_worker_learns_that_its_plugin_has_ended() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("once", "Job", "")], &[]).await;
     let (launch, reports) = live.launched.next().await;

@@ -32,7 +32,7 @@ fn of_bundle(dir: &Path) -> Source {
 }
 
 #[tokio::test]
-async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
+async fn every_module_is_recorded_with_its_digest_and_source() {
     let dir = bundle();
     let mut fixture = RunFixture::new();
     let provenance = Provenance {
@@ -56,9 +56,9 @@ async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
     }
     let archive = Archive::of(&live.finished().await);
 
-    let told = archive.json("meta/modules.json");
-    assert_eq!(told["version"], 1);
-    let [brought, plain] = told["plugins"].as_array().unwrap().as_slice() else { panic!("{told}") };
+    let modules = archive.json("meta/modules.json");
+    assert_eq!(modules["version"], 1);
+    let [brought, plain] = modules["plugins"].as_array().unwrap().as_slice() else { panic!("{modules}") };
     assert_eq!(brought["plugin"], "brought");
     assert_eq!(brought["source"], "oci://r.example/brought:1");
     assert_eq!((&brought["bundle"], &brought["definition-file"]), (&json!("sha256:aa"), &json!("sha256:bb")));

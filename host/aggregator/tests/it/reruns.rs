@@ -42,7 +42,7 @@ fn env(launch: &plumbline_aggregator::Launch) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn what_failed_is_run_again_and_nothing_else() {
+async fn only_failed_tests_are_run_again() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
     let first = live.launch().await;
@@ -137,7 +137,7 @@ async fn a_skipped_plugin_outlives_the_aggregator() {
 }
 
 #[tokio::test]
-async fn a_rerun_that_would_wait_for_ever_is_no_run() {
+async fn a_rerun_that_would_wait_forever_is_rejected() {
     for wrong in [vec![again("retry", 1, "e2e")], vec![e2e(), again("retry", 0, "e2e")]] {
         let (dispatcher, _launched) = TestDispatcher::new(&["n1"]);
         let Err(error) = RunFixture::new().begin(wrong, dispatcher).await else { panic!("it begins") };

@@ -28,7 +28,7 @@ async fn one_of_three() -> (RunFixture, LiveRun, plumbline_aggregator::WorkerAcc
 }
 
 #[tokio::test]
-async fn a_run_goes_on_where_it_was_broken_off() {
+async fn an_interrupted_run_resumes_where_it_stopped() {
     let (fixture, first, old) = one_of_three().await;
     // A worker in the middle of its upload.
     let mut half = Raw::connect(&old).await;
@@ -67,7 +67,7 @@ async fn a_run_goes_on_where_it_was_broken_off() {
 }
 
 #[tokio::test]
-async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
+async fn errors_are_written_again_and_finished_plugins_are_not_launched_again() {
     let fixture = RunFixture::new();
     let sources = vec![source("done", "Job", ""), source("rest", "DaemonSet", "")];
     let mut first = fixture.live(sources, &["n1", "n2"]).await;
@@ -249,7 +249,7 @@ async fn a_directory_whose_end_could_not_be_recorded_stays() {
 }
 
 #[tokio::test]
-async fn what_was_stored_and_not_recorded_is_sent_again() {
+async fn an_unrecorded_result_is_sent_again() {
     let (fixture, _first, old) = one_of_three().await;
     let crashed = fixture.crashed();
     let stray = crashed.root().join("tree/plugins/p/results/n2");
@@ -267,7 +267,7 @@ async fn what_was_stored_and_not_recorded_is_sent_again() {
 }
 
 #[tokio::test]
-async fn an_error_that_was_written_and_not_recorded_does_not_stand_beside_the_result() {
+async fn an_unrecorded_error_file_is_removed_when_the_result_arrives() {
     let (fixture, _first, old) = one_of_three().await;
     let crashed = fixture.crashed();
     let stray = crashed.root().join("tree/plugins/p/errors/n2");

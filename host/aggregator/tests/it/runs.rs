@@ -96,7 +96,7 @@ async fn two_plugins_to_the_archive() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_nobody_answers_is_unknown_with_a_reason() {
+async fn a_plugin_without_results_is_unknown_with_a_reason() {
     let fixture = RunFixture::new();
     let live = fixture.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
     let finished = live.finished().await;
@@ -127,7 +127,7 @@ async fn a_launch_that_fails_is_a_failed_result() {
 }
 
 #[tokio::test]
-async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
+async fn an_error_from_the_dispatcher_replaces_the_result() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2"]).await;
     let (launch, reports) = live.launched.next().await;
@@ -148,15 +148,15 @@ async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
 }
 
 #[tokio::test]
-async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
+async fn the_reason_for_a_missing_result_is_in_the_status_until_it_arrives() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("p", "Job", "")], &["n1"]).await;
     let (launch, reports) = live.launched.next().await;
     let reason = |state: &plumbline_aggregator::State| state.status().plugins.unwrap()[0].reason.clone();
-    for told in [Some("the worker is silent".to_owned()), None, Some("the node is not ready".to_owned())] {
-        reports.send(Report::Problem { key: key("p/global"), reason: told.clone() }).await.unwrap();
+    for expected in [Some("the worker is silent".to_owned()), None, Some("the node is not ready".to_owned())] {
+        reports.send(Report::Problem { key: key("p/global"), reason: expected.clone() }).await.unwrap();
         let mut changes = live.state.changes();
-        while reason(&live.state) != told {
+        while reason(&live.state) != expected {
             changes.changed().await.unwrap();
         }
     }
@@ -166,7 +166,7 @@ async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
 }
 
 #[tokio::test]
-async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
+async fn a_report_about_an_unexpected_result_changes_nothing() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("p", "Job", "")], &["n1"]).await;
     let (launch, reports) = live.launched.next().await;
@@ -193,7 +193,7 @@ async fn a_plugin_whose_time_is_over_has_timed_out() {
 }
 
 #[tokio::test]
-async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
+async fn a_failed_exit_after_the_results_is_an_additional_failed_leaf() {
     let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let dispatcher = dispatcher.exit("p/global", "exited with code 3");
@@ -250,7 +250,7 @@ async fn an_interrupted_run_keeps_what_it_has() {
 }
 
 #[tokio::test]
-async fn what_a_dispatcher_reports_before_it_ends_the_run_is_told() {
+async fn a_failure_that_a_dispatcher_reports_as_the_run_ends_is_archived() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("early", "DaemonSet", "")], &["n1", "n2"]).await;
     let (_, reports) = live.launched.next().await;
@@ -319,16 +319,16 @@ async fn an_unknown_format_or_summarizer_ends_the_run_before_it_starts() {
         let (dispatcher, launched) = TestDispatcher::new(&[]);
         let mut source = source("p", "Job", rest);
         source.bundle = bundle.map(|bundle| bundle.path().to_owned());
-        let Err(told) = fixture.begin(vec![source], dispatcher).await else { panic!("it started: {rest}") };
-        assert!(told.to_string().starts_with(error), "{told}");
-        assert!(told.hint().unwrap().starts_with(hint), "{:?}", told.hint());
+        let Err(failure) = fixture.begin(vec![source], dispatcher).await else { panic!("it started: {rest}") };
+        assert!(failure.to_string().starts_with(error), "{failure}");
+        assert!(failure.hint().unwrap().starts_with(hint), "{:?}", failure.hint());
         assert!(launched.is_empty());
         assert!(!fixture.root().join("run.json").exists(), "nothing was started");
     }
 }
 
 #[tokio::test]
-async fn expectations_that_nobody_knows_end_the_run_before_it_begins() {
+async fn unknown_expectations_fail_before_the_run_starts() {
     let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let sources = vec![source("p", "Job", "plumbline:\n  expectations: nobody")];
@@ -340,7 +340,7 @@ async fn expectations_that_nobody_knows_end_the_run_before_it_begins() {
 }
 
 #[tokio::test]
-async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_other_plugins() {
+async fn after_an_invalid_plan_a_run_with_other_plugins_can_use_the_same_directory() {
     let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let sources = vec![source("first", "Job", ""), source("second", "Job", "plumbline:\n  expectations: nobody")];
@@ -390,7 +390,7 @@ async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
 }
 
 #[tokio::test]
-async fn a_module_of_the_bundle_that_is_none_is_named() {
+async fn an_invalid_module_of_the_bundle_is_reported_by_file() {
     let fixture = RunFixture::new();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("mine.wasm"), "not a component").unwrap();
@@ -402,7 +402,7 @@ async fn a_module_of_the_bundle_that_is_none_is_named() {
 }
 
 #[tokio::test]
-async fn an_error_document_of_a_worker_stands_in_place_of_the_result() {
+async fn an_error_document_of_a_worker_replaces_the_result() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let launch = live.launch().await;

@@ -182,7 +182,7 @@ impl Story {
             None if may_fail && failed => {
                 assert!(files.is_empty(), "{what}: failed, and there are {files:?}")
             }
-            // The response was lost, and a later attempt was told that there is a result.
+            // The response was lost. A later attempt was rejected because there is a result.
             None => {
                 assert!(!failed, "{what}: it could be sent again, and failed");
                 assert_eq!((texts.len(), files.len()), (1, expected_files), "{what}: {texts:?}");

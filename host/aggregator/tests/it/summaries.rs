@@ -154,7 +154,7 @@ fn an_unknown_summarizer_is_an_error() {
 }
 
 #[tokio::test]
-async fn in_a_run_a_summary_is_no_node() {
+async fn in_a_run_a_summary_is_not_a_node() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![host_facts("\n  result-files: [host-facts.json]")], &["n1", "n2", "n3"]).await;
     let launch = live.launch().await;

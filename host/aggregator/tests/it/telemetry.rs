@@ -73,7 +73,7 @@ async fn a_trace_has_the_run_its_plugins_nodes_and_tests_below_the_span_of_the_c
 }
 
 #[tokio::test]
-async fn a_trace_that_nobody_records_is_handed_on_and_not_exported() {
+async fn an_unsampled_trace_is_propagated_and_not_exported() {
     let receiver = Receiver::start(&[]).await;
     let mut fixture = RunFixture::new();
     let parent = PARENT.replace("-01", "-00");

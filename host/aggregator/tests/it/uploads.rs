@@ -91,7 +91,7 @@ async fn a_second_upload_under_way_is_turned_away_and_the_first_counts() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_no_result_and_the_next_attempt_counts() {
+async fn an_incomplete_body_is_not_a_result_and_the_next_attempt_counts() {
     let uploads = UploadFixture::new().await;
     for chunked in [false, true] {
         let mut raw = Raw::connect(&uploads.p.access).await;

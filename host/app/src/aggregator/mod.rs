@@ -137,7 +137,7 @@ async fn in_container(
     }
 }
 
-/// What a run starts with, besides its configuration.
+/// What a run starts with, in addition to its configuration.
 struct RunStart<'a> {
     id: RunId,
     pod: &'a Pod,

@@ -91,7 +91,7 @@ impl Scheduled {
             Err(error) => tracing::error!("{error}: missed runs are not known"),
             Ok(last) => {
                 let missed = last.map(|last| self.schedule.missed(last, time)).unwrap_or_default();
-                if let Some(message) = told(&missed) {
+                if let Some(message) = missed_message(&missed) {
                     tracing::warn!("{message}");
                     schedule::warn_missed(cluster, &own, &message).await;
                 }
@@ -150,7 +150,7 @@ fn refused(error: &OverlapError, namespace: &str) -> AppError {
 }
 
 /// A message about missed runs, if there are any.
-fn told(missed: &MissedRuns) -> Option<String> {
+fn missed_message(missed: &MissedRuns) -> Option<String> {
     let times: Vec<String> = missed.times.iter().map(Timestamp::to_string).collect();
     let named = match missed.count {
         0 => return None,
@@ -195,11 +195,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missed_runs_are_told_with_their_times() {
+    fn missed_runs_are_reported_with_their_times() {
         let time = |text: &str| text.parse::<Timestamp>().unwrap();
-        assert_eq!(told(&MissedRuns::default()), None);
+        assert_eq!(missed_message(&MissedRuns::default()), None);
         let one = MissedRuns { count: 1, times: vec![time("2026-11-24T03:00:00Z")] };
-        assert_eq!(told(&one).as_deref(), Some("1 scheduled run was missed since the last one: 2026-11-24T03:00:00Z"));
+        assert_eq!(
+            missed_message(&one).as_deref(),
+            Some("1 scheduled run was missed since the last one: 2026-11-24T03:00:00Z")
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Attestations of results: signed statements about the outcome of a run, for programs that must
 //! decide without reading the archive. This module makes, verifies, pushes and pulls them.
 
+mod folder;
 mod predicate;
 mod transfer;
 
@@ -20,6 +21,7 @@ use crate::error::{AppError, CHECK_FILE, registry_error};
 use crate::signing::{PolicyFile, Trust, key_error, one_key, policy};
 use crate::trees::{Reprocess, Trees};
 
+pub use folder::{FolderAttestation, SubmittedSuite, attest_folder, verify_folder};
 pub use predicate::{ResourceDescriptor, TestOutcome, TestResult};
 pub(crate) use transfer::client;
 pub use transfer::{PulledArchive, PushedArchive, pull, push};
@@ -64,7 +66,7 @@ pub fn attest(
     ];
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
         .map_err(|error| AppError::system(format!("failed to sign `{}`", path.display())).because(&error))?;
-    let file = SignatureFile::beside(path);
+    let file = SignatureFile::next_to(path);
     file.append(attestation).map_err(|error| key_error(&error))?;
     Ok(WrittenAttestation {
         path: file.path().to_owned(),
@@ -73,6 +75,12 @@ pub fn attest(
         outcome: result.result,
         verdict,
     })
+}
+
+/// The verdict of the run in the archive at `path`.
+pub fn verdict_of(context: &Context, path: &Path) -> Result<Verdict, AppError> {
+    let mut trees = Trees::open(context, path, Reprocess::default())?;
+    predicate::predicate(&mut trees, None, None).map(|(_, verdict)| verdict)
 }
 
 /// An archive as a file.
@@ -134,6 +142,11 @@ enum Loaded {
 }
 
 impl AttestationTrust {
+    /// Whether an option says whose attestations count.
+    pub fn is_given(&self) -> bool {
+        self.key.is_some() || self.policy.policy.is_some() || self.certificate_identity.is_some()
+    }
+
     fn load(&self) -> Result<Loaded, AppError> {
         if let (Some(identity), Some(issuer), Some(root)) =
             (&self.certificate_identity, &self.certificate_oidc_issuer, &self.trusted_root)
@@ -183,14 +196,14 @@ pub fn verify(path: &Path, file: Option<&Path>, trust: &AttestationTrust) -> Res
             return Err(AppError::usage(format!("found no attestation `{}`", file.display())).hint(CHECK_FILE));
         }
         Some(file) => SignatureFile::at(file.to_owned()),
-        None => SignatureFile::beside(path),
+        None => SignatureFile::next_to(path),
     };
     let attestations = file.read().map_err(|error| key_error(&error))?;
-    let sha256 = *archive.digest.as_bytes();
+    let files = [*archive.digest.as_bytes()];
     let verified = match &trust {
         _ if attestations.is_empty() => Err(vec![format!("`{}` has no attestation", file.path().display())]),
-        Loaded::Keys(trust) => trust.verify_result(&attestations, &archive.name, sha256),
-        Loaded::Identity(policy) => verify_result(&attestations, sha256, &Trusted::Identity(policy), Timestamp::now()),
+        Loaded::Keys(trust) => trust.verify_result(&attestations, &archive.name, &files),
+        Loaded::Identity(policy) => verify_result(&attestations, &files, &Trusted::Identity(policy), Timestamp::now()),
     };
     Ok(Verification { archive: archive.digest, accepted: verified.and_then(accepted) })
 }

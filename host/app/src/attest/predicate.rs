@@ -97,7 +97,7 @@ pub struct ResourceDescriptor {
 }
 
 impl ResourceDescriptor {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self { name: excerpt(name, MAX_NAME), ..Self::default() }
     }
 
@@ -107,14 +107,14 @@ impl ResourceDescriptor {
     }
 
     /// Adds a digest `sha256:…`. Another text is ignored.
-    fn digest(mut self, digest: Option<&str>) -> Self {
+    pub(super) fn digest(mut self, digest: Option<&str>) -> Self {
         if let Some(digest) = digest.and_then(|text| text.parse::<Digest>().ok()) {
             self.digest.insert("sha256".to_owned(), digest.hex());
         }
         self
     }
 
-    fn annotation(mut self, key: &str, value: Option<&str>) -> Self {
+    pub(super) fn annotation(mut self, key: &str, value: Option<&str>) -> Self {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             self.annotations.insert(key.to_owned(), excerpt(value, MAX_NAME).into());
         }

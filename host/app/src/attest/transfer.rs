@@ -43,7 +43,7 @@ pub fn push(context: &Context, to: &str, path: &Path) -> Result<PushedArchive, A
             .because(&error)
             .hint("pass the archive (`.tar.gz`) that a run has written")
     })?;
-    let attestations = SignatureFile::beside(path).read().map_err(|error| key_error(&error))?;
+    let attestations = SignatureFile::next_to(path).read().map_err(|error| key_error(&error))?;
     // The manifest that was signed has the name that the archive had then.
     let name = signed_name(&attestations, archive.digest).unwrap_or_else(|| archive.name.clone());
     let artifact = archive.artifact(&name)?;
@@ -118,16 +118,17 @@ pub fn pull(context: &Context, from: &str, file: Option<&Path>) -> Result<Pulled
     };
     copy().map_err(|error| failed(&path, &error))?;
     let attestations = readable(context, &from, text.as_deref())?;
-    let beside = SignatureFile::beside(&path);
+    let attestation_file = SignatureFile::next_to(&path);
     if !attestations.is_empty() {
         let text = write_attestations(&attestations);
-        write_atomic(beside.path(), text.as_bytes()).map_err(|error| failed(beside.path(), &error))?;
+        write_atomic(attestation_file.path(), text.as_bytes())
+            .map_err(|error| failed(attestation_file.path(), &error))?;
     }
     Ok(PulledArchive {
         path,
         archive: pulled.archive,
         manifest: pulled.manifest,
-        attestations: (!attestations.is_empty()).then(|| beside.path().to_owned()),
+        attestations: (!attestations.is_empty()).then(|| attestation_file.path().to_owned()),
     })
 }
 

@@ -41,6 +41,7 @@ pub fn bundle(bundle: &Bundle) -> Value {
         "name": bundle.name(),
         "digest": bundle.digest(),
         "bytes": bundle.packed_bytes(),
+        "profile": bundle.profile.as_ref().map(|profile| json!({"suite": profile.title, "version": profile.shown_version()})),
         "modules": bundle.modules.iter().map(module).collect::<Vec<_>>(),
         "files": bundle.files.iter().map(file).collect::<Vec<_>>(),
     })

@@ -41,7 +41,7 @@ pub fn install(context: &Context, reference: &str) -> Result<Installed, AppError
         origin.source = absolute.display().to_string();
     }
     if path.is_file() && sources::is_packed(path) {
-        origin.signatures = sources::signatures_beside(path)?;
+        origin.signatures = sources::read_signatures(path)?;
     } else if !path.is_dir() {
         return Err(AppError::usage(format!("`{reference}` is not a bundle")).hint(
             "pass a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or `oci://…`; run a definition alone from its file: `-p FILE`",

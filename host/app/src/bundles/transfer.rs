@@ -143,7 +143,7 @@ fn upload_module(
 
 /// Attaches the signatures next to a tar. Returns their number.
 fn attach_signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, AppError> {
-    let attestations = SignatureFile::beside(tar).read().map_err(|error| {
+    let attestations = SignatureFile::next_to(tar).read().map_err(|error| {
         key_error(&error).hint("sign the bundle again, and push again; the bundle itself was pushed")
     })?;
     registry::wait(async {
@@ -200,9 +200,9 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
     let path = output.map_or_else(|| PathBuf::from(bundle.file_name()), Path::to_path_buf);
     write(tar, &path)?;
     if let Some(signatures) = &artifact.signatures {
-        let beside = SignatureFile::beside(&path);
-        fs::write(beside.path(), signatures).map_err(|error| {
-            AppError::system(format!("failed to write `{}`", beside.path().display())).because(&error)
+        let signature_file = SignatureFile::next_to(&path);
+        fs::write(signature_file.path(), signatures).map_err(|error| {
+            AppError::system(format!("failed to write `{}`", signature_file.path().display())).because(&error)
         })?;
     }
     Ok(path)

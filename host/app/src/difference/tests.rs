@@ -32,21 +32,24 @@ fn classes(tests: &[(&str, &str, &str)]) -> Tests {
     tests
 }
 
-fn told(changes: &[Change]) -> Vec<String> {
+fn names_with_classes(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| format!("{}::{}", change.test.classname, change.test.name)).collect()
 }
 
 #[test]
-fn tests_of_one_name_are_told_apart_by_their_class() {
+fn tests_with_the_same_name_are_distinguished_by_class() {
     let before = classes(&[("a", "x", "failed"), ("b", "x", "passed"), ("c", "x", "passed")]);
     let after = classes(&[("a", "x", "passed"), ("b", "x", "failed"), ("c", "x", "passed")]);
     let found = compare(&before, &after);
-    assert_eq!((told(&found.new_failures), told(&found.fixed)), (vec!["b::x".to_owned()], vec!["a::x".to_owned()]));
+    assert_eq!(
+        (names_with_classes(&found.new_failures), names_with_classes(&found.fixed)),
+        (vec!["b::x".to_owned()], vec!["a::x".to_owned()])
+    );
     assert_eq!((found.still_failing.len(), found.not_run.len(), found.ran_after), (0, 0, 3));
 }
 
 #[test]
-fn classes_do_not_count_where_one_run_has_none() {
+fn classes_do_not_count_if_one_run_has_none() {
     let before = classes(&[("", "x", "failed"), ("", "x", "passed")]);
     let after = classes(&[("a", "x", "passed"), ("b", "x", "failed")]);
     let found = compare(&before, &after);
@@ -94,11 +97,14 @@ fn tests_of_one_identity_are_compared_as_multisets() {
 }
 
 #[test]
-fn setup_nodes_that_passed_are_no_tests() {
+fn setup_nodes_that_passed_are_not_tests() {
     let before = classes(&[("", "[SynchronizedBeforeSuite]", "passed"), ("", "x", "passed")]);
     let after = classes(&[("", "[SynchronizedBeforeSuite]", "failed"), ("", "x", "passed")]);
     let found = compare(&before, &after);
-    assert_eq!((found.ran_before, told(&found.new_failures)), (1, vec!["::[SynchronizedBeforeSuite]".to_owned()]));
+    assert_eq!(
+        (found.ran_before, names_with_classes(&found.new_failures)),
+        (1, vec!["::[SynchronizedBeforeSuite]".to_owned()])
+    );
     assert_eq!(compare(&before, &classes(&[("", "x", "passed")])).not_run, []);
 }
 

@@ -6,7 +6,7 @@ use plumbline_core::Status;
 
 use super::matrix::Matrix;
 use super::{Change, Difference, LEGEND, TestNames};
-use crate::report::markdown::escape;
+use crate::report::text::escape;
 use crate::report::text::{name, one_line, short_seconds};
 
 /// The most tests in a list.

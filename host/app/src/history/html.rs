@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::difference::Outcome;
 use crate::history::model::{HistoryReport, RunOverview, TestHistory};
-use crate::history::text::{day, facts, label, share};
+use crate::history::text::{day, days, facts, label, share};
 use crate::report::html;
 use crate::report::text::{name, short_seconds};
 
@@ -29,7 +29,8 @@ const HEIGHT: usize = 16;
 pub fn history_html(report: &HistoryReport, every: bool, out: &mut impl Write) -> io::Result<()> {
     let title = match (report.runs.first(), report.runs.last()) {
         (Some(first), Some(last)) => {
-            format!("History of {} runs, {} to {}", report.runs.len(), day(first.started), day(last.started))
+            let runs = if report.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", report.runs.len()) };
+            format!("History of {runs}, {}", days(first.started, last.started))
         }
         _ => "History".to_owned(),
     };

@@ -44,24 +44,24 @@ fn two_runs() -> Index {
 }
 
 /// The tests of a run with their outcomes and durations, by name.
-fn told(index: &Index, run: usize) -> Vec<(&TestKey, Outcome, Option<u32>)> {
+fn entries_of(index: &Index, run: usize) -> Vec<(&TestKey, Outcome, Option<u32>)> {
     let entry = |entry: Entry| (&index.tests()[entry.test as usize], entry.outcome, entry.millis);
-    let mut told: Vec<_> = index.runs[run].entries().map(entry).collect();
-    told.sort_by_key(|(key, ..)| *key);
-    told
+    let mut entries: Vec<_> = index.runs[run].entries().map(entry).collect();
+    entries.sort_by_key(|(key, ..)| *key);
+    entries
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_data_reads_back_equal() {
     let index = two_runs();
     let read = Index::from_bytes(&index.to_bytes()).unwrap();
     assert_eq!((read.tests(), &read.runs), (index.tests(), &index.runs));
-    assert_eq!(told(&read, 1).len(), 4);
-    assert_eq!(told(&read, 1)[1], (&named("only here"), Outcome::Passed, Some(70_000)));
+    assert_eq!(entries_of(&read, 1).len(), 4);
+    assert_eq!(entries_of(&read, 1)[1], (&named("only here"), Outcome::Passed, Some(70_000)));
     // A run that is added later shares the numbers of the tests.
     let mut read = read;
     read.add(file("3.tar.gz"), facts("x"), vec![(named("a"), Outcome::Passed, None)]).unwrap();
-    assert_eq!((read.tests().len(), told(&read, 2)), (4, vec![(&named("a"), Outcome::Passed, None)]));
+    assert_eq!((read.tests().len(), entries_of(&read, 2)), (4, vec![(&named("a"), Outcome::Passed, None)]));
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn each_damaged_byte_costs_at_most_its_run() {
 #[test]
 fn runs_that_are_dropped_take_their_tests_along() {
     let mut index = two_runs();
-    let before = told(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect::<Vec<_>>();
+    let before = entries_of(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect::<Vec<_>>();
     index.retain(|file| file.name == "1.tar.gz");
     assert_eq!((index.runs.len(), index.tests().len()), (1, 3));
-    let after: Vec<_> = told(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect();
+    let after: Vec<_> = entries_of(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect();
     assert_eq!(after, before);
 }
 
@@ -125,7 +125,7 @@ fn attempts_of_one_test_are_one_outcome() {
 }
 
 #[test]
-fn forged_counts_and_numbers_are_no_entries() {
+fn forged_counts_and_numbers_are_not_entries() {
     let forged = |entries: &[u8]| {
         let run = IndexedRun { file: file("a"), facts: facts("x"), count: usize::MAX, entries: entries.to_vec() };
         run.entries().count()

@@ -8,7 +8,7 @@ use plumbline_aggregator::bucket::{Bucket, BucketError};
 use plumbline_archive::finished::is_archive_name;
 use plumbline_registry::{StoredResults, list_results};
 
-use crate::attest;
+use crate::attest::client;
 use crate::context::Context;
 use crate::error::{AppError, registry_error};
 use crate::files;
@@ -68,7 +68,7 @@ fn load_bucket(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, 
 /// Loads the archives that `results push` stored. A digest identifies each one.
 fn load_registry(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, AppError> {
     let reference = registry::reference(url)?;
-    let client = attest::client(context)?;
+    let client = client(context)?;
     let runtime = runtime()?;
     let stored =
         runtime.block_on(list_results(&client, &reference, MAX_RUNS)).map_err(|error| registry_error(&error))?;

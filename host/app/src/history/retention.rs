@@ -154,7 +154,7 @@ fn remove(path: &Path, run: &IndexedRun) -> Result<(), AppError> {
     }
     fs::remove_file(path).map_err(|error| failed(&error))?;
     // Without its archive, an attestation is of no use.
-    let attestations = SignatureFile::beside(path);
+    let attestations = SignatureFile::next_to(path);
     match fs::remove_file(attestations.path()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             let shown = attestations.path().display();

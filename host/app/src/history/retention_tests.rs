@@ -58,7 +58,7 @@ fn archives_that_do_not_say_whose_they_are_stay() {
 }
 
 #[test]
-fn what_changed_since_the_index_was_made_stays() {
+fn archives_that_changed_after_indexing_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let index = runs(&[("a.tar.gz", 30)]);
     fs::write(dir.path().join("a.tar.gz"), "0123456789").unwrap();

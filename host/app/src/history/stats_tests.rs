@@ -117,7 +117,7 @@ fn runs_and_tests_are_selected() {
 }
 
 #[test]
-fn classes_do_not_count_where_one_run_has_none() {
+fn classes_do_not_count_if_one_run_has_none() {
     let mut one = history(&[("c", "v", '.', None)]);
     let index = &mut one.loaded[0].index;
     let facts = RunFacts {

@@ -277,11 +277,11 @@ fn add(reading: Reading<'_>, loaded: &mut Loaded, files: &[Found<'_>]) -> bool {
             unstarted = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read).err().or(unstarted.take());
         }
         drop(results);
-        let mut told = started;
+        let mut last_report = started;
         for (done, (file, (run, unchanged))) in (1..).zip(scanned) {
             added |= keep(reading, loaded, file, run, unchanged);
-            if told.elapsed() >= PROGRESS {
-                told = Instant::now();
+            if last_report.elapsed() >= PROGRESS {
+                last_report = Instant::now();
                 let rest = started.elapsed() / done * (files.len() as u32).saturating_sub(done);
                 let text = format!("read {done} of {} archives, about {} s left", files.len(), rest.as_secs());
                 context.reporter.progress(&text);

@@ -55,8 +55,7 @@ pub fn history_text(report: &HistoryReport, every: bool, out: &mut impl Write) -
     let (runs, tests) = (report.runs.len(), report.tests.len());
     let tests = if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") };
     let span = match (report.runs.first(), report.runs.last()) {
-        (Some(first), Some(last)) if runs > 1 => format!(", {} to {}", day(first.started), day(last.started)),
-        (Some(only), _) => format!(", {}", day(only.started)),
+        (Some(first), Some(last)) => format!(", {}", days(first.started, last.started)),
         _ => String::new(),
     };
     writeln!(out, "{runs} run{}{span}; {tests} ran\n", if runs == 1 { "" } else { "s" })?;
@@ -186,4 +185,23 @@ pub(super) fn share(count: u64, of: u64) -> String {
 /// The day in UTC.
 pub(super) fn day(time: Timestamp) -> String {
     time.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
+}
+
+/// One day, or the first and the last one.
+pub(super) fn days(first: Timestamp, last: Timestamp) -> String {
+    let (first, last) = (day(first), day(last));
+    if first == last { first } else { format!("{first} to {last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_one_day_have_one_date() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let morning = at("2026-11-26T06:00:00Z");
+        assert_eq!(days(morning, at("2026-11-26T20:00:00Z")), "2026-11-26");
+        assert_eq!(days(morning, at("2026-11-27T06:00:00Z")), "2026-11-26 to 2026-11-27");
+    }
 }

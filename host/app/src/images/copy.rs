@@ -59,8 +59,8 @@ pub fn push_jobs(context: &Context, to: &Prefix) -> Result<LoadJobs, AppError> {
 pub(super) fn open(path: &Path) -> Result<OpenedLayout, AppError> {
     // Next to it, because an archive of all images can be larger than the file system for temporary
     // files.
-    let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    open_layout(path, Some(beside)).map_err(|cause| unreadable(cause, path))
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    open_layout(path, Some(directory)).map_err(|cause| unreadable(cause, path))
 }
 
 fn unreadable(cause: Cause, path: &Path) -> AppError {

@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, registry_error};
 use crate::files::read_input_text;
 use crate::modules::cache_root;
+use crate::profiles;
 use crate::runtime::{one_thread, runtime};
 use crate::sources::{self, registry};
 use crate::suite::{DEFAULT_PLUGINS, LATEST, latest};
@@ -45,11 +46,14 @@ const SET: &str = "Image selection";
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ImageOptions {
     /// Use these images instead of those of a run
-    #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "kubernetes_version", "conformance_image", "own_image", "suite_list", "repo_config"])]
+    #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "set", "kubernetes_version", "conformance_image", "own_image", "suite_list", "repo_config"])]
     pub images: Vec<String>,
     /// Plugin of the run, as for `run --plugin`; repeatable [default: `e2e` and `systemd-logs`]
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET)]
     pub plugins: Vec<String>,
+    /// Set an option of the profile of the only plugin, such as its image; repeatable
+    #[arg(long, value_name = "NAME=VALUE", requires = "plugins", help_heading = SET)]
+    pub set: Vec<String>,
     /// Version of the suite, such as `v1.30.2`; `auto`: that of the cluster; `latest`: that of the
     /// latest build
     #[arg(long, value_name = "VERSION", help_heading = SET)]
@@ -92,7 +96,7 @@ pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<Select
         options.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
         return Ok(SelectedImages { set, version: None, ask: None });
     }
-    let definitions = plugins(context, options)?;
+    let definitions = plugins(context, options, &mut set)?;
     let needs = |definition: &Definition| {
         let given = options.conformance_image.is_some() && is_suite(definition);
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
@@ -120,7 +124,7 @@ pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<Select
     }
     let ask = match (&options.suite_list, suite) {
         (Some(path), _) => {
-            set.add_list(&read_list(path)?, "suite").map_err(|error| told(&error))?;
+            set.add_list(&read_list(path)?, "suite").map_err(|error| app_error(&error))?;
             None
         }
         (None, suite) => suite,
@@ -128,13 +132,28 @@ pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<Select
     Ok(SelectedImages { set, version, ask })
 }
 
-fn plugins(context: &Context, options: &ImageOptions) -> Result<Vec<Definition>, AppError> {
+/// Finds the plugins, and adds the images that their profiles list.
+fn plugins(context: &Context, options: &ImageOptions, set: &mut ImageSet) -> Result<Vec<Definition>, AppError> {
     let default = DEFAULT_PLUGINS.map(str::to_owned);
     let names = if options.plugins.is_empty() { &default[..] } else { &options.plugins };
-    names
-        .iter()
-        .map(|name| Ok(sources::find(context, name, Environment::Cluster)?.source.definition.as_ref().clone()))
-        .collect()
+    if let ([first, ..], [_, second, ..]) = (&options.set[..], names) {
+        return Err(AppError::usage(format!("`--set {first}` is for one plugin, and `{second}` is another"))
+            .hint("list the images of each profile by itself"));
+    }
+    let mut definitions = Vec::new();
+    for name in names {
+        let plugin = sources::find(context, name, Environment::Cluster)?;
+        let mut definition = plugin.source.definition.as_ref().clone();
+        if let Some(images) = profiles::images(&plugin, &options.set)? {
+            definition = images.definition;
+            images.others.iter().try_for_each(|image| add(set, image, &format!("plugin {}", definition.name)))?;
+        } else if let Some(option) = options.set.first() {
+            return Err(AppError::usage(format!("failed to set `{option}`: plugin `{name}` has no profile"))
+                .hint("leave it out, or name a profile with `--plugin`"));
+        }
+        definitions.push(definition);
+    }
+    Ok(definitions)
 }
 
 /// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's
@@ -150,14 +169,14 @@ pub(super) async fn ask_suite(
     let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
     let registries = options.repo_config.as_deref();
     let list = ask(context, client, &image, Listing::Images, registries, NO_PROGRAM).await?;
-    set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
+    set.add_list(&list, "suite").map_err(|error| app_error(&error).hint(NO_PROGRAM))
 }
 
 fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), AppError> {
-    set.add(image, used_by).map_err(|error| told(&error))
+    set.add(image, used_by).map_err(|error| app_error(&error))
 }
 
-fn told(error: &SetError) -> AppError {
+fn app_error(error: &SetError) -> AppError {
     AppError::usage("failed to list the images").because(error).hint("correct the image where it is set")
 }
 
@@ -197,12 +216,12 @@ fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError
         Ok(version) => Ok(version.image_version()),
         Err(error) => {
             let named = options.kubeconfig.is_some() || options.context.is_some();
-            let told = if named || options.kubernetes_version.is_some() {
+            let failure = if named || options.kubernetes_version.is_some() {
                 AppError::cluster(&error)
             } else {
                 AppError::usage("the Kubernetes version of the images is unknown").because(&error)
             };
-            Err(told.hint(format!("{HINT}, or pass a cluster with `--kubeconfig`")))
+            Err(failure.hint(format!("{HINT}, or pass a cluster with `--kubeconfig`")))
         }
     }
 }

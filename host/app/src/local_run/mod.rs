@@ -11,7 +11,7 @@ use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{RunId, shell_path};
-use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
+use plumbline_local::{LocalDispatcher, LocalOptions, SecretValues, StartDirectories};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -19,9 +19,11 @@ use crate::error::AppError;
 use crate::judges::{self, JudgeOptions};
 use crate::local_runs::{self, LocalRun, absolute, log_dir};
 use crate::modules::{self, Limits, LimitsFile};
+use crate::profiles::{self, AppliedProfile, ProfileRun};
 use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
+use crate::suite::Retries;
 use crate::telemetry::{self, Reporting, TelemetryOptions};
 
 pub use command::{CommandOptions, STDOUT_FILE};
@@ -48,6 +50,8 @@ pub struct LocalRunOptions {
     pub limits: LimitsFile,
     /// Metrics and traces.
     pub telemetry: TelemetryOptions,
+    /// The profile of the first plugin, and what the run sets of it.
+    pub profile: Option<ProfileRun>,
 }
 
 /// A run whose plugins are resolved and whose working directory is open.
@@ -59,6 +63,7 @@ pub struct PreparedRun {
     limits: Limits,
     resumes: bool,
     metrics: Option<u16>,
+    secrets: SecretValues,
 }
 
 /// A run that has started.
@@ -86,6 +91,7 @@ pub type LastOutput = std::collections::BTreeMap<plumbline_core::ResultKey, Stri
 pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedRun, AppError> {
     let root = new_root(options.output.as_deref())?;
     let mut found = sources::find_all(context, &options.plugins, &[], Environment::Local)?;
+    let AppliedProfile { secrets, retries } = profiles::apply(context, options.profile.as_ref(), &mut found, None)?;
     if let Some(command) = &options.command {
         found.push(command::plugin(command, &local_dir(&root))?);
     }
@@ -97,6 +103,9 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
     signing::check(context, &found, &options.requirements)?;
     let limits = options.limits.load()?;
     judges::apply(context, &options.judges, &mut found, &limits)?;
+    if let Some(retries) = retries {
+        add_retries(&retries, &mut found)?;
+    }
     let provenance = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| {
@@ -123,6 +132,7 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
         limits,
         resumes: options.resume.is_some(),
         metrics: options.telemetry.metrics,
+        secrets,
         work,
     })
 }
@@ -135,7 +145,7 @@ impl PreparedRun {
 
     /// Starts the run: plans the plugins, and opens the server for results.
     pub async fn start(self) -> Result<StartedRun, AppError> {
-        let Self { work, start, sources, settings, limits, resumes, metrics } = self;
+        let Self { work, start, sources, settings, limits, resumes, metrics, secrets } = self;
         let root = work.root().to_owned();
         // The directory of a new run has nothing that anybody needs.
         let clean = || {
@@ -148,7 +158,7 @@ impl PreparedRun {
             Some(port) => Some(telemetry::bind_local(port).await.inspect_err(|_| clean())?),
             None => None,
         };
-        let dispatcher = dispatcher(&work, start)?;
+        let dispatcher = dispatcher(&work, start, secrets)?;
         let modules = modules::modules(&limits)?;
         let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
         let (run, begun) = begun.map_err(|error| {
@@ -224,6 +234,21 @@ impl StartedRun {
     }
 }
 
+/// Adds the plugins that retry failed tests of one of the plugins.
+fn add_retries(retries: &Retries, found: &mut Vec<ResolvedPlugin>) -> Result<(), AppError> {
+    let suite = found.iter_mut().find(|plugin| plugin.source.definition.name == retries.how.plugin);
+    let Some(suite) = suite else { return Ok(()) };
+    let added = retries.of(&mut suite.source.definition)?;
+    let suite = suite.clone();
+    found.extend(
+        added.into_iter().map(|definition| ResolvedPlugin {
+            source: Source { definition, ..suite.source.clone() },
+            ..suite.clone()
+        }),
+    );
+    Ok(())
+}
+
 /// The path of a new working directory, in the output directory, so that the archive can be
 /// renamed.
 fn new_root(output: Option<&Path>) -> Result<PathBuf, AppError> {
@@ -274,14 +299,18 @@ fn start_directories(work: &WorkDir, found: &[ResolvedPlugin]) -> Result<StartDi
     Ok(StartDirectories { current, definitions })
 }
 
-fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, AppError> {
+fn dispatcher(
+    work: &WorkDir,
+    start: StartDirectories,
+    secrets: SecretValues,
+) -> Result<Arc<LocalDispatcher>, AppError> {
     if let Err(error) = start.save(work.root()) {
         tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
     }
     let binary = std::env::current_exe().map_err(|error| {
         AppError::system("failed to find the path of this program, which also runs the workers").because(&error)
     })?;
-    let options = LocalOptions { work: local_dir(work.root()), logs: log_dir(work.root()), binary, start };
+    let options = LocalOptions { work: local_dir(work.root()), logs: log_dir(work.root()), binary, start, secrets };
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| AppError::system("failed to prepare the directories for plugins").because(&error))?;
     Ok(Arc::new(dispatcher))

@@ -10,7 +10,8 @@ use plumbline_aggregator::{ModuleError, Modules};
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, RegistryAccess};
 use plumbline_core::definition::Definition;
-use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_bytes};
+use plumbline_kubernetes::chunks::{MAX_MODULE_BYTES, packed_bytes};
+use plumbline_kubernetes::manifest::ManifestPlugin;
 use plumbline_registry::{Reference, Settings};
 
 use crate::context::Context;
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_plugins_have_together_decides() {
+    fn the_total_size_of_all_plugins_decides_the_delivery() {
         let (far, half) = (reference("registry.example.com"), noise(CONFIG_MAP_BYTES / 2 + 1));
         let one = |pinned| PluginModules { plugin: "x", modules: &half, pinned };
         let both = decide(BundleDelivery::Auto, &[one(None), one(Some(&far))]).unwrap();

@@ -11,6 +11,7 @@ pub(crate) mod schedule;
 use std::time::Duration;
 
 use plumbline_core::config::Config;
+use plumbline_kubernetes::chunks::ChunkError;
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
 use serde_json::Value;
@@ -51,9 +52,12 @@ pub async fn compose(
 ) -> Result<ManifestOptions, AppError> {
     let definitions = sources::definitions(&mut circumstances.plugins);
     suite::apply(context, suite, &mut config, definitions, circumstances.server.as_ref()).await?;
+    let retries = circumstances.retries.take();
     let mut options = run.manifest_options(context, config, circumstances)?;
     options.ssh_key = suite::ssh_key(suite)?;
-    suite::add_retries(suite, &mut options)?;
+    if let Some(retries) = &retries {
+        suite::add_retries(retries, &mut options)?;
+    }
     if checks != SuiteChecks::None {
         suite::check(context, suite, &options, checks == SuiteChecks::TestsAndImage).await?;
     }
@@ -71,7 +75,7 @@ pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
             ManifestError::Process(_) => {
                 failed.hint("leave this plugin out, or give it the driver `Job` or `DaemonSet` and an image")
             }
-            ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => failed.hint(
+            ManifestError::Chunks(ChunkError::TooLarge(_)) | ManifestError::TooManyModules(_) => failed.hint(
                 "let the aggregator download the bundle: push it (`plumbline plugin push`) and use `oci://…`, or bake it into the image (`plumbline plugin bake`)",
             ),
             ManifestError::ScheduleWithoutStorage => {
@@ -80,7 +84,7 @@ pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
             ManifestError::KeepWithoutVolume => {
                 failed.hint("set `--storage pvc:SIZE`, or leave out `--keep-runs`, `--keep-days` and `--keep-size`")
             }
-            ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
+            ManifestError::TooLarge { .. } | ManifestError::Chunks(ChunkError::Size(..)) => {
                 failed.hint("put large files into the plugin's image")
             }
             _ => failed,

@@ -26,7 +26,7 @@ use crate::files::{self, MAX_CREDENTIALS};
 use crate::manifest::delivery::{self, BundleDelivery};
 use crate::signing::admission::packed_provenance;
 use crate::sources::ResolvedPlugin;
-use crate::suite::DEFAULT_PULL_SECRET;
+use crate::suite::{DEFAULT_PULL_SECRET, Retries};
 use crate::telemetry::TelemetryOptions;
 
 /// The name of the aggregator in `--plugin-env`.
@@ -138,6 +138,8 @@ pub enum RbacChoice {
 pub struct Circumstances {
     /// The plugins.
     pub plugins: Vec<ResolvedPlugin>,
+    /// Reruns of failed tests of one of them.
+    pub retries: Option<Retries>,
     /// The log level of the aggregator.
     pub log_level: String,
     /// The version of the cluster, if it was asked.
@@ -234,7 +236,7 @@ impl ClusterRunOptions {
         mut config: Config,
         circumstances: Circumstances,
     ) -> Result<ManifestOptions, AppError> {
-        let Circumstances { plugins: found, log_level, server, serves_rbac } = circumstances;
+        let Circumstances { plugins: found, log_level, server, serves_rbac, .. } = circumstances;
         if let Some(server) = server.as_ref().filter(|_| config.plumbline.kubernetes_version.is_empty()) {
             config.plumbline.kubernetes_version = server.image_version();
         }

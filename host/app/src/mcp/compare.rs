@@ -7,8 +7,8 @@ use crate::difference::Change;
 use crate::difference::LEGEND;
 use crate::error::AppError;
 use crate::history::{History, Selection, TestHistory};
-use crate::mcp::Archives;
 use crate::mcp::answer::{Page, clean};
+use crate::mcp::archives::Archives;
 use crate::mcp::tools::{DiffArgs, HistoryArgs};
 use crate::results::{CompareOptions, Comparison, compare};
 

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use serde_json::{Map, Value, json};
 
 use crate::error::AppError;
-use crate::mcp::Archives;
 use crate::mcp::answer::{Page, clean, text_of};
+use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FactsArgs, FilesArgs, LogArgs};
 use crate::results::{Input, open_input};
 use crate::trees::Reprocess;

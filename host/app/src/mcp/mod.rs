@@ -10,6 +10,7 @@
 //! needs no more memory than the command `results`.
 
 mod answer;
+mod archives;
 mod compare;
 mod files;
 mod results;
@@ -17,7 +18,7 @@ mod runs;
 mod tools;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -26,21 +27,20 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::context::{Context, Reporter};
+use crate::context::Context;
 use crate::error::AppError;
 use crate::mcp::answer::text_of;
-use crate::mcp::runs::Sources;
+use crate::mcp::archives::Archives;
 use crate::modules::LimitsFile;
 use crate::runtime::runtime;
 
 /// The largest request, in bytes.
 const MAX_REQUEST: usize = 1 << 20;
 
-/// The most notes of an answer, and the most characters of each.
-const MAX_NOTES: usize = 20;
-const MAX_NOTE: usize = 500;
+/// The most characters of an error.
+const MAX_ERROR: usize = 2_000;
 
 /// What clients tell their models about this server.
 const INSTRUCTIONS: &str = "\
@@ -68,71 +68,6 @@ pub fn serve(context: &Context, paths: &[PathBuf], limits: &LimitsFile) -> Resul
     // A thread may still wait for input.
     runtime.shutdown_background();
     served
-}
-
-/// What tools read.
-pub(crate) struct Archives {
-    context: Context,
-    notes: Arc<Notes>,
-    sources: Sources,
-    limits: LimitsFile,
-}
-
-impl Archives {
-    /// Opens nothing yet: each call of a tool reads what it needs.
-    fn new(context: &Context, paths: &[PathBuf], limits: &LimitsFile) -> Result<Self, AppError> {
-        let notes = Arc::new(Notes::default());
-        let context = Context { reporter: notes.clone(), ..context.clone() };
-        Ok(Self { context, notes, sources: Sources::new(paths)?, limits: limits.clone() })
-    }
-
-    /// Calls a tool. The answer has what was reported meanwhile.
-    fn call(&self, tool: &str, arguments: Value) -> Result<Value, AppError> {
-        self.notes.take();
-        let mut answer = tools::call(self, tool, arguments)?;
-        let notes = self.notes.take();
-        if let Some(members) = answer.as_object_mut().filter(|_| !notes.is_empty()) {
-            members.insert("notes".to_owned(), json!(notes));
-        }
-        Ok(answer)
-    }
-}
-
-/// Collects what is reported while a tool runs.
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Notes {
-    fn add(&self, text: &str) {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if notes.len() < MAX_NOTES {
-            notes.push(text_of(text, MAX_NOTE));
-        }
-    }
-
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Reporter for Notes {
-    fn error(&self, error: &AppError) {
-        self.add(&format!("error: {error}"));
-    }
-
-    fn warning(&self, text: &str) {
-        self.add(&format!("warning: {text}"));
-    }
-
-    fn hint(&self, text: &str) {
-        self.add(&format!("hint: {text}"));
-    }
-
-    fn note(&self, text: &str) {
-        self.add(text);
-    }
-
-    fn progress(&self, _: &str) {}
 }
 
 struct Server {
@@ -171,13 +106,13 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let archives = Arc::clone(&self.archives).lock_owned().await;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let called = tokio::task::spawn_blocking(move || archives.call(&request.name, arguments));
+        let called = tokio::task::spawn_blocking(move || tools::call(&archives, &request.name, arguments));
         let answer = called.await.map_err(|_| ErrorData::internal_error("the tool crashed", None))?;
         Ok(match answer {
             Ok(answer) => CallToolResult::structured(answer),
             Err(error) => {
                 let hint = error.hint_text().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                CallToolResult::error(vec![ContentBlock::text(text_of(&format!("{error}{hint}"), MAX_NOTE * 4))])
+                CallToolResult::error(vec![ContentBlock::text(text_of(&format!("{error}{hint}"), MAX_ERROR))])
             }
         }
         .into())

@@ -8,8 +8,8 @@ use plumbline_core::{FailedTests, Verdict};
 use serde_json::{Map, Value, json};
 
 use crate::error::AppError;
-use crate::mcp::Archives;
 use crate::mcp::answer::{Page, clean, ends_of, text_of};
+use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FailuresArgs, ItemArgs, RunArgs, RunsArgs};
 use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer};
 use crate::report::text::seconds_of;

@@ -9,10 +9,10 @@ use rmcp::schemars;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::AppError;
-use crate::mcp::Archives;
+use crate::mcp::archives::Archives;
 
 /// The cursor of a list.
 type Cursor = Option<String>;
@@ -172,14 +172,20 @@ pub(super) fn list() -> Result<Vec<Tool>, String> {
     TOOLS.iter().map(tool).collect()
 }
 
-/// Calls a tool.
+/// Calls a tool. The answer has what was reported meanwhile.
 pub(super) fn call(archives: &Archives, name: &str, arguments: Value) -> Result<Value, AppError> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let near = closest(name, TOOLS.iter().map(|tool| tool.name));
         let hint = near.map(|near| format!("did you mean `{near}`?"));
         return Err(AppError::usage("there is no tool of this name").hint_if(hint));
     };
-    (tool.call)(archives, arguments)
+    archives.take_notes();
+    let mut answer = (tool.call)(archives, arguments)?;
+    let notes = archives.take_notes();
+    if let Some(members) = answer.as_object_mut().filter(|_| !notes.is_empty()) {
+        members.insert("notes".to_owned(), json!(notes));
+    }
+    Ok(answer)
 }
 
 fn read<A: DeserializeOwned>(arguments: Value) -> Result<A, AppError> {

@@ -118,10 +118,10 @@ mod tests {
             ..failed(&format!("n{n}"))
         };
         let root = Item { items: (0..9).map(node).collect(), ..failed("p") };
-        let told = text(&root, &[cause("aa", (0..54).collect())]);
-        assert!(told.starts_with("\n54 failures, 1 cause:\n54  "), "{told}");
-        assert!(told.contains("(cause aa)\n      disk 0: failed on all 9 nodes: n0, n1, … 7 more\n"), "{told}");
-        assert!(told.ends_with("      and 1 more\n"), "{told}");
+        let report = text(&root, &[cause("aa", (0..54).collect())]);
+        assert!(report.starts_with("\n54 failures, 1 cause:\n54  "), "{report}");
+        assert!(report.contains("(cause aa)\n      disk 0: failed on all 9 nodes: n0, n1, … 7 more\n"), "{report}");
+        assert!(report.ends_with("      and 1 more\n"), "{report}");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use plumbline_aggregator::Failure;
 use plumbline_core::failures::nodes_in;
 use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 
-use crate::report::text::{name, one_line};
+use crate::report::text::{name, one_line, shortened};
 
-/// The most characters of a reason, and of a name on the same line.
+/// The most characters of a reason and of a name on the same line.
 const MAX_NAME: usize = 72;
 
 /// The failed tests of a plugin that a list has.
@@ -130,22 +130,25 @@ fn with_others(reason: &str, differ: bool) -> String {
 /// Lists the first of `failures`, indented by `indent` columns, and the number of the others of
 /// `all`.
 pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut impl Write) -> io::Result<()> {
-    let shown: Vec<(String, Option<String>)> = failures
+    let shown: Vec<(String, Option<(&String, bool)>)> = failures
         .iter()
         .take(MAX_LISTED)
         .map(|failure| {
             let label = label(&failure.name, failure.place.clone(), &failure.classname);
             let nodes = nodes(&failure.nodes, failure.failed_nodes, failure.all_nodes);
-            let reason = failure.reason.as_ref().map(|reason| with_others(&short(reason), failure.reasons_differ));
-            (one_line(&label) + &name(&nodes), reason)
+            (one_line(&label) + &name(&nodes), failure.reason.as_ref().map(|reason| (reason, failure.reasons_differ)))
         })
         .collect();
     let names = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     for (name, reason) in &shown {
         match reason {
-            Some(reason) if names <= MAX_NAME => writeln!(out, "{:indent$}{name:names$}   {reason}", "")?,
+            Some((reason, differ)) if names <= MAX_NAME => {
+                writeln!(out, "{:indent$}{name:names$}   {}", "", with_others(&shortened(reason, MAX_NAME), *differ))?;
+            }
             // Long names often differ only at their ends.
-            Some(reason) => writeln!(out, "{:indent$}{name}\n{:indent$}    {reason}", "", "")?,
+            Some((reason, differ)) => {
+                writeln!(out, "{:indent$}{name}\n{:indent$}    {}", "", "", with_others(&one_line(reason), *differ))?;
+            }
             None => writeln!(out, "{:indent$}{name}", "")?,
         }
     }
@@ -155,11 +158,6 @@ pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut im
         writeln!(out, "{:indent$}and {hidden} more", "")?;
     }
     Ok(())
-}
-
-fn short(text: &str) -> String {
-    let line = one_line(text);
-    if line.chars().count() <= MAX_NAME { line } else { line.chars().take(MAX_NAME - 1).chain(['…']).collect() }
 }
 
 #[cfg(test)]
@@ -179,6 +177,19 @@ mod tests {
             .unwrap();
         let want = format!("  short\n      no\n  {long}\n      why\n  x\n  and 2 more\n");
         assert_eq!(String::from_utf8(out).unwrap(), want);
+    }
+
+    #[test]
+    fn a_reason_on_its_own_line_is_cut_late() {
+        let list = |name: &str| {
+            let failure =
+                Failure { name: name.into(), reason: Some(format!("{} end", "x".repeat(120))), ..Failure::default() };
+            let mut out = Vec::new();
+            list_failures(&[failure], 1, 0, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(list("short").ends_with("x…\n"));
+        assert!(list(&"long ".repeat(20)).ends_with("x end\n"));
     }
 
     #[test]

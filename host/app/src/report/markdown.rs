@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use plumbline_core::text::printable;
 use plumbline_core::{FailedTest, Item, TestId};
 
 use crate::causes::Cause;
 use crate::report::causes::{are_grouped, headline, tests_by_cause};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
-use crate::report::text::{LeafCounts, one_line, seconds_of, short_seconds};
+use crate::report::text::{LeafCounts, escape, escape_line, seconds_of, short_seconds};
 use crate::report::timeline::timeline_markdown;
 use crate::timeline::Relation;
 
@@ -145,31 +144,6 @@ fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "| {} | {status} | {name}{node} |", short_seconds(seconds))?;
     }
     Ok(())
-}
-
-/// The first line of a text, escaped for Markdown and HTML.
-pub fn escape(text: &str) -> String {
-    escape_line(&one_line(text))
-}
-
-/// The same for a line of any length, which may start with a space.
-pub(super) fn escape_line(line: &str) -> String {
-    let mut out = String::new();
-    for c in line.chars().map(printable) {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            // A mention would notify a user.
-            '@' => out.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ pub(crate) mod verdict;
 pub const RESULTS_SCHEMA: &str = include_str!("../../../../docs/results.schema.json");
 
 pub use causes::causes_report;
-pub use markdown::{CollectedTree, escape, limited, markdown};
+pub use markdown::{CollectedTree, limited, markdown};
 pub use renderers::Format;
 pub use summary::{Health, detailed, summary};
-pub use text::{JsonText, print_json, print_json_line, print_yaml};
+pub use text::{JsonText, escape, print_json, print_json_line, print_yaml};
 pub use timeline::timeline_report;
 pub use verdict::{JudgedTree, verdict_markdown, verdict_report};

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_nothing_says_why_and_what_to_do() {
+    fn a_run_without_checks_shows_the_reason_and_a_hint() {
         let unread = "2 files collected, none read: the result format is `raw`";
         let shown = [
             summary_of(Verdict::NothingToJudge, &[("files", "not-read", &[("not-read", 2)], Some(unread))]),

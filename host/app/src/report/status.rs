@@ -237,11 +237,11 @@ pub fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Opti
     if entry.status != EntryStatus::Running {
         return None;
     }
-    let told = entry.progress.as_ref().map(|progress| progress.timestamp).filter(|&at| at != NEVER);
+    let updated = entry.progress.as_ref().map(|progress| progress.timestamp).filter(|&at| at != NEVER);
     let launched = status.launched.get(&entry.plugin).copied();
-    let since = match told {
+    let since = match updated {
         // The launch is later if the plugin was started again after a restart of the aggregator.
-        Some(told) => launched.map_or(told, |launched| launched.max(told)),
+        Some(updated) => launched.map_or(updated, |launched| launched.max(updated)),
         None if entry.node == GLOBAL => launched?,
         None => return None,
     };
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_run_failed_is_told_with_what_to_do() {
+    fn the_reason_of_a_failed_run_is_shown_with_its_hint() {
         let failure =
             json!({"reason": "failed to download the bundle of plugin `a`:\u{1b}[2J refused", "hint": "look"});
         let mut seen = seen("checks", json!({"status": "failed", "failure": failure}));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_judges_made_of_plugins_is_told_with_why() {
+    fn verdicts_of_plugins_are_shown_with_their_reasons() {
         let verdict = json!({
             "status": "passed", "failures": 4, "excused": 4, "checks": 7,
             "classes": {"known-failure": {"items": 3, "failures": 3}, "flaky": {"items": 1, "failures": 1}},
@@ -361,15 +361,15 @@ mod tests {
         let status = json!({"status": "complete", "plugins": [entry], "verdicts": {"e2e": verdict}});
         let seen = seen("checks", status);
         assert!(sentence(&seen, "plumbline").starts_with("The run is complete: it passed, with 4 failures excused."));
-        let told = notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap());
+        let lines = notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap());
         assert!(
-            told.contains(&"e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks".to_owned()),
-            "{told:?}"
+            lines.contains(&"e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks".to_owned()),
+            "{lines:?}"
         );
     }
 
     #[test]
-    fn where_the_archive_went_is_told() {
+    fn the_delivery_of_the_archive_is_shown() {
         let notes_of = |delivery: &str| {
             let now = "2026-11-20T13:00:00Z";
             let status = json!({"status": "complete", "heartbeat": now, "delivery": delivery, "plugins": []});
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_there_is_to_know() {
+    fn notes_report_restarts_and_stalled_plugins() {
         let mut seen = seen(
             "checks",
             json!({"status": "running", "heartbeat": "2026-11-20T12:57:00Z", "compacted": "healthy", "plugins": [
@@ -443,16 +443,16 @@ mod missing_tests {
     use serde_json::json;
 
     #[test]
-    fn results_that_timed_out_are_counted_apart() {
-        let told = |entries: &[(&str, u64)]| {
+    fn results_that_timed_out_are_counted_separately() {
+        let message = |entries: &[(&str, u64)]| {
             let entries = entries.iter().map(|(status, count)| json!({"status": status, "folded": count}));
             missing(&serde_json::from_value(json!({"plugins": entries.collect::<Vec<_>>()})).unwrap())
         };
-        assert_eq!(told(&[("complete", 3)]), None);
-        assert_eq!(told(&[("complete", 3), ("failed", 1)]).unwrap(), "1 of 4 results did not arrive");
-        assert_eq!(told(&[("complete", 3), ("timed_out", 2)]).unwrap(), "2 of 5 results timed out");
+        assert_eq!(message(&[("complete", 3)]), None);
+        assert_eq!(message(&[("complete", 3), ("failed", 1)]).unwrap(), "1 of 4 results did not arrive");
+        assert_eq!(message(&[("complete", 3), ("timed_out", 2)]).unwrap(), "2 of 5 results timed out");
         assert_eq!(
-            told(&[("failed", 1), ("timed_out", 2), ("running", 1)]).unwrap(),
+            message(&[("failed", 1), ("timed_out", 2), ("running", 1)]).unwrap(),
             "4 of 4 results did not arrive, 2 of them timed out"
         );
     }
@@ -471,8 +471,8 @@ mod stalled_tests {
 
     #[test]
     fn the_last_update_counts_or_else_the_launch() {
-        let entry = |node: &str, status: &str, told: Option<&str>| {
-            let progress = told.map(|at| json!({"timestamp": format!("2026-11-20T12:{at}:00Z"), "total": 7}));
+        let entry = |node: &str, status: &str, updated: Option<&str>| {
+            let progress = updated.map(|at| json!({"timestamp": format!("2026-11-20T12:{at}:00Z"), "total": 7}));
             json!({"plugin": "e2e", "node": node, "status": status, "progress": progress})
         };
         let launched = |at: &str| json!({"e2e": format!("2026-11-20T12:{at}:00Z"), "other": "2026-11-20T01:00:00Z"});

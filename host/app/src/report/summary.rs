@@ -197,6 +197,10 @@ impl Health {
 
 fn count(title: &str, group: &Group, out: &mut impl Write) -> io::Result<()> {
     let (healthy, total) = (group.healthy_nodes, group.total_nodes);
+    // The aggregator could not list them.
+    if total == 0 {
+        return writeln!(out, "{title}: not recorded");
+    }
     let percent =
         healthy.saturating_mul(100).checked_div(total).map(|percent| format!(" ({percent}%)")).unwrap_or_default();
     writeln!(out, "{title}: {healthy}/{total}{percent}")
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_apart_by_class_suite_and_node() {
+    fn failures_are_distinguished_by_class_suite_and_node() {
         let class = |name: &str, class: &str| Item {
             meta: [("classname".to_owned(), class.to_owned())].into(),
             ..leaf(name, "failed")
@@ -277,17 +281,17 @@ mod tests {
             suite("s", vec![class("x", "tests.a"), class("x", "tests.b"), leaf("y", "failed")]),
             suite("t", vec![leaf("y", "passed"), leaf("z", "failed")]),
         ];
-        let told = text(&Item { items, ..leaf("p", "failed") });
-        assert!(told.ends_with("Failed tests:\nx (tests.a)\nx (tests.b)\ny (s)\nz\n"), "{told}");
+        let report = text(&Item { items, ..leaf("p", "failed") });
+        assert!(report.ends_with("Failed tests:\nx (tests.a)\nx (tests.b)\ny (s)\nz\n"), "{report}");
         let node = |n: u32, items| Item {
             meta: [("type".to_owned(), "node".to_owned())].into(),
             ..suite(&format!("worker-{n}"), items)
         };
         let mut nodes: Vec<Item> = (1..=12).map(|n| node(n, vec![leaf("check 33", "failed")])).collect();
         nodes.push(node(13, vec![leaf("check 33", "passed"), leaf("check 34", "failed")]));
-        let told = text(&Item { items: nodes, ..leaf("p", "failed") });
+        let report = text(&Item { items: nodes, ..leaf("p", "failed") });
         let want = "check 33: failed on 12 of 13 nodes: worker-1, worker-2, … 10 more\ncheck 34 on worker-13\n";
-        assert!(told.contains("Failed: 13\n") && told.ends_with(want), "{told}");
+        assert!(report.contains("Failed: 13\n") && report.ends_with(want), "{report}");
     }
 
     #[test]
@@ -357,6 +361,18 @@ mod detailed_tests {
 #[cfg(test)]
 mod health_tests {
     use super::*;
+
+    #[test]
+    fn nodes_that_were_not_listed_differ_from_no_nodes() {
+        let health: Health = serde_json::from_value(serde_json::json!({
+            "node_health": {"total_nodes": 0, "healthy_nodes": 0}, "pod_health": {"total_nodes": 0, "healthy_nodes": 0},
+            "api_version": "v1.37.2"
+        }))
+        .unwrap();
+        let mut out = Vec::new();
+        health.report(&mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().ends_with("\nNode health: not recorded\n"));
+    }
 
     #[test]
     fn unhealthy_nodes_and_noisy_files_are_listed() {

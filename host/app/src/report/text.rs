@@ -30,6 +30,31 @@ pub fn name(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 
+/// The first line of a text, escaped for Markdown and HTML.
+pub fn escape(text: &str) -> String {
+    escape_line(&one_line(text))
+}
+
+/// The same for a line of any length, which may start with a space.
+pub(super) fn escape_line(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars().map(printable) {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            // A mention would notify a user.
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// A size for people: `512 B`, `1.5 MiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -158,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_no_duration() {
+    fn invalid_durations_are_ignored() {
         let of = |text: &str| {
             let meta = [("duration".to_owned(), text.to_owned())].into();
             seconds_of(&Item { meta, ..Item::default() })

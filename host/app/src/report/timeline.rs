@@ -6,9 +6,8 @@ use plumbline_core::Item;
 
 use crate::report::causes::{CausedTests, tests_by_group};
 use crate::report::failures::{Suites, TreeFailures};
-use crate::report::markdown::escape_line;
 use crate::report::summary::PREFIX;
-use crate::report::text::name;
+use crate::report::text::{escape_line, name};
 use crate::timeline::Relation;
 
 /// The most events that are listed, and the most tests of each.

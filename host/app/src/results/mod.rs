@@ -3,17 +3,17 @@
 
 mod input;
 mod rendered;
+mod shown;
 mod views;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{CauseError, CauseFinder};
 use plumbline_conformance::chain::Chain;
-use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
-use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{GLOBAL, Item, Status, Verdict, text};
+use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::{Item, Status, text};
 
 use crate::causes::{self, Cause, Failures};
 use crate::context::Context;
@@ -27,6 +27,7 @@ use crate::trees::{Reprocess, TreeFacts, Trees};
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
 pub use rendered::Rendered;
+pub use shown::ShownResults;
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.
@@ -109,8 +110,7 @@ fn one_input(
         }
         let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
             Ok((item, verdict)) => {
-                let find = |_: &mut Trees, finder: &CauseFinder| Ok(causes::of(&item, plugin, finder));
-                let causes = find_causes(context, &mut input.trees, plugin, &TreeFacts::of(&item), find)?;
+                let causes = causes_in(context, &mut input.trees, plugin, &item)?;
                 let relations = relations_of(&input.trees.timeline(), plugin, &item);
                 ResultTree { input: in_name, plugin, item, verdict, causes, relations, is_unreadable: false }
             }
@@ -120,16 +120,7 @@ fn one_input(
                     context.reporter.error(&error);
                 }
                 seen.missing(&format!("{name}/{plugin}"));
-                let tree = ResultTree {
-                    input: in_name,
-                    plugin,
-                    item: unreadable(plugin, &error),
-                    verdict: None,
-                    causes: Vec::new(),
-                    relations: Vec::new(),
-                    is_unreadable: true,
-                };
-                view.tree(&mut input.trees, tree)?;
+                view.tree(&mut input.trees, ResultTree::unreadable(in_name, plugin, &error))?;
                 continue;
             }
             Err(error) => return Err(error),
@@ -194,6 +185,12 @@ fn load(
     Ok((item, verdict))
 }
 
+/// Finds the causes of failures in a tree of `plugin`, most frequent first. If the module fails, that is
+/// reported, and there are no causes.
+pub fn causes_in(context: &Context, trees: &mut Trees, plugin: &str, root: &Item) -> Result<Vec<Cause>, AppError> {
+    find_causes(context, trees, plugin, &TreeFacts::of(root), |_, finder| Ok(causes::of(root, plugin, finder)))
+}
+
 /// Finds the causes of failures with `find`. If the module fails, that is reported, and there are no
 /// causes: the results are complete without them.
 fn find_causes(
@@ -239,15 +236,6 @@ fn streamed_relations(trees: &mut Trees, plugin: &str, facts: &TreeFacts) -> Res
         Ok(())
     })?;
     Ok(relating.finish())
-}
-
-fn unreadable(plugin: &str, error: &AppError) -> Item {
-    Item {
-        name: plugin.to_owned(),
-        status: Status::Unknown,
-        meta: [("error".to_owned(), error.to_string())].into(),
-        ..Item::default()
-    }
 }
 
 fn selected(input: &Input, options: &ResultsOptions) -> Result<Vec<String>, AppError> {
@@ -313,6 +301,20 @@ pub struct ResultTree<'a> {
     pub is_unreadable: bool,
 }
 
+impl<'a> ResultTree<'a> {
+    /// The results of a plugin that cannot be read.
+    fn unreadable(input: Option<&'a str>, plugin: &'a str, error: &AppError) -> Self {
+        let item = Item {
+            name: plugin.to_owned(),
+            status: Status::Unknown,
+            meta: [("error".to_owned(), error.to_string())].into(),
+            ..Item::default()
+        };
+        let (causes, relations) = (Vec::new(), Vec::new());
+        Self { input, plugin, item, verdict: None, causes, relations, is_unreadable: true }
+    }
+}
+
 /// A result tree whose items are read one by one with [`Trees::each_item`].
 pub struct StreamedTree<'a> {
     /// The input that it comes from, if there are several.
@@ -331,66 +333,6 @@ pub struct StreamedTree<'a> {
 
 pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
     result.map_err(|error| AppError::printing("failed to print the results", &error))
-}
-
-/// The results that were shown, of the plugins of all inputs, from which the verdict is made.
-#[derive(Default)]
-pub struct ShownResults {
-    entries: Vec<PluginStatus>,
-    verdicts: BTreeMap<String, VerdictSummary>,
-}
-
-impl ShownResults {
-    /// Adds the tree of a plugin of `input`, with the counts of its leaves by status.
-    pub(crate) fn add(
-        &mut self,
-        input: &str,
-        plugin: &str,
-        facts: &TreeFacts,
-        verdict: Option<&PluginVerdict>,
-        counts: BTreeMap<String, u64>,
-    ) {
-        // Archives of several runs have the same plugins.
-        let plugin = format!("{input}/{plugin}");
-        // Judges cannot excuse a missing result. The run was incomplete, and so is the verdict.
-        let is_incomplete = verdict.is_some() && facts.has_missing;
-        self.entries.push(PluginStatus {
-            plugin: plugin.clone(),
-            node: GLOBAL.to_owned(),
-            status: if is_incomplete { EntryStatus::Failed } else { EntryStatus::Complete },
-            result_status: Some(facts.root.status.clone()),
-            result_counts: Some(counts),
-            ..PluginStatus::default()
-        });
-        if let Some(verdict) = verdict {
-            self.verdicts.insert(plugin, verdict.summary());
-        }
-    }
-
-    /// Adds an input or a plugin that could not be read.
-    pub fn missing(&mut self, input: &str) {
-        self.entries.push(PluginStatus {
-            plugin: input.to_owned(),
-            node: GLOBAL.to_owned(),
-            status: EntryStatus::Failed,
-            ..PluginStatus::default()
-        });
-    }
-
-    /// Whether a result is missing or could not be read.
-    pub fn is_incomplete(&self) -> bool {
-        self.entries.iter().any(|entry| entry.status != EntryStatus::Complete)
-    }
-
-    /// The verdict over all results.
-    pub fn verdict(&self) -> Verdict {
-        Verdict::from_run(&RunStatus {
-            plugins: Some(self.entries.clone()),
-            verdicts: Some(self.verdicts.clone()),
-            status: RunPhase::Complete,
-            ..RunStatus::default()
-        })
-    }
 }
 
 /// The most runs that are compared at once. Their tests are in memory.

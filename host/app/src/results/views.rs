@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes::{CauseDocument, TestDocument, documents, test_documents};
 use crate::error::AppError;
-use crate::report::html::{Page, PageFacts};
+use crate::report::html::{Page, PageFacts, Section};
 use crate::report::renderers::ArchiveFacts;
 use crate::report::text::{JsonText, print_yaml};
 use crate::report::verdict::JudgedTree;
@@ -242,7 +242,7 @@ impl View for Html {
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         let title = title(tree.input, &tree.item.name);
         let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
-        let mut section = self.page.section(&title, tree.plugin, &tree.item, verdict, causes, relations);
+        let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);
         let mut walk = tree.item.walk();
         while let Some(item) = walk.next() {
             section.item(walk.depth(), bare(item), item.is_leaf()).map_err(|error| no_room(&error))?;
@@ -259,7 +259,7 @@ impl View for Html {
     fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
         let title = title(tree.input, &tree.root.name);
         let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
-        let mut section = self.page.section(&title, tree.plugin, &tree.root, verdict, causes, relations);
+        let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.root, verdict, causes, relations);
         trees.each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))?;
         section.finish();
         Ok(())

@@ -4,16 +4,18 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use plumbline_core::{CheckRun, Digest, FlatItem, ModuleLimits};
-use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, unpack_modules};
+use plumbline_core::{CheckRun, CompiledCode, Digest, FlatItem, ModuleLimits};
+use plumbline_kubernetes::chunks::{MAX_MODULE_BYTES, unpack_files};
 use plumbline_sandbox::{
-    CheckProgress, CheckSink, ClusterReader, ItemSink, LogLevel, LogSink, Module, PluginInfo, RunCheck,
+    Accepted, CheckFailure, CheckProgress, CheckSink, ClusterReader, ItemSink, LoadError, LogLevel, LogSink, Module,
+    Network, PluginInfo, RunCheck, Sandbox, code_target,
 };
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::network::GrantedNetwork;
 use super::objects::GrantedObjects;
-use super::output::{Failure, Output};
+use super::output::{Output, because};
 use super::rights::{all_granted, directories, variables};
 use crate::{files, modules};
 
@@ -22,13 +24,13 @@ pub(super) fn execute(
     check: &CheckRun,
     output: &Output,
     report: watch::Sender<Option<CheckProgress>>,
-) -> Option<Failure> {
+) -> Option<CheckFailure> {
     call(check, output, report).err()
 }
 
-fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckProgress>>) -> Result<(), Failure> {
+fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckProgress>>) -> Result<(), CheckFailure> {
     let start = Instant::now();
-    let module = load(check)?;
+    let module = load(check, start)?;
     let left = check.limits.wall_seconds.saturating_sub(start.elapsed().as_secs()).max(1);
     let limits = ModuleLimits { wall_seconds: left, ..check.limits.clone() };
     let plugin = PluginInfo {
@@ -39,50 +41,97 @@ fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckPro
         options: Value::Object(check.options.clone()),
     };
     let reads_objects = !check.grants.kubernetes.is_empty();
+    let network = GrantedNetwork::new(&check.grants);
     let call = RunCheck {
         plugin: &plugin,
         directories: directories(check),
         env: variables(check, |name| std::env::var(name).ok()),
+        now: None,
         cluster: reads_objects.then(|| Box::new(GrantedObjects::new(check.grants.clone())) as Box<dyn ClusterReader>),
+        owners: None,
+        network: network.map(|network| Box::new(network) as Box<dyn Network>),
         limits: &limits,
     };
     let stats = module
         .run_check(call, &mut Sink { output, report }, &mut Log)
-        .map_err(|failure| Failure::of(failure.to_string()).with("hint", failure.hint().map(str::to_owned)))?;
+        .map_err(|failure| CheckFailure::of(failure.to_string()).with("hint", failure.hint().map(str::to_owned)))?;
     tracing::info!(items = stats.items, memory = stats.memory, "the check is complete after {:.3?}", stats.wall);
     Ok(())
 }
 
-/// Reads, checks and compiles the component. It has all rights that it needs.
-fn load(check: &CheckRun) -> Result<Module, Failure> {
-    let (name, bytes) = read(&check.component)?;
+/// Reads, checks and loads the component. It has all rights that it needs.
+fn load(check: &CheckRun, start: Instant) -> Result<Module, CheckFailure> {
+    let (name, bytes) = read(check)?;
     if check.digest.is_some_and(|digest| digest != Digest::of(&bytes)) {
-        return Err(Failure::of("the check is not the one that the aggregator sent: its ConfigMaps were changed"));
+        return Err(CheckFailure::of("the check is not the one that the aggregator sent: its ConfigMaps were changed"));
     }
     // A pod has no directory that outlives it.
     let cached = check.root.is_empty();
-    let sandbox = modules::check_sandbox(&check.limits, cached).map_err(|error| Failure::because(&error))?;
-    let unusable = |error: &dyn std::error::Error| Failure::of(format!("failed to load the check: {error}"));
+    let sandbox = modules::check_sandbox(&check.limits, cached).map_err(|error| because(&error))?;
+    let unusable = |error: &dyn std::error::Error| CheckFailure::of(format!("failed to load the check: {error}"));
     let accepted = sandbox.accept(&name, bytes).map_err(|error| unusable(&error))?;
     all_granted(check, accepted.info())?;
-    accepted.load().map_err(|error| unusable(&error))
+    let module = match &check.code {
+        Some(code) if code.target == code_target() => with_code(accepted, code, &check.component)?,
+        Some(code) => {
+            tracing::info!("the compiled code of the check is for another platform: {}", code.target);
+            accepted.load().map_err(|error| unusable(&error))?
+        }
+        None => accepted.load().map_err(|error| unusable(&error))?,
+    };
+    tracing::info!("loaded the check in {:.1?}: {}", start.elapsed(), origin(&sandbox));
+    Ok(module)
+}
+
+/// Loads the component with its compiled code, which is among the chunks in `directory`.
+fn with_code(accepted: Accepted, code: &CompiledCode, directory: &Path) -> Result<Module, CheckFailure> {
+    let changed = || {
+        CheckFailure::of(
+            "the compiled code of the check is not the one that the aggregator sent: its ConfigMaps were changed",
+        )
+    };
+    let (_, bytes) = unpack(directory, |file| file == code.file)?.ok_or_else(changed)?;
+    // This process got the digest with its command, from the pod that the aggregator created.
+    accepted.load_carried(&bytes, &code.digest).map_err(|error| match error {
+        LoadError::CodeChanged { .. } => changed(),
+        error => CheckFailure::of(format!("failed to load the check: {error}")),
+    })
+}
+
+/// Returns where the code came from, for the log.
+fn origin(sandbox: &Sandbox) -> &'static str {
+    let stats = sandbox.stats();
+    match (stats.precompiled, stats.cached) {
+        (0, 0) => "compiled here",
+        (0, _) => "compiled before, from the cache",
+        _ => "compiled by the aggregator",
+    }
 }
 
 /// Reads the component from its file, or from the chunks in a directory. Returns it with its name.
-fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+fn read(check: &CheckRun) -> Result<(String, Vec<u8>), CheckFailure> {
+    let path = check.component.as_path();
     let stem = |file: &str| file.strip_suffix(".wasm").unwrap_or(file).to_owned();
     if !path.is_dir() {
         let what = format!("failed to read the check `{}`", path.display());
         let bytes = files::read_bytes(path, MAX_MODULE_BYTES, &what);
-        let bytes = bytes.map_err(|error| Failure::because(&error))?;
+        let bytes = bytes.map_err(|error| because(&error))?;
         return Ok((stem(&path.file_name().unwrap_or_default().to_string_lossy()), bytes));
     }
-    let unpacked = unpack_modules(path).map_err(|error| Failure::of(format!("failed to read the check: {error}")))?;
+    let is_code = |file: &str| check.code.as_ref().is_some_and(|code| code.file == file);
+    let found = unpack(path, |file| !is_code(file))?;
+    found
+        .map(|(file, bytes)| (stem(&file), bytes))
+        .ok_or_else(|| CheckFailure::of(format!("expected the chunks of one check in `{}`", path.display())))
+}
+
+/// Joins the chunks of the only file in `directory` with a `wanted` name. Returns `None` if there is
+/// none, or more than one.
+fn unpack(directory: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<(String, Vec<u8>)>, CheckFailure> {
+    let unpacked = unpack_files(directory, wanted);
+    let unpacked = unpacked.map_err(|error| CheckFailure::of(format!("failed to read the check: {error}")))?;
     let mut found = unpacked.into_values().flatten();
-    match (found.next(), found.next()) {
-        (Some((file, bytes)), None) => Ok((stem(&file), bytes)),
-        _ => Err(Failure::of(format!("expected the chunks of one check in `{}`", path.display()))),
-    }
+    Ok(found.next().filter(|_| found.next().is_none()))
 }
 
 /// Receives the output of a check.
@@ -132,7 +181,7 @@ mod tests {
         let definition = Definition::parse(yaml).unwrap().definition;
         let mut check = CheckRun::new(&definition, file.path().to_owned(), 1, ModuleLimits::default());
         check.digest = Some(Digest::of(b"component"));
-        let failure = load(&check).unwrap_err();
+        let failure = load(&check, Instant::now()).unwrap_err();
         assert!(format!("{failure:?}").contains("ConfigMaps were changed"), "{failure:?}");
     }
 }

@@ -1,15 +1,19 @@
 //! Runs a check in the place of a plugin's container or process.
 //!
 //! ```text
-//! PLUMBLINE_CHECK ─▶ component ─▶ compile ─▶ rights ⊆ grants ─▶ Module::run_check
-//!                                                                 │ items ─▶ RESULTS_DIR/items.jsonl ─▶ done
-//!                                                                 └ progress ─▶ relay of the worker
+//! PLUMBLINE_CHECK ─▶ component ─▶ rights ⊆ grants ─▶ code ─▶ Module::run_check
+//!                                                              │ items ─▶ RESULTS_DIR/items.jsonl ─▶ done
+//!                                                              └ progress ─▶ relay of the worker
 //! ```
+//!
+//! The code was carried here with the component, is in the cache, or is compiled by a child process.
 //!
 //! The check runs on a thread of its own. The calling thread watches for signals and the deadline,
 //! because a check may block in a read that never ends. Whatever ends the check is its last item.
 
 mod execute;
+mod here;
+mod network;
 mod objects;
 mod output;
 mod progress;
@@ -21,16 +25,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_core::{CHECK_VARIABLE, CheckRun};
+use plumbline_sandbox::CheckFailure;
 use tokio::sync::{oneshot, watch};
 
-use self::output::{Failure, Output};
+pub use self::here::{CheckOptions, run_here};
+use self::network::Listeners;
+use self::output::Output;
 use crate::error::AppError;
 use crate::runtime::{Termination, one_thread};
 
 /// How a check ended.
 enum End {
     /// By itself, or with this failure.
-    Finished(Option<Failure>),
+    Finished(Option<CheckFailure>),
     /// By SIGTERM or SIGINT.
     Terminated,
     /// By its deadline.
@@ -74,32 +81,44 @@ fn results_dir() -> PathBuf {
 async fn supervise(check: CheckRun, output: Arc<Output>) -> std::io::Result<()> {
     // Installed first, so that no signal is lost.
     let mut termination = Termination::catch()?;
+    let (stay, allow_empty, seconds) = (check.stay, check.allow_empty, check.limits.wall_seconds);
+    // Open as long as this process lives, for the checks of other nodes.
+    let listeners = Listeners::open(&check.grants.listen).await;
+    let end = match &listeners {
+        Ok(_) => run_to_end(check, &output, &mut termination).await?,
+        Err(failure) => End::Finished(Some(failure.clone())),
+    };
+    let stay = stay && !matches!(end, End::Terminated);
+    let failure = match end {
+        End::Finished(failure) => failure,
+        End::Terminated => Some(CheckFailure::of("the check was interrupted before it was complete")),
+        End::Late => Some(CheckFailure::of(format!("the check was not complete after {seconds} s, its time limit"))),
+    };
+    output.finish(failure, allow_empty)?;
+    if stay {
+        termination.received().await;
+    }
+    Ok(())
+}
+
+/// Runs the check until it ends, a signal arrives, or its time is over.
+async fn run_to_end(check: CheckRun, output: &Arc<Output>, termination: &mut Termination) -> std::io::Result<End> {
     let (report, mut reported) = watch::channel(None);
     let (done, ended) = oneshot::channel();
     // Loading the check is part of its time, because the plugin's timeout does not wait for it. The
     // sandbox ends a check earlier, unless it blocks outside of its own code.
     let deadline = Duration::from_secs(check.limits.wall_seconds);
-    let (stay, allow_empty, seconds) = (check.stay, check.allow_empty, check.limits.wall_seconds);
-    let (of_check, progress) = (Arc::clone(&output), progress::Relay::from_environment());
+    let (of_check, progress) = (Arc::clone(output), progress::Relay::from_environment());
     std::thread::Builder::new().name("check".to_owned()).spawn(move || {
         // Nobody waits for a check that ended already.
         let _ = done.send(execute::execute(&check, &of_check, report));
     })?;
     let end = tokio::select! {
-        failure = ended => End::Finished(failure.unwrap_or_else(|_| Some(Failure::of("the thread of the check panicked")))),
+        failure = ended => End::Finished(failure.unwrap_or_else(|_| Some(CheckFailure::of("the thread of the check panicked")))),
         () = termination.received() => End::Terminated,
         () = tokio::time::sleep(deadline) => End::Late,
         never = progress.forward(reported.clone()) => match never {},
     };
     progress.last(&mut reported).await;
-    let failure = match &end {
-        End::Finished(failure) => failure.clone(),
-        End::Terminated => Some(Failure::of("the check was interrupted before it was complete")),
-        End::Late => Some(Failure::of(format!("the check was not complete after {seconds} s, its time limit"))),
-    };
-    output.finish(failure.as_ref(), allow_empty)?;
-    if stay && !matches!(end, End::Terminated) {
-        termination.received().await;
-    }
-    Ok(())
+    Ok(end)
 }

@@ -7,7 +7,7 @@ use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions};
 use plumbline_sandbox::{ClusterReader, ObjectPage, ObjectQuery};
 use tokio::runtime::Runtime;
 
-use super::output::Failure;
+use super::output::because;
 use crate::runtime::one_thread;
 
 /// Reads what `rights` grant, with the service account of this pod, or the current kubeconfig. It
@@ -24,22 +24,13 @@ impl GrantedObjects {
 
     /// Returns the connection if the query is granted.
     fn admitted(&mut self, query: &ObjectQuery) -> Result<&(Runtime, ObjectReader), String> {
-        let namespace = query.namespace.as_deref();
-        if !self.rights.allows(&query.api_version, &query.resource, namespace) {
-            let place = match namespace {
-                Some(namespace) => format!("in namespace `{}`", namespace.escape_debug()),
-                None => "in all namespaces".to_owned(),
-            };
-            return Err(format!(
-                "reading `{}` ({}) {place} is not granted: add it to `plumbline.grants.kubernetes` of the definition",
-                query.resource.escape_debug(),
-                query.api_version.escape_debug()
-            ));
-        }
+        self.rights
+            .admit(&query.api_version, &query.resource, query.namespace.as_deref())
+            .map_err(|error| error.to_string())?;
         match &mut self.connection {
             Some(connection) => Ok(connection),
             absent => {
-                let runtime = one_thread().map_err(|error| Failure::because(&error).reason())?;
+                let runtime = one_thread().map_err(|error| because(&error).reason().to_owned())?;
                 let connected = runtime.block_on(Cluster::connect(&ConnectOptions::default()));
                 let reader = ObjectReader::new(&connected.map_err(|error| error.to_string())?);
                 Ok(absent.insert((runtime, reader)))
@@ -78,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_granted_is_refused_before_any_connection() {
+    fn requests_without_a_grant_are_rejected_before_any_connection() {
         let rights = serde_json::json!({"kubernetes": [
             {"api-version": "v1", "resources": ["pods"], "namespaces": ["kube-system"]}
         ]});

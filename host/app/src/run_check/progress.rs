@@ -1,4 +1,4 @@
-//! Posts the progress of a check to the relay of the worker beside it.
+//! Posts the progress of a check to the relay of the worker in the same pod.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,59 +1,33 @@
 //! The rights of a check on this machine: directories and environment variables.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumbline_core::{CheckRun, MissingRight, Rights};
-use plumbline_sandbox::{Directory, ModuleInfo};
-
-use super::output::Failure;
+use plumbline_sandbox::{CheckFailure, Directory, ModuleInfo};
 
 /// Checks that the definition grants all rights that the component needs.
-pub(super) fn all_granted(check: &CheckRun, info: &ModuleInfo) -> Result<(), Failure> {
+pub(super) fn all_granted(check: &CheckRun, info: &ModuleInfo) -> Result<(), CheckFailure> {
     let missing = info.rights.missing(&check.grants);
     if missing.is_empty() {
         return Ok(());
     }
     let list: Vec<String> = missing.iter().map(MissingRight::to_string).collect();
     let lines = Rights::of_missing(&missing).to_yaml();
-    Err(Failure::of(format!("the check needs rights that the definition does not grant: {}", list.join("; ")))
+    Err(CheckFailure::of(format!("the check needs rights that the definition does not grant: {}", list.join("; ")))
         .with("add-to-definition", Some(lines)))
 }
 
 /// Returns the granted directories that exist on this node. A missing one is logged, because a check
 /// may look at what only some nodes have.
 pub(super) fn directories(check: &CheckRun) -> Vec<Directory> {
-    let source = |path: &String| match find(Path::new(&check.root), path) {
-        Ok(source) => Some(Directory { path: path.clone(), source }),
+    let source = |path: &String| match Directory::of_node(Path::new(&check.root), path) {
+        Ok(directory) => Some(directory),
         Err(reason) => {
             tracing::info!("the check does not see the directory `{path}`: {reason}");
             None
         }
     };
     check.grants.files.iter().filter_map(source).collect()
-}
-
-/// Returns the directory on this machine for `path` of the node, whose file system is mounted at
-/// `root`.
-///
-/// Below a mount, a symbolic link of the node would lead into the file system of this container, so
-/// it is not followed.
-fn find(root: &Path, path: &str) -> Result<PathBuf, String> {
-    let mut source = root.to_owned();
-    for part in path.split('/').filter(|part| !part.is_empty()) {
-        source.push(part);
-        if !root.as_os_str().is_empty() {
-            let metadata = source.symlink_metadata().map_err(|error| error.to_string())?;
-            if metadata.is_symlink() {
-                return Err("a part of its path is a symbolic link on this node: grant the target".to_owned());
-            }
-        }
-    }
-    let source = if root.as_os_str().is_empty() { PathBuf::from(path) } else { source };
-    match source.metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(source),
-        Ok(_) => Err("it is not a directory".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// Returns the granted variables that are set.

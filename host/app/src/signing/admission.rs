@@ -82,7 +82,7 @@ fn proof(context: &Context, found: &ResolvedPlugin) -> Result<Proof, AppError> {
         SourceKind::Url => Proof::Signatures { attestations: attached(context, found)?, reference: None },
         SourceKind::Named if is_tar(found) => {
             let attestations =
-                SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| key_error(&error))?;
+                SignatureFile::next_to(Path::new(&found.origin)).read().map_err(|error| key_error(&error))?;
             Proof::Signatures { attestations, reference: None }
         }
         SourceKind::Named if found.source.bundle.is_some() => Proof::None("a directory"),
@@ -195,11 +195,11 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
         return Ok(());
     }
     let (few, all) = (refused.len(), candidates.len());
-    let mut told = AppError::usage(format!("with `--require-signed`, {few} of {all} plugins may not run"));
+    let mut error = AppError::usage(format!("with `--require-signed`, {few} of {all} plugins may not run"));
     for reason in refused {
-        told = told.cause(reason);
+        error = error.cause(reason);
     }
-    Err(told.hint(match loose {
+    Err(error.hint(match loose {
         true => "pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar".to_owned(),
         false => format!(
             "have it signed by a trusted key: {} lists them; see more with `plumbline plugin verify`",
@@ -228,12 +228,12 @@ fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppEr
     }
     let Some(first) = refused.first() else { return Ok(()) };
     let (few, all) = (refused.len(), candidates.len());
-    let mut told =
+    let mut error =
         AppError::usage(format!("with `--locked`, {few} of {all} plugins may not run: they differ from `{shown}`"));
     for mismatch in &refused {
-        told = told.because(mismatch);
+        error = error.because(mismatch);
     }
-    Err(told.hint(first.hint()))
+    Err(error.hint(first.hint()))
 }
 
 #[cfg(test)]
@@ -277,8 +277,8 @@ mod tests {
 
         fn require(&self, candidates: &[Candidate<'_>]) -> Result<(), String> {
             let policy = self.at("policy.yaml");
-            let told = |error: AppError| error.in_full().replace(&self.0.path().display().to_string(), "DIR");
-            require_signed(candidates, Some(&policy)).map_err(told)
+            let message = |error: AppError| error.in_full().replace(&self.0.path().display().to_string(), "DIR");
+            require_signed(candidates, Some(&policy)).map_err(message)
         }
     }
 
@@ -303,19 +303,20 @@ mod tests {
     }
 
     #[test]
-    fn all_that_may_not_run_are_told() {
+    fn all_plugins_that_may_not_run_are_reported() {
         let place = Bed::new();
         let (tap, changed, other) =
             (place.bundle("tap", "one"), place.bundle("tap", "two"), place.bundle("other", "one"));
         let wrong = |candidates: &[Candidate<'_>]| place.require(candidates).unwrap_err();
-        let told = wrong(&[
+        let message = wrong(&[
             candidate("host-facts", None, Proof::BuiltIn),
             candidate("tap", Some(&changed), signatures(place.signed(&tap))),
             candidate("other", Some(&other), signatures(place.signed(&other))),
             candidate("bare", Some(&tap), signatures(Vec::new())),
         ]);
-        let told = told.replace(&tap.digest().to_string(), "TAP").replace(&changed.digest().to_string(), "CHANGED");
-        insta::assert_snapshot!(told, @"
+        let message =
+            message.replace(&tap.digest().to_string(), "TAP").replace(&changed.digest().to_string(), "CHANGED");
+        insta::assert_snapshot!(message, @"
         error: with `--require-signed`, 3 of 4 plugins may not run
         cause: `tap` (`ORIGIN`): key `k` signed another bundle: TAP, expected CHANGED
         cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` matches this name, so no signature is trusted
@@ -346,9 +347,9 @@ mod tests {
         let check = |candidates: &[Candidate<'_>]| require_locked(candidates, &place.at("plumbline.lock"));
         locked(&of("tap", Some(&tap)));
         check(&[of("tap", Some(&tap))]).unwrap();
-        let told = check(&[of("tap", Some(&changed)), of("more", None)]).unwrap_err().in_full();
+        let message = check(&[of("tap", Some(&changed)), of("more", None)]).unwrap_err().in_full();
         for wanted in [&tap.digest().to_string(), &changed.digest().to_string(), "`more`", "2 of 2"] {
-            assert!(told.contains(wanted), "{told}");
+            assert!(message.contains(wanted), "{message}");
         }
         locked(&of("host-facts", None));
         check(&[of("host-facts", None)]).unwrap();

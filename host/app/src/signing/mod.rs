@@ -142,15 +142,16 @@ impl Trust {
         verify(attestations, subject, &keys, Timestamp::now())
     }
 
-    /// Verifies `attestations` about the results in the archive `name` with the digest `sha256`.
+    /// Verifies `attestations` about the results in `name`: an archive, or a folder. One statement must
+    /// be about all `files`, which are digests.
     pub(crate) fn verify_result(
         &self,
         attestations: &[Attestation],
         name: &str,
-        sha256: [u8; 32],
+        files: &[[u8; 32]],
     ) -> Result<VerifiedResult, Vec<String>> {
         let keys = self.policy.keys_for(name, None).ok_or_else(|| self.no_rule())?;
-        verify_result(attestations, sha256, &Trusted::Keys(keys), Timestamp::now())
+        verify_result(attestations, files, &Trusted::Keys(keys), Timestamp::now())
     }
 
     fn no_rule(&self) -> Vec<String> {
@@ -226,7 +227,7 @@ impl Target {
     fn tar(path: &Path) -> Result<Self, AppError> {
         let shown = path.display().to_string();
         let bundle = opened(path, &shown)?;
-        Ok(Self::of(&bundle, shown, SignatureStore::File(SignatureFile::beside(path))))
+        Ok(Self::of(&bundle, shown, SignatureStore::File(SignatureFile::next_to(path))))
     }
 
     fn installed(name: &str) -> Result<Self, AppError> {

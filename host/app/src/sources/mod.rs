@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE};
 use crate::sources::resolved::parse;
 
-pub use named::{built_in_names, built_in_yaml, is_packed, signatures_beside, sonobuoy, store};
+pub use named::{built_in_names, built_in_yaml, is_packed, read_signatures, sonobuoy, store};
 pub use resolved::{ResolvedPlugin, SourceKind};
 
 pub use crate::error::{bundle_error, cache_error, registry_error, store_error};
@@ -162,7 +162,7 @@ pub fn from_file(path: &Path) -> Result<ResolvedPlugin, AppError> {
     parse(read_file(path)?, &path.display().to_string(), directory_of(path))
 }
 
-pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
+pub(crate) fn directory_of(path: &Path) -> Option<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

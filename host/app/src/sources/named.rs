@@ -154,7 +154,7 @@ pub(super) fn unpacked(tar: &File, reference: &str, kind: SourceKind) -> Result<
 
 /// Reads the signatures next to a tar: `NAME.bundle.tar.sigstore.json`, and the file of older
 /// versions. `None` if there are none.
-pub fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
+pub fn read_signatures(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
     let mut text = Vec::new();
     for suffix in SIGNATURES {
         let mut path = tar.as_os_str().to_owned();
@@ -177,13 +177,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_built_in_plugin_of_the_other_place_is_an_error_that_says_so() {
+    fn a_built_in_plugin_of_the_other_environment_is_an_error() {
         let local = BuiltInDefinition { name: "disks", local: Some("yaml"), cluster: None };
         assert_eq!(built_in_yaml(&local, Environment::Local).unwrap(), "yaml");
-        let told = built_in_yaml(&local, Environment::Cluster).unwrap_err().in_full();
-        assert!(told.contains("only on one machine") && told.contains("plumbline run --local -p disks"), "{told}");
+        let message = built_in_yaml(&local, Environment::Cluster).unwrap_err().in_full();
+        assert!(
+            message.contains("only on one machine") && message.contains("plumbline run --local -p disks"),
+            "{message}"
+        );
         let cluster = BuiltInDefinition { local: None, cluster: Some("yaml"), ..local };
-        let told = built_in_yaml(&cluster, Environment::Local).unwrap_err().in_full();
-        assert!(told.contains("only in a cluster") && told.contains("plumbline run -p disks"), "{told}");
+        let message = built_in_yaml(&cluster, Environment::Local).unwrap_err().in_full();
+        assert!(message.contains("only in a cluster") && message.contains("plumbline run -p disks"), "{message}");
     }
 }

@@ -13,6 +13,7 @@ use plumbline_worker::check_log_progress;
 use crate::error::{AppError, bundle_error};
 
 /// A plugin with its origin and the warnings about its definition.
+#[derive(Clone)]
 pub struct ResolvedPlugin {
     /// The definition, and the directory of the bundle.
     pub source: Source,

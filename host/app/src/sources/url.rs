@@ -162,10 +162,10 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
 fn signatures(context: &Context, url: &str, secure: bool) -> Result<Option<Vec<u8>>, AppError> {
     let mut text = Vec::new();
     for suffix in SIGNATURES {
-        let Ok(mut beside) = Url::parse(url) else { return Ok(None) };
-        beside.set_path(&format!("{}{suffix}", beside.path()));
+        let Ok(mut signature_url) = Url::parse(url) else { return Ok(None) };
+        signature_url.set_path(&format!("{}{suffix}", signature_url.path()));
         let fetched = wait(async {
-            let answer = open(beside.as_str(), secure, TIMEOUT).await?;
+            let answer = open(signature_url.as_str(), secure, TIMEOUT).await?;
             match answer.status() {
                 StatusCode::OK => {}
                 status if NOT_FOUND.contains(&status) => return Ok(Vec::new()),

@@ -1,5 +1,6 @@
 //! Assembles and reads submissions of conformance results.
 
+mod attested;
 mod read;
 
 use std::fs::File;
@@ -22,6 +23,7 @@ use crate::modules::cache_root;
 use crate::runtime::runtime;
 use crate::submission::read::{RunFacts, read_cases};
 
+pub use attested::attestation_finding;
 pub use read::Folder;
 
 /// What a submission is assembled from.
@@ -31,8 +33,8 @@ pub struct AssembleOptions {
     #[arg(short, long, value_name = "ARCHIVE|DIR")]
     pub archive: PathBuf,
     /// Description of the tested product: a `PRODUCT.yaml`
-    #[arg(long, value_name = "FILE")]
-    pub product: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "profile")]
+    pub product: Option<PathBuf>,
     /// Directory for the folder of the version
     #[arg(short, long, value_name = "DIR")]
     pub dir: PathBuf,
@@ -80,8 +82,12 @@ const MAX_NAMES: usize = 10;
 /// Assembles a submission: reads the archive, checks that the results can be submitted, and writes
 /// the folder.
 pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submission, AppError> {
-    let (text, product) = read_product(&options.product)?;
-    check_fields(&options.product, &product).or_else(|error| reject(context, options, &error))?;
+    let Some(path) = &options.product else {
+        return Err(AppError::usage("the description of the product is missing")
+            .hint("add `--product PRODUCT.yaml`; docs/submission.md lists its fields"));
+    };
+    let (text, product) = read_product(path)?;
+    check_fields(path, &product).or_else(|error| reject(context, options, &error))?;
     let scratch = files::scratch()?;
     let facts = RunFacts::read(&options.archive, &options.plugin, scratch.path())?;
     let (release, kubernetes) = version(options, &facts)?;

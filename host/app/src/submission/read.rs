@@ -27,6 +27,8 @@ const MAX_HEAD: u64 = 1 << 20;
 
 /// A submission on disk.
 pub struct Folder {
+    /// The folder of the product: the one with `PRODUCT.yaml`, or else the one that was read.
+    pub root: PathBuf,
     /// All its files, with paths that start with the folder of the version.
     pub files: Vec<FoundFile>,
     /// The content of its `PRODUCT.yaml`.
@@ -51,6 +53,8 @@ impl Folder {
         walk(&real, &prefix(&real), 0, &mut found).map_err(|error| wrong(&error))?;
         found.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         let (files, paths): (Vec<FoundFile>, Vec<PathBuf>) = found.into_iter().unzip();
+        let product = paths.iter().find(|path| path.file_name().is_some_and(|name| name == PRODUCT));
+        let root = product.and_then(|path| path.parent()).unwrap_or(&real).to_owned();
         let read = |name: &str, limit: u64| {
             let file = FoundFile::find(&files, name);
             let path =
@@ -65,7 +69,7 @@ impl Folder {
             return Err(wrong(&error));
         }
         let cases = results.map(|results| Cases::read(&results));
-        Ok(Self { files, product, log: LogVersions::read(&String::from_utf8_lossy(&log)), cases })
+        Ok(Self { root, files, product, log: LogVersions::read(&String::from_utf8_lossy(&log)), cases })
     }
 }
 

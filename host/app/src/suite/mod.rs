@@ -4,15 +4,16 @@
 mod check;
 pub mod test_names;
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_conformance::suite::{
-    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Mode, RerunError, Settings, Ssh, any_test_ran, failed_tests,
-    latest_version, rerun_focus, takes_credentials,
+    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Mode, RerunError, Settings, Ssh, UnknownMode, any_test_ran,
+    failed_tests, latest_version, rerun_focus, reruns_of_kubernetes, takes_credentials,
 };
 use plumbline_core::config::{BundleSource, Selection};
-use plumbline_core::definition::Definition;
+use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, ManifestOptions, ManifestPlugin};
@@ -37,8 +38,8 @@ const MAX_RETRIES: i64 = 5;
 #[command(next_help_heading = "Conformance suite options")]
 pub struct SuiteOptions {
     /// The mode, which selects tests.
-    #[arg(short, long, value_name = "MODE", help = format!("Select tests: {MODES}; `plumbline conformance modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
-    pub mode: Option<Mode>,
+    #[arg(short, long, value_name = "MODE", value_parser = ModeName::of_suite, help = format!("Select tests: {MODES}; `plumbline conformance modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
+    pub mode: Option<ModeName>,
     /// Run the tests whose names match this Go regular expression; overrides the mode
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
     pub e2e_focus: Option<String>,
@@ -50,7 +51,7 @@ pub struct SuiteOptions {
     #[arg(long, value_name = "true|false", value_parser = clap::builder::BoolishValueParser::new())]
     pub e2e_parallel: Option<bool>,
     /// Run only the tests that failed in this archive
-    #[arg(long, value_name = "ARCHIVE", conflicts_with = "mode")]
+    #[arg(long, value_name = "ARCHIVE")]
     pub rerun_failed: Option<PathBuf>,
     /// Retry failed tests in the same run up to N times (at most 5); both outcomes are recorded
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u32).range(0..=MAX_RETRIES))]
@@ -92,6 +93,44 @@ pub struct SuiteOptions {
     pub submitted: Option<Submitted>,
 }
 
+/// The mode of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModeName {
+    /// A mode of the suite of Kubernetes.
+    Suite(Mode),
+    /// A name that is not a mode of that suite. A profile may have it.
+    Profile(String),
+}
+
+impl ModeName {
+    /// Parses the name of a mode of the suite of Kubernetes.
+    ///
+    /// # Errors
+    ///
+    /// The suite has no such mode.
+    pub fn of_suite(text: &str) -> Result<Self, UnknownMode> {
+        text.parse().map(Self::Suite)
+    }
+
+    /// Parses the name of a mode of any suite.
+    ///
+    /// # Errors
+    ///
+    /// Never: the profile decides whether it has the mode.
+    pub fn of_any(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::of_suite(text).unwrap_or_else(|_| Self::Profile(text.to_owned())))
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Suite(mode) => mode.name(),
+            Self::Profile(name) => name,
+        }
+    }
+}
+
 /// A run whose results will be submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Submitted {
@@ -128,6 +167,30 @@ impl SuiteOptions {
         self.given().or(self.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"))
     }
 
+    /// The mode of the suite.
+    ///
+    /// # Errors
+    ///
+    /// The mode is that of a profile, and this run has none.
+    pub fn suite_mode(&self) -> Result<Option<Mode>, AppError> {
+        match &self.mode {
+            None => Ok(None),
+            Some(ModeName::Suite(mode)) => Ok(Some(*mode)),
+            Some(ModeName::Profile(name)) => match name.parse::<Mode>() {
+                Ok(mode) => Ok(Some(mode)),
+                Err(error) => Err(AppError::usage(format!("invalid `--mode {name}`"))
+                    .because(&error)
+                    .hint("`plumbline conformance modes` describes them; for another suite, name its profile")),
+            },
+        }
+    }
+
+    /// The reruns of failed tests, if there are any.
+    pub fn retries(&self) -> Option<Retries> {
+        let plugin = suite::PLUGIN.parse().ok().filter(|_| self.retry_failed > 0)?;
+        Some(Retries { count: self.retry_failed, how: reruns_of_kubernetes(plugin) })
+    }
+
     /// Whether an option selects tests.
     pub fn selects(&self) -> bool {
         self.mode.is_some() || self.e2e_focus.is_some() || self.e2e_skip.is_some() || self.rerun_failed.is_some()
@@ -157,6 +220,11 @@ pub async fn apply(
         **plugin = Arc::new(with_image(plugin, image)?);
     }
     let Some(plugin) = plugins.into_iter().find(|plugin| plugin.name.as_str() == suite::PLUGIN) else { return Ok(()) };
+    if let (Some(mode), Some(archive)) = (&options.mode, &options.rerun_failed) {
+        let (mode, archive) = (mode.name(), archive.display());
+        return Err(AppError::usage(format!("`--mode {mode}` and `--rerun-failed {archive}` both select tests"))
+            .hint("leave out one of them"));
+    }
     let version = match (config.plumbline.kubernetes_version.as_str(), server) {
         ("", Some(server)) => server.image_version(),
         (version, _) => version.to_owned(),
@@ -180,10 +248,10 @@ fn settings(
     if let Some(path) = &options.e2e_docker_config_file {
         config.e2e_docker_config_file = path.display().to_string();
     }
-    let rerun = options.rerun_failed.as_deref().map(|path| rerun_focus_of(context, path)).transpose()?;
+    let rerun = options.rerun_failed.as_deref().map(|path| rerun_focus_of(context, path, suite::PLUGIN)).transpose()?;
     Ok(Settings {
         image: options.kube_conformance_image.clone(),
-        mode: options.mode,
+        mode: options.suite_mode()?,
         // A failed test must not be skipped.
         skip: rerun.as_ref().map(|_| String::new()).or_else(|| options.e2e_skip.clone()),
         // In parallel and with nothing to skip, the image omits serial tests.
@@ -309,33 +377,50 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
     Ok(version)
 }
 
-/// Adds the plugins that retry failed tests. They are copies of the suite's definition, so this is
-/// the last change to it.
-pub fn add_retries(options: &SuiteOptions, manifest: &mut ManifestOptions) -> Result<(), AppError> {
-    let named = |plugin: &ManifestPlugin| plugin.definition.name.as_str() == suite::PLUGIN;
-    let Some(at) = manifest.plugins.iter().position(named).filter(|_| options.retry_failed > 0) else { return Ok(()) };
-    let Some(plugin) = manifest.plugins.get_mut(at) else { return Ok(()) };
+/// Reruns of failed tests, which are added to a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retries {
+    /// The maximum number of reruns.
+    pub count: u32,
+    /// The plugin, and how its tests are selected.
+    pub how: Reruns,
+}
+
+impl Retries {
+    /// Returns the definitions of the reruns of `suite`. They are copies of it, so this is the last
+    /// change to it.
+    pub(crate) fn of(&self, suite: &mut Arc<Definition>) -> Result<Vec<Arc<Definition>>, AppError> {
+        let added = suite::add_retries(Arc::make_mut(suite), self.count, &self.how).map_err(|error| {
+            AppError::usage(format!("invalid `--retry-failed {}`", self.count))
+                .because(&error)
+                .hint("use another number of retries")
+        })?;
+        Ok(added.into_iter().map(Arc::new).collect())
+    }
+}
+
+/// Adds the plugins that retry failed tests.
+pub(crate) fn add_retries(retries: &Retries, manifest: &mut ManifestOptions) -> Result<(), AppError> {
+    let suite = &retries.how.plugin;
+    let Some(plugin) = manifest.plugins.iter_mut().find(|plugin| plugin.definition.name == *suite) else {
+        return Ok(());
+    };
     let modules = plugin.modules.clone();
-    let added = suite::add_retries(Arc::make_mut(&mut plugin.definition), options.retry_failed).map_err(|error| {
-        AppError::usage(format!("invalid `--retry-failed {}`", options.retry_failed))
-            .because(&error)
-            .hint("use another number of retries")
-    })?;
-    for definition in added {
-        copy_settings(&mut manifest.config, definition.name.as_str());
-        manifest.plugins.push(ManifestPlugin { definition: Arc::new(definition), modules: modules.clone() });
+    for definition in retries.of(&mut plugin.definition)? {
+        copy_settings(&mut manifest.config, suite.as_str(), definition.name.as_str());
+        manifest.plugins.push(ManifestPlugin { definition, modules: modules.clone() });
     }
     Ok(())
 }
 
-fn copy_settings(config: &mut Config, name: &str) {
+fn copy_settings(config: &mut Config, suite: &str, name: &str) {
     let own = &mut config.plumbline;
-    for told in [&mut own.plugin_sources, &mut own.plugin_bundles] {
-        if let Some(value) = told.get(suite::PLUGIN).cloned() {
-            told.insert(name.to_owned(), value);
+    for entries in [&mut own.plugin_sources, &mut own.plugin_bundles] {
+        if let Some(value) = entries.get(suite).cloned() {
+            entries.insert(name.to_owned(), value);
         }
     }
-    if let Some(bundle) = own.bundles.iter().find(|bundle| bundle.plugin == suite::PLUGIN).cloned() {
+    if let Some(bundle) = own.bundles.iter().find(|bundle| bundle.plugin == suite).cloned() {
         own.bundles.push(BundleSource { plugin: name.to_owned(), ..bundle });
     }
     if let Some(selected) = &mut config.plugins {
@@ -343,27 +428,28 @@ fn copy_settings(config: &mut Config, name: &str) {
     }
 }
 
-pub(super) fn rerun_focus_of(context: &Context, path: &Path) -> Result<String, AppError> {
+/// Returns an expression for the tests of `plugin` that failed in an archive.
+pub(crate) fn rerun_focus_of(context: &Context, path: &Path, plugin: &str) -> Result<String, AppError> {
     let shown = path.display();
     let wrong = || AppError::usage(format!("failed to rerun the failed tests of `{shown}`"));
     let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
-    if !plugins.iter().any(|plugin| plugin == suite::PLUGIN) {
-        let names: Vec<_> = plugins.iter().map(|plugin| format!("`{plugin}`")).collect();
+    if !plugins.iter().any(|name| name == plugin) {
+        let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(AppError::usage(format!("archive `{shown}` has no plugin `{}`", suite::PLUGIN))
+        return Err(AppError::usage(format!("archive `{shown}` has no plugin `{plugin}`"))
             .hint(format!("plugins in it: {there}")));
     }
-    let tree = trees.item(suite::PLUGIN)?;
+    let tree = trees.item(plugin)?;
     if !any_test_ran(&tree) {
-        return Err(AppError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
-            .hint(format!("see its results with `plumbline results {shown} --plugin {}`", suite::PLUGIN)));
+        return Err(AppError::usage(format!("archive `{shown}` has no results of `{plugin}`: no test in it ran"))
+            .hint(format!("see its results with `plumbline results {shown} --plugin {plugin}`")));
     }
     let tests = failed_tests(&tree);
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {
             RerunError::NothingFailed => format!("see its results with `plumbline results {}`", shell_path(path)),
-            RerunError::TooLong { .. } => "too many tests failed: run all tests again with `--mode`".to_owned(),
+            RerunError::TooLong { .. } => "too many tests failed: run all tests again".to_owned(),
         };
         wrong().because(&error).hint(hint)
     })?;
@@ -398,7 +484,8 @@ mod tests {
     #[test]
     fn reruns_have_what_the_suite_has() {
         let mut options = options();
-        add_retries(&SuiteOptions { retry_failed: 2, ..SuiteOptions::default() }, &mut options).unwrap();
+        let suite = SuiteOptions { retry_failed: 2, ..SuiteOptions::default() };
+        add_retries(&suite.retries().unwrap(), &mut options).unwrap();
         let names: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.name.to_string()).collect();
         assert_eq!(names, ["systemd-logs", "e2e", "e2e-retry-1", "e2e-retry-2"]);
         assert!(options.plugins.iter().all(|plugin| plugin.modules.len() == 1));
@@ -408,8 +495,6 @@ mod tests {
 
     #[test]
     fn without_the_option_nothing_is_added() {
-        let mut options = options();
-        add_retries(&SuiteOptions::default(), &mut options).unwrap();
-        assert_eq!(options.plugins.len(), 2);
+        assert_eq!(SuiteOptions::default().retries(), None);
     }
 }

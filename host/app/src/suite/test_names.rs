@@ -63,7 +63,7 @@ pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError
         },
         input => from_path(context, input, version)?,
     };
-    if let Some(warning) = version.and_then(|version| list.stands_in_for(version)) {
+    if let Some(warning) = version.and_then(|version| list.replacement_note(version)) {
         context.reporter.warning(&warning.to_string());
     }
     Ok(list)
@@ -118,12 +118,12 @@ fn failed(place: &str, error: &dyn Error) -> AppError {
 }
 
 fn offline(error: &ListError) -> AppError {
-    let told = AppError::usage("failed to list the tests").because(error);
+    let failure = AppError::usage("failed to list the tests").because(error);
     match (error, embedded_versions().next()) {
-        (ListError::Unknown { .. }, Some(oldest)) => told.hint(format!(
+        (ListError::Unknown { .. }, Some(oldest)) => failure.hint(format!(
             "download lists of more versions with `--input online`, or ask the suite's image with `--input image`; the oldest list in this program is `--version {oldest}`"
         )),
-        _ => told.hint("write a version such as `v1.30.2`"),
+        _ => failure.hint("write a version such as `v1.30.2`"),
     }
 }
 

@@ -51,10 +51,10 @@ pub struct Relation {
 
 /// The failures at the place and time of a span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Related {
-    pub(super) items: Vec<usize>,
+struct Related {
+    items: Vec<usize>,
     /// When the first and the last of the failures happened, if that is known.
-    pub(super) times: Option<(Timestamp, Timestamp)>,
+    times: Option<(Timestamp, Timestamp)>,
 }
 
 /// Returns what happened at the place and time of the failures below `root`.
@@ -200,7 +200,7 @@ impl<'a> Relating<'a> {
         let Self { timeline, plugin, found, .. } = self;
         let relation = |(number, related): (usize, Related)| {
             let span = Arc::clone(timeline.spans.get(number)?);
-            let sentence = sentence(&span, &related, plugin);
+            let sentence = sentence(&span, related.times, related.items.len(), plugin);
             Some(Relation { span, sentence, items: related.items })
         };
         let mut relations: Vec<Relation> = found.into_iter().filter_map(relation).collect();
@@ -300,7 +300,7 @@ mod tests {
         Item { name: name.into(), meta: [("type".to_owned(), "node".to_owned())].into(), items, ..Item::default() }
     }
 
-    fn told(timeline: &Timeline, items: Vec<Item>) -> Vec<String> {
+    fn sentences(timeline: &Timeline, items: Vec<Item>) -> Vec<String> {
         let root = Item { name: "p".into(), items, ..Item::default() };
         let relations = relations_of(timeline, "p", &root);
         relations.into_iter().map(|relation| format!("{:?} {}", relation.items, relation.sentence)).collect()
@@ -313,13 +313,13 @@ mod tests {
         let passed = Item { status: Status::Passed, ..failed(Some(130), "") };
         let tree = vec![node("lab1", items(130)), node("lab2", [vec![passed], items(130)].concat())];
         let want = "[7, 8, 9, 10, 11, 12] node lab2 was not ready from 40 s before these 6 failures: Ready is Unknown";
-        assert_eq!(told(&timeline, tree), [want]);
+        assert_eq!(sentences(&timeline, tree), [want]);
     }
 
     #[test]
     fn only_what_happened_near_a_failure_is_related() {
         let timeline = timeline(vec![condition("lab2", 100, Some(200))]);
-        let of = |start| told(&timeline, vec![node("lab2", vec![failed(Some(start), "no")])]);
+        let of = |start| sentences(&timeline, vec![node("lab2", vec![failed(Some(start), "no")])]);
         assert!(of(29).is_empty(), "the node was not ready 61 s after the failure");
         assert_eq!(of(30), ["[0] node lab2 was not ready from 1 min 0 s after this failure: Ready is Unknown"]);
         assert_eq!(of(91), ["[0] node lab2 was not ready from 1 s before this failure: Ready is Unknown"]);
@@ -345,7 +345,7 @@ mod tests {
             warning(105, "default", "pod-b"),
             warning(500, "pods-12", "pod-c"),
         ]);
-        let of = |text: &str| told(&timeline, vec![failed(Some(100), text)]);
+        let of = |text: &str| sentences(&timeline, vec![failed(Some(100), text)]);
         assert_eq!(
             of("pod on node \"lab2\"."),
             ["[0] node lab2 was not ready from 10 s before this failure: Ready is Unknown"]
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn without_times_the_plugin_decides() {
-        let of = |entries| told(&timeline(entries), vec![node("lab2", vec![failed(None, "lost")])]);
+        let of = |entries| sentences(&timeline(entries), vec![node("lab2", vec![failed(None, "lost")])]);
         let want = "[0] node lab2 was not ready while plugin p ran, from 1970-01-01T00:01:40Z: Ready is Unknown";
         assert_eq!(of(vec![plugin(50, 200), condition("lab2", 100, None)]), [want]);
         assert!(of(vec![plugin(50, 99), condition("lab2", 100, None)]).is_empty());
@@ -379,10 +379,10 @@ mod tests {
             vec![entry.of_pod("ns", &format!("p-{node}")).on_node(Some(node)).of_plugin(Some("p"))]
         };
         let timeline = timeline(vec![plugin(50, 200), killed("n1"), killed("n2")]);
-        let of_node = told(&timeline, vec![node("n2", vec![failed(None, "")])]);
+        let of_node = sentences(&timeline, vec![node("n2", vec![failed(None, "")])]);
         let want = "[0] pod ns/p-n2 on node n2: killed for memory, while plugin p ran, at 1970-01-01T00:01:40Z";
         assert_eq!(of_node, [want]);
-        assert_eq!(told(&timeline, vec![failed(Some(95), "")]).len(), 2);
+        assert_eq!(sentences(&timeline, vec![failed(Some(95), "")]).len(), 2);
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod tests {
                     .on_node(Some("n-1")),
             ]);
         }
-        let related = told(&timeline(entries), vec![failed(Some(100), "n-1")]);
+        let related = sentences(&timeline(entries), vec![failed(Some(100), "n-1")]);
         assert_eq!((related.len(), related[0].contains("not ready")), (MAX_RELATIONS, true), "{related:?}");
     }
 
@@ -405,11 +405,11 @@ mod tests {
         let timeline = timeline(vec![entries]);
         let mut item = failed(Some(0), &format!("{}n-1{}", "é".repeat(40_000), "ü".repeat(40_000)));
         item.meta.insert("duration".into(), "1e300".into());
-        assert!(told(&timeline, vec![item.clone()]).is_empty(), "the name is in the middle of a long text");
+        assert!(sentences(&timeline, vec![item.clone()]).is_empty(), "the name is in the middle of a long text");
         item.details.insert("error".into(), "n-1".into());
         for start in [Timestamp::MIN, Timestamp::MAX] {
             item.meta.insert("start".into(), start.to_string());
-            assert_eq!(told(&timeline, vec![item.clone()]).len(), 1);
+            assert_eq!(sentences(&timeline, vec![item.clone()]).len(), 1);
         }
     }
 }

@@ -3,14 +3,14 @@
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::timeline::TimelineKind;
 
-use super::relate::Related;
 use super::spans::Span;
 use crate::report::text::{name, short_seconds};
 
-/// Returns the sentence on a span and the failures at its place and time.
-pub(super) fn sentence(span: &Span, related: &Related, plugin: &str) -> String {
-    let when = match related.times {
-        Some(times) => when(span, times, related.items.len()),
+/// Returns the sentence on a span and the `count` failures at its place. `failed` is when the first and the last of
+/// them happened, if that is known.
+pub(super) fn sentence(span: &Span, failed: Option<(Timestamp, Timestamp)>, count: usize, plugin: &str) -> String {
+    let when = match failed {
+        Some(times) => when(span, times, count),
         None => while_plugin_ran(span, plugin),
     };
     let times = if span.count > 1 { format!(" ({} times)", span.count) } else { String::new() };
@@ -126,9 +126,8 @@ mod tests {
             is_state: false,
             count: 2,
         };
-        let related = Related { items: vec![0], times: Some((at(1), at(1))) };
         assert_eq!(
-            sentence(&span, &related, "p"),
+            sentence(&span, Some((at(1), at(1))), 1, "p"),
             "pod a\u{fffd}[2J/p: t\u{fffd} (2 times), less than 1 s before this failure"
         );
     }

@@ -244,7 +244,7 @@ mod tests {
         builder.finish()
     }
 
-    fn told(timeline: &Timeline) -> Vec<String> {
+    fn lines(timeline: &Timeline) -> Vec<String> {
         let end = |span: &Span| span.to.map_or("…".to_owned(), |to| to.as_second().to_string());
         timeline.spans.iter().map(|span| format!("{} {}-{}", span.name, span.from.as_second(), end(span))).collect()
     }
@@ -263,7 +263,7 @@ mod tests {
             state(35, "Ready", Change::End),
             state(50, "PIDPressure", Change::Start),
         ]);
-        assert_eq!(told(&read), ["DiskPressure 10-…", "Ready 20-30", "Ready 40-40", "PIDPressure 50-…"]);
+        assert_eq!(lines(&read), ["DiskPressure 10-…", "Ready 20-30", "Ready 40-40", "PIDPressure 50-…"]);
         assert_eq!(read.of_nodes["n1"].states, [0, 1, 2, 3]);
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let other = state(10, "Ready", Change::Start).on_node(Some("n2"));
         let gone = entry(30, TimelineKind::NodeRemoved, "");
         let read = timeline([state(10, "Ready", Change::Start), state(20, "DiskPressure", Change::Start), other, gone]);
-        assert_eq!(told(&read), ["Ready 10-30", "Ready 10-…", "DiskPressure 20-30", " 30-30"]);
+        assert_eq!(lines(&read), ["Ready 10-30", "Ready 10-…", "DiskPressure 20-30", " 30-30"]);
     }
 
     #[test]

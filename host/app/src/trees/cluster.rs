@@ -1,4 +1,4 @@
-//! The cluster of a run, as its archive identifies it. A cluster has one identity, whoever asks.
+//! The cluster of a run, as its archive identifies it. Every caller gets the same identity.
 
 use plumbline_archive::layout::{META_INFO, SERVER_VERSION};
 use serde_json::Value;

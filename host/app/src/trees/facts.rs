@@ -55,7 +55,7 @@ impl TreeFacts {
     fn add(&mut self, leaf: &Item) {
         self.tally.add_leaf(&leaf.status);
         self.unread = self.unread.saturating_add(u64::from(is_unread_file(leaf)));
-        self.has_missing |= stands_for_a_missing_result(leaf);
+        self.has_missing |= replaces_a_missing_result(leaf);
     }
 }
 
@@ -153,7 +153,7 @@ fn is_unread_file(leaf: &Item) -> bool {
     leaf.status == Status::Passed && names_a_result && !leaf.meta.contains_key("type")
 }
 
-fn stands_for_a_missing_result(leaf: &Item) -> bool {
+fn replaces_a_missing_result(leaf: &Item) -> bool {
     let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
     file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
 }

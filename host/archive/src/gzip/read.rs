@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_gzip_says_so() {
+    fn other_data_is_reported_as_not_gzip() {
         for data in [b"".as_slice(), b"hello", b"\x1fhello, hello, hello", b"PK\x03\x04"] {
             let (result, _, fault) = read(data);
             assert!(result.is_err());

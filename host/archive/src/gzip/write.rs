@@ -66,7 +66,7 @@ pub struct ParallelGzip<W> {
 
 impl<W: Write> ParallelGzip<W> {
     /// Compresses to `out` at `level` (0 to 9, higher ones count as 9, see [`DEFAULT_LEVEL`]). It
-    /// uses up to `threads` threads besides the caller's, which writes.
+    /// uses up to `threads` threads in addition to the caller's, which writes.
     pub fn new(out: W, level: u32, threads: NonZeroUsize) -> Self {
         Self {
             out,

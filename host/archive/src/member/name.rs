@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_stays_inside(raw in proptest::collection::vec(prop_oneof![Just(b'/'), Just(b'.'), any::<u8>()], 0..40)) {
+        fn accepted_names_stay_inside_the_directory(raw in proptest::collection::vec(prop_oneof![Just(b'/'), Just(b'.'), any::<u8>()], 0..40)) {
             if let Ok(name) = MemberName::parse(&raw, &NameLimits::default()) {
                 let path = std::path::Path::new(name.as_str());
                 prop_assert!(path.components().all(|c| matches!(c, std::path::Component::Normal(_))));

@@ -56,7 +56,7 @@ fn a_flipped_bit_is_found_or_harmless() {
 }
 
 #[test]
-fn what_follows_the_end_is_counted_not_unpacked() {
+fn data_after_the_end_is_counted_and_not_unpacked() {
     let second = Tar::new().file("second", b"x").end();
     let first = sample().end();
     // Two archives in one stream (`cat a.tar b.tar | gzip`), two streams (`cat a.tar.gz b.tar.gz`),

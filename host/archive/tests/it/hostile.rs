@@ -71,7 +71,7 @@ fn long_names_are_taken_up_to_the_limit() {
 }
 
 #[test]
-fn what_is_neither_file_nor_directory_is_left_out_and_named() {
+fn links_and_special_files_are_skipped_and_listed() {
     let tar = Tar::new()
         .link("symlink", SYMLINK, "../secret")
         .link("hardlink", HARD_LINK, "../secret")
@@ -105,7 +105,7 @@ fn many_left_out_members_are_counted_not_listed() {
 }
 
 #[test]
-fn a_link_is_no_way_out() {
+fn a_link_cannot_leave_the_directory() {
     // In the archive itself, the link is skipped, so the path through it becomes a directory with
     // that name.
     let tar = Tar::new().link("out", SYMLINK, "..").file("out/secret", b"changed");
@@ -120,7 +120,7 @@ fn a_link_is_no_way_out() {
 }
 
 #[test]
-fn sparse_files_are_left_out_whatever_they_claim() {
+fn sparse_files_are_skipped_regardless_of_their_size() {
     let gnu = Tar::new().gnu_sparse(b"sparse", &[b'x'; 700]).file("after", b"ok");
     let pax = Tar::new()
         .pax(&[("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.realsize", "99999999999")])

@@ -148,10 +148,10 @@ impl Place {
 
     pub(crate) fn extract(&self, archive: &[u8], limits: &ExtractLimits) -> Result<Extracted, ExtractError> {
         let result = extract_tar_gz(archive, &self.dest(), limits);
-        let mut beside: Vec<_> =
+        let mut entries: Vec<_> =
             fs::read_dir(self.outside()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        beside.sort();
-        assert_eq!(beside, ["dest", "secret"], "something was written beside the destination");
+        entries.sort();
+        assert_eq!(entries, ["dest", "secret"], "something was written next to the destination");
         assert_eq!(fs::read_to_string(self.outside().join("secret")).unwrap(), "untouched");
         result
     }

@@ -138,7 +138,7 @@ fn other_tools_read_it() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_named() {
+fn files_that_cannot_be_packed_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     fs::write(at("file"), "x").unwrap();

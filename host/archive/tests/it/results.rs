@@ -112,7 +112,7 @@ fn damage_is_found_when_it_is_opened() {
 }
 
 #[test]
-fn what_is_no_results_archive_says_so() {
+fn other_files_are_not_results_archives() {
     assert!(matches!(failed(Tar::new().file("some/file", b"")), ReadError::NotResults(_)));
     assert!(matches!(failed(Tar::new()), ReadError::NotResults(_)));
     let dir = tempfile::tempdir().unwrap();

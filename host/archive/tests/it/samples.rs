@@ -42,7 +42,7 @@ fn they_say_what_they_are() {
 }
 
 #[test]
-fn attributes_of_macos_are_no_results() {
+fn metadata_files_of_macos_are_not_results() {
     let archive = open("0.8");
     assert!(archive.info().left_out > 20);
     assert!(archive.files().all(|(name, _)| !name.contains("._")));
@@ -69,7 +69,7 @@ fn files_are_found_under_today_s_names() {
 }
 
 #[test]
-fn what_is_unpacked_from_an_old_layout_is_found_where_it_was() {
+fn files_of_an_old_layout_are_found_after_extraction() {
     for name in ALL {
         let mut archive = open(name);
         for plugin in archive.info().plugins.clone() {

@@ -5,6 +5,7 @@
 mod recipes;
 mod rust;
 mod tool;
+mod wasi;
 
 use std::fs;
 use std::io::Write;

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use plumbline_sandbox::componentize::CONTRACT;
 
 use super::tool::{COMPONENTIZE_PY, ESBUILD, GO, JCO, NPM, PYTHON, Say, TSC, Tool, ZIG, on_path, remove_old, run};
+use super::wasi;
 use crate::error::AuthorError;
 use crate::project::Project;
 
@@ -142,11 +143,15 @@ pub(super) fn build_python(project: &Project, say: Say<'_>) -> Result<PathBuf, A
     let mut command = Command::new(tool);
     // Packages in the user's environment would become part of the module.
     command.current_dir(directory).env_remove("VIRTUAL_ENV").env_remove("PYTHONPATH");
-    command.args(["--quiet", "-d"]).arg(contract_directory(project)?).args(["-w", project.world()]);
     // Without the stub, the component would import sockets, and the host would reject it.
+    let world = wasi::world(project, true)?;
+    command.args(["--quiet", "-d"]).arg(&world.directory).args(["-w", world.name]);
     command.args(["componentize", "--stub-wasi", "-p", ".", "-p"]).arg(project.sdk());
     command.arg("-o").arg(&component).arg(APP);
     run(&mut command, say, "the module is `app.py` of the project; what it imports must be pure Python")?;
+    if wasi::is_check(project) {
+        wasi::restore(&component)?;
+    }
     Ok(component)
 }
 
@@ -195,14 +200,19 @@ pub(super) fn build_javascript(project: &Project, entry: &str, say: Say<'_>) -> 
     // The bundler strips types without checking them.
     esbuild.current_dir(directory).arg(entry);
     esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
-    esbuild.args(["--external:plumbline:*", "--log-level=warning"]).arg(joined("--outfile=", &bundle));
+    esbuild.args(["--external:plumbline:*", "--external:wasi:*", "--log-level=warning"]);
+    esbuild.arg(joined("--outfile=", &bundle));
     run(&mut esbuild, say, NPM_HINT)?;
     let mut jco = Command::new(JCO.find(directory)?);
-    jco.current_dir(directory).arg("componentize").arg(&bundle).arg("--wit").arg(contract_directory(project)?);
-    // Use the small engine, without WASI. The component model's own async is disabled, so that
-    // hosts need not support it.
-    jco.args(["--world-name", project.world(), "--backend", "qjs", "--backend-qjs-disable-async"]);
-    jco.args(["--backend-qjs-stub-wasi", "--out"]).arg(&component);
+    let world = wasi::world(project, false)?;
+    jco.current_dir(directory).arg("componentize").arg(&bundle).arg("--wit").arg(&world.directory);
+    // Use the small engine. The component model's own async is disabled, so that hosts need not
+    // support it.
+    jco.args(["--world-name", world.name, "--backend", "qjs", "--backend-qjs-disable-async"]);
+    if !wasi::is_check(project) {
+        jco.arg("--backend-qjs-stub-wasi");
+    }
+    jco.arg("--out").arg(&component);
     run(&mut jco, say, NPM_HINT)?;
     Ok(component)
 }
@@ -226,7 +236,7 @@ fn check_types(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
 
 fn has_tools(directory: &Path) -> bool {
     let there = |tool: Tool| tool.named().is_some() || tool.in_project(directory).is_some();
-    there(JCO) && (there(ESBUILD) || beside_jco().is_some())
+    there(JCO) && (there(ESBUILD) || esbuild_next_to_jco().is_some())
 }
 
 /// Installs the tools that `package.json` lists into the project. Install scripts are disabled,
@@ -244,17 +254,17 @@ fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {
     if let Some(named) = ESBUILD.named() {
         return Ok(named);
     }
-    beside_jco().map_or_else(|| ESBUILD.find(directory), Ok)
+    esbuild_next_to_jco().map_or_else(|| ESBUILD.find(directory), Ok)
 }
 
 /// Returns the `esbuild` that is installed next to `jco`, if a variable names `jco`.
-fn beside_jco() -> Option<PathBuf> {
+fn esbuild_next_to_jco() -> Option<PathBuf> {
     JCO.named().map(|jco| jco.with_file_name(ESBUILD.name)).filter(|esbuild| esbuild.is_file())
 }
 
 /// Returns the tool that must be present to bundle. If esbuild is next to jco, that is jco alone.
 pub(super) fn bundler() -> Tool {
-    if beside_jco().is_some() { JCO } else { ESBUILD }
+    if esbuild_next_to_jco().is_some() { JCO } else { ESBUILD }
 }
 
 fn joined(flag: &str, path: &Path) -> std::ffi::OsString {

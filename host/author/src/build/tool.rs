@@ -215,14 +215,14 @@ mod step_tests {
 
     #[test]
     fn a_failure_names_tool_code_and_hint() {
-        let mut told = Vec::new();
-        let mut say = |line: &str| told.push(line.to_owned());
+        let mut lines = Vec::new();
+        let mut say = |line: &str| lines.push(line.to_owned());
         let error = run(Command::new("sh").args(["-c", "exit 3"]), &mut say, "do this").unwrap_err();
         assert_eq!(error.what, "`sh -c` failed: exit status: 3");
         assert_eq!(error.hint.as_deref(), Some("do this"));
         let error = run(&mut Command::new("/nowhere/tool"), &mut say, "install it").unwrap_err();
         assert!(error.to_string().starts_with("failed to start `/nowhere/tool`"), "{error}");
-        assert_eq!(told, ["$ sh -c 'exit 3'", "$ /nowhere/tool"]);
+        assert_eq!(lines, ["$ sh -c 'exit 3'", "$ /nowhere/tool"]);
     }
 }
 

@@ -15,24 +15,20 @@ use crate::project::{file_name, read_bounded};
 /// Whether a module has a role.
 type Plays = fn(Roles) -> bool;
 
-/// Checks the definition in `file` of the bundle in `directory`. `answers` are the modules of the
-/// bundle.
+/// Checks the definition in `file` of the bundle in `directory`, and returns it if it is valid.
+/// `answers` are the modules of the bundle.
 pub(super) fn check_definition(
     file: &Path,
     directory: &Path,
     answers: &[Answer],
     host: &Host<'_>,
     checked: &mut Checked,
-) {
+) -> Option<Definition> {
     let place = file_name(file);
-    let text = match read_bounded(file, MAX_YAML_BYTES as u64) {
-        Ok(text) => text,
-        Err(error) => return checked.error(&place, error, None),
-    };
-    let parsed = match Definition::parse_bytes(&text) {
-        Ok(parsed) => parsed,
-        Err(error) => return checked.error(&place, error, Some("docs/definition.md describes every key")),
-    };
+    let text = read_bounded(file, MAX_YAML_BYTES as u64).map_err(|error| checked.error(&place, error, None)).ok()?;
+    let parsed = Definition::parse_bytes(&text);
+    let parsed =
+        parsed.map_err(|error| checked.error(&place, error, Some("docs/definition.md describes every key"))).ok()?;
     for warning in &parsed.warnings {
         checked.warning(&place, warning, None);
     }
@@ -62,6 +58,7 @@ pub(super) fn check_definition(
         );
     }
     check_command(definition, directory, &place, checked);
+    Some(parsed.definition)
 }
 
 /// The modules that a definition refers to.

@@ -1,17 +1,19 @@
 //! Finds problems of a plugin before a run does.
 
+mod cases;
 mod definition;
 mod finding;
 mod modules;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumbline_archive::atomic::parent_directory;
 use plumbline_bundle::{Bundle, BundleError, BundleWarning, DEFINITION_FILES, unpack};
 use plumbline_core::Driver;
 use tempfile::TempDir;
 
+use self::cases::check_cases;
 use self::definition::check_definition;
 pub use self::finding::{Checked, CheckedModule, Finding, Host, Level};
 use self::modules::{check_module, check_modules, check_names, check_project};
@@ -21,8 +23,6 @@ use crate::project::file_name;
 
 /// The directory of an unpacked bundle below the temporary directory.
 const UNPACKED: &str = "bundle";
-/// Maximum number of cases to check.
-const MAX_CASES: usize = 1_000;
 
 /// Checks `path`: a definition with the modules next to it, a module, the directory of a project or
 /// bundle, or a packed bundle.
@@ -78,18 +78,19 @@ fn check_directory(path: &Path, host: &Host<'_>, mut checked: Checked) -> Result
         answers.extend(check_project(path, &answers, &mut checked));
     }
     check_names(&answers, host, &mut checked);
-    match &definition {
+    let parsed = match &definition {
         Some(file) => {
-            check_definition(file, path, &answers, host, &mut checked);
+            let parsed = check_definition(file, path, &answers, host, &mut checked);
             check_bundle(path, &mut checked);
+            parsed
         }
-        None => checked.warning(
-            "plugin.yaml",
-            "the definition is missing: the plugin cannot run",
-            Some("write `plugin.yaml`, which docs/definition.md describes"),
-        ),
-    }
-    check_cases(&path.join("tests"), &mut checked);
+        None => {
+            let hint = "write `plugin.yaml`, which docs/definition.md describes";
+            checked.warning("plugin.yaml", "the definition is missing: the plugin cannot run", Some(hint));
+            None
+        }
+    };
+    check_cases(&path.join("tests"), parsed.as_ref(), &mut checked);
     Ok(checked)
 }
 
@@ -99,14 +100,14 @@ fn check_bundle(directory: &Path, checked: &mut Checked) {
     match Bundle::open(directory) {
         Ok(bundle) => {
             for warning in &bundle.warnings {
-                let told = match warning {
+                let applies = match warning {
                     BundleWarning::Definition(_) | BundleWarning::NoCheck(_) => true,
                     BundleWarning::NoCommand(_) | BundleWarning::NotExecutable(_) => {
                         bundle.definition.driver == Driver::Process
                     }
                     _ => false,
                 };
-                if !told {
+                if !applies {
                     checked.warning("plugin.yaml", warning, None);
                 }
             }
@@ -133,48 +134,6 @@ fn unpacked(tar: &Path, checked: &mut Checked) -> Result<Option<TempDir>, Author
         Err(error) => {
             checked.error(file_name(tar), &error, error.hint());
             Ok(None)
-        }
-    }
-}
-
-/// Checks the layout of the golden cases below `tests`. A directory without any file of a case is
-/// skipped: it holds tests in the module's own language.
-fn check_cases(tests: &Path, checked: &mut Checked) {
-    let Ok(entries) = tests.read_dir() else { return };
-    let mut cases: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).take(MAX_CASES).collect();
-    cases.sort();
-    for case in cases {
-        let has = |part: &str| case.join(part).exists();
-        let has_input = ["results", "errors", "nodes.yaml", "tree.yaml"].into_iter().any(has);
-        let place = format!("tests/{}", file_name(&case));
-        if !has_input {
-            if has("expected.yaml") {
-                checked.error(
-                    place,
-                    "the case has nothing to read: neither `results/` nor `errors/` nor `nodes.yaml` nor `tree.yaml`",
-                    Some(
-                        "results are laid out as in an archive: `results/global/FILE`, or `results/NODE/FILE` per node",
-                    ),
-                );
-            }
-            continue;
-        }
-        if !has("expected.yaml") {
-            checked.warning(
-                &place,
-                "the case has no expected result: `expected.yaml` is missing",
-                Some("write the current result with `plumbline plugin test --bless`"),
-            );
-        }
-        // Files directly in `results/` do not belong to any result set.
-        let results = case.join("results").read_dir().into_iter().flatten().flatten();
-        if let Some(file) = results.map(|entry| entry.path()).find(|path| path.is_file()) {
-            checked.error(
-                &place,
-                format!("`results/{}` is not read: it is not in a result set", file_name(&file)),
-                Some("put it into `results/global/`, or into `results/NODE/` per node"),
-            );
         }
     }
 }

@@ -208,6 +208,10 @@ fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Result<Vec<S
             seeds.push(Seed { case: case.clone(), plugin: Arc::clone(&plugin), files });
         }
     }
+    if seeds.is_empty() && cases.iter().any(|case| case.kind == CaseKind::Check) {
+        return Err(AuthorError::input("a check reads a node or a cluster, and no files of results to damage")
+            .hint("test damaged input with cases of its own, without `--fuzz`"));
+    }
     if seeds.is_empty() {
         return Err(AuthorError::input("no case has a file that the module reads: there is nothing to damage"));
     }

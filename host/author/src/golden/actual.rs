@@ -19,8 +19,9 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::case::{
-    ARCHIVE, Case, CaseKind, DEFINITION, NODES, OPTIONS, Project, RESULTS, TREE, definition, parse_nodes,
+    ARCHIVE, CHECK_INPUT, Case, CaseKind, DEFINITION, NODES, OPTIONS, Project, RESULTS, TREE, definition, parse_nodes,
 };
+use super::checked::checked;
 use super::runner::Runner;
 use crate::snapshot::read;
 
@@ -43,16 +44,31 @@ pub(super) struct Actual {
     pub(super) wall: Duration,
     /// What the calls used, and how they failed.
     pub(super) usage: Usage,
+    /// Objects that a check read and the case does not have, one sentence each.
+    pub(super) unrecorded: Vec<String>,
+}
+
+impl Actual {
+    fn new(text: String, wall: Duration, usage: Usage) -> Self {
+        Self { text, wall, usage, unrecorded: Vec::new() }
+    }
 }
 
 /// Returns the plugin for `case`, with its modules compiled. The error is a sentence.
 pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
     let source = source(project, case)?;
-    let mut planned = prepare(runner.modules, runner.limits, source).map_err(|error| match error {
-        PlanError::Module { source: ModuleError::Unknown { .. }, .. } => format!("{error}; {BUILD_FIRST}"),
-        error => error.to_string(),
-    })?;
-    if case.kind == CaseKind::Results
+    let mut planned = prepare(runner.modules, runner.limits, source)
+        .and_then(|planned| match case.kind {
+            CaseKind::Check => planned.with_check(runner.modules, runner.limits),
+            CaseKind::Results | CaseKind::Expectations | CaseKind::Judgement => Ok(planned),
+        })
+        .map_err(|error| match error {
+            PlanError::Module { source: ModuleError::Unknown { .. } | ModuleError::NoCheck { .. }, .. } => {
+                format!("{error}; {BUILD_FIRST}")
+            }
+            error => error.to_string(),
+        })?;
+    if matches!(case.kind, CaseKind::Results | CaseKind::Check)
         && let Some(warning) = planned.warnings().first()
     {
         // A run only adds this warning to the tree. A test would record the warning as expected
@@ -62,8 +78,9 @@ pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Re
     planned.ready().map_err(|error| error.to_string())?;
     // The sandbox counts whole seconds.
     let timeout = runner.timeout.as_secs().max(1);
-    let limits = std::iter::once(&mut planned.limits).chain(planned.judges.iter_mut().map(|judge| &mut judge.limits));
-    for limits in limits {
+    let judges = planned.judges.iter_mut().map(|judge| &mut judge.limits);
+    let check = planned.check.iter_mut().map(|check| &mut check.limits);
+    for limits in std::iter::once(&mut planned.limits).chain(judges).chain(check) {
         limits.wall_seconds = limits.wall_seconds.min(timeout);
     }
     Ok(planned)
@@ -83,7 +100,9 @@ fn source(project: &Project, case: &Case) -> Result<Source, String> {
         let options: Map<String, Value> = serde_saphyr::from_str(text).map_err(|error| wrong(&error))?;
         let definition = Arc::make_mut(&mut source.definition);
         match case.kind {
-            CaseKind::Results | CaseKind::Expectations => definition.plumbline.options.extend(options),
+            CaseKind::Results | CaseKind::Expectations | CaseKind::Check => {
+                definition.plumbline.options.extend(options)
+            }
             CaseKind::Judgement => set_judge_options(options, definition).map_err(|error| wrong(&error))?,
         }
     }
@@ -112,16 +131,26 @@ pub(super) fn actual(project: &Project, case: &Case, runner: &Runner<'_>) -> Res
     let planned = planned(project, case, runner)?;
     match case.kind {
         CaseKind::Results => tree(&planned, case),
+        CaseKind::Check => checked(&planned, case),
         CaseKind::Expectations => expected(planned, case, runner.modules),
         CaseKind::Judgement => verdict(&planned, case),
     }
 }
 
 fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
+    if let Some(other) = CHECK_INPUT.iter().find(|name| case.dir.join(name).exists()) {
+        return Err(format!("it has results and `{other}`: make two cases of them"));
+    }
+    tree_of(planned, &case.dir, &[&case.dir])
+}
+
+/// Post-processes the results in `dir`, as at the end of a run. The tree must not contain the paths
+/// in `local`.
+pub(super) fn tree_of(planned: &PlannedPlugin, dir: &Path, local: &[&Path]) -> Result<Actual, String> {
     let scratch = scratch()?;
     let path = scratch.path().join(TREE_FILE);
     let start = Instant::now();
-    let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor, scratch.path(), &path)
+    let outcome = post_process(&planned.subject(), dir, &planned.post_processor, scratch.path(), &path)
         .map_err(|error| error.to_string())?;
     let wall = start.elapsed();
     let bytes = read(&path, MAX_TREE).map_err(|error| format!("failed to read the tree: {error}"))?;
@@ -129,15 +158,16 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
         return Err(format!("its tree is too large: more than {} MiB", MAX_TREE >> 20));
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
-    refuse_local_paths(&text, "its tree", &[scratch.path(), &case.dir])?;
-    Ok(Actual { text, wall, usage: outcome.usage })
+    refuse_local_paths(&text, "its tree", &[&[scratch.path()][..], local].concat())?;
+    Ok(Actual::new(text, wall, outcome.usage))
 }
 
 /// Returns the names of the expected results, sorted, because their order has no meaning. If the
 /// module returns an error, the output is that error.
 fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Result<Actual, String> {
-    if RESULTS.iter().any(|name| case.dir.join(name).exists()) {
-        return Err(format!("it has `{NODES}` and results: make two cases of them"));
+    let other = RESULTS.iter().chain(&CHECK_INPUT).find(|name| case.dir.join(name).exists());
+    if let Some(other) = other {
+        return Err(format!("it has `{NODES}` and `{other}`: make two cases of them"));
     }
     let path = case.dir.join(NODES);
     let nodes = parse_nodes(&document(&path)?).map_err(|error| unusable(&path, &error))?;
@@ -163,13 +193,13 @@ fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Resul
         },
         Err(error) => return Err(error.to_string()),
     };
-    Ok(Actual { text, wall, usage })
+    Ok(Actual::new(text, wall, usage))
 }
 
 /// Runs the chain of judges on the tree of `case`. The output is the verdict as it would be in the
 /// archive. The digests of modules are left out, because they change with every build.
 fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
-    if let Some(other) = RESULTS.iter().chain([&NODES]).find(|name| case.dir.join(name).exists()) {
+    if let Some(other) = RESULTS.iter().chain(&CHECK_INPUT).find(|name| case.dir.join(name).exists()) {
         return Err(format!("it has `{TREE}` and `{other}`: make two cases of them"));
     }
     if planned.judges.is_empty() {
@@ -196,7 +226,7 @@ fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     verdict.chain.iter_mut().for_each(|judge| judge.digest.clear());
     let text = yaml(&verdict)?;
     refuse_local_paths(&text, "its verdict", &[scratch.path(), &case.dir])?;
-    Ok(Actual { text, wall, usage })
+    Ok(Actual::new(text, wall, usage))
 }
 
 fn read_tree(path: &Path) -> Result<Item, String> {
@@ -209,7 +239,7 @@ fn read_tree(path: &Path) -> Result<Item, String> {
     Item::parse(text).map_err(|error| wrong(&error))
 }
 
-fn document(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn document(path: &Path) -> Result<Vec<u8>, String> {
     let bytes = read(path, MAX_DOCUMENT).map_err(|error| format!("failed to read `{}`: {error}", path.display()))?;
     if bytes.len() as u64 > MAX_DOCUMENT {
         return Err(format!("`{}` is larger than {} MiB", path.display(), MAX_DOCUMENT >> 20));
@@ -217,11 +247,11 @@ fn document(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn unusable(path: &Path, error: &dyn Display) -> String {
+pub(super) fn unusable(path: &Path, error: &dyn Display) -> String {
     format!("failed to use `{}`: {error}", path.display())
 }
 
-fn scratch() -> Result<TempDir, String> {
+pub(super) fn scratch() -> Result<TempDir, String> {
     tempfile::tempdir().map_err(|error| format!("failed to create a directory for temporary files: {error}"))
 }
 

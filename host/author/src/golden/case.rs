@@ -33,6 +33,20 @@ pub(super) const TREE: &str = "tree.yaml";
 pub(super) const ARCHIVE: &str = "archive";
 /// The directories of results and errors.
 pub(super) const RESULTS: [&str; 2] = ["results", "errors"];
+/// The directory with the files of a node for a check, laid out as on the node.
+pub(super) const FILES: &str = "files";
+/// The file with owners and modes of files for a check.
+pub(super) const OWNERS: &str = "owners.yaml";
+/// The file with recorded answers of hosts for a check.
+pub(super) const NETWORK: &str = "network.yaml";
+/// The directory with recorded objects of a cluster for a check.
+pub(super) const OBJECTS: &str = "objects";
+/// The file with environment variables for a check.
+pub(super) const ENV: &str = "env.yaml";
+/// The file with the time that a check sees, in RFC 3339.
+pub(super) const TIME: &str = "time.txt";
+/// The input of a check. One of these is enough.
+pub(crate) const CHECK_INPUT: [&str; 6] = [FILES, OWNERS, OBJECTS, NETWORK, ENV, TIME];
 /// Maximum number of cases in a project, which bounds the work on a wrong directory.
 const MAX_CASES: usize = 10_000;
 
@@ -90,6 +104,8 @@ pub enum CaseKind {
     Expectations,
     /// A finished tree, from which judges make a verdict.
     Judgement,
+    /// Files, objects and variables, from which a check makes its items.
+    Check,
 }
 
 impl CaseKind {
@@ -100,7 +116,10 @@ impl CaseKind {
         if dir.join(TREE).is_file() {
             return Some(Self::Judgement);
         }
-        RESULTS.iter().any(|name| dir.join(name).is_dir()).then_some(Self::Results)
+        if RESULTS.iter().any(|name| dir.join(name).is_dir()) {
+            return Some(Self::Results);
+        }
+        CHECK_INPUT.iter().any(|name| dir.join(name).exists()).then_some(Self::Check)
     }
 
     /// Returns the kind as one word, for machine-readable output.
@@ -109,6 +128,7 @@ impl CaseKind {
             Self::Results => "results",
             Self::Expectations => "expectations",
             Self::Judgement => "judgement",
+            Self::Check => "check",
         }
     }
 }
@@ -130,11 +150,11 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorErro
     let all = all(&tests)?;
     if names.is_empty() && all.is_empty() {
         let what = format!(
-            "`{}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml` or `tree.yaml` in it",
+            "`{}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml`, `tree.yaml`, or for checks `files`, `objects` or `env.yaml` in it",
             tests.display()
         );
         return Err(AuthorError::input(what).hint(
-            "put files of the plugin below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; then write the expected results with `plumbline plugin test --bless`",
+            "put files of the plugin below `tests/NAME/results/global/` (judges: `tests/NAME/tree.yaml`, checks: `tests/NAME/files/`), then run `plumbline plugin test --bless`",
         ));
     }
     if names.is_empty() {

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_says_the_same_is_the_same() {
+    fn equivalent_yaml_is_equal() {
         assert_eq!(compare("# why\nname: 'a'\nstatus: passed\n", "status: passed\nname: a\n"), None);
         assert_eq!(compare("- b\n- a\n", "- a\n- b\n"), None);
         assert!(compare("name: \"1\"\n", "name: 1\n").is_some());

@@ -100,6 +100,10 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
     // Invalid UTF-8 never equals the actual output, and the difference shows where it is.
     let expected = there.as_deref().map(String::from_utf8_lossy);
     let difference = expected.as_deref().map(|expected| compare(expected, &actual.text));
+    let is_expected = matches!(difference, Some(None));
+    if let Some(what) = actual.unrecorded.first().filter(|_| !is_expected && bless != Bless::Errors) {
+        return CaseResult::Broken(format!("{what}: record it, or accept the error with `--bless-errors`"));
+    }
     match difference {
         Some(None) => CaseResult::Passed,
         // A damaged input has no correct tree. The case passes if the module does not fail.

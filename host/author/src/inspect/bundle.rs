@@ -78,8 +78,9 @@ pub fn packed(tar: &Path) -> Result<BundleInspection, AuthorError> {
     let dir = scratch.path().join("bundle");
     let digest = unpack(file, &dir)
         .map_err(|error| AuthorError::input(format!("`{}` is damaged", tar.display())).because(error))?;
-    let beside = SignatureFile::beside(tar);
-    let signatures = fs::metadata(beside.path()).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+    let signature_file = SignatureFile::next_to(tar);
+    let signatures =
+        fs::metadata(signature_file.path()).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
     Ok(BundleInspection { digest: Some(digest.to_string()), signatures, ..bundle(&dir)? })
 }
 

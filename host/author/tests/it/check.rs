@@ -21,7 +21,7 @@ fn a_built_project_has_no_findings() {
 }
 
 #[test]
-fn a_project_that_is_not_built_or_changed_since_is_told() {
+fn an_unbuilt_or_outdated_project_is_reported() {
     let dir = project(&core(""));
     assert_eq!(lines(&check(dir.path()).unwrap()), ["warning: tally.wasm: the module is not built"]);
     built(dir.path()).unwrap();
@@ -40,7 +40,7 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
         + "plumbline: {expectations: daemonst, summarizer: host-fact, optoins: {}}\n";
     write(dir.path(), &[("plugin.yaml", text.as_bytes())]);
     let checked = check(dir.path()).unwrap();
-    let told = lines(&checked);
+    let findings = lines(&checked);
     for part in [
         "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
         "did you mean `options`?",
@@ -49,7 +49,7 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
         "error: plugin.yaml: `plumbline.summarizer: host-fact` is not a known module",
         "warning: tally.wasm: the definition does not use this module",
     ] {
-        assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
+        assert!(findings.iter().any(|line| line.contains(part)), "{part}: {findings:#?}");
     }
     let hint =
         |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
@@ -76,11 +76,11 @@ fn modules_that_a_host_refuses_are_errors_and_hide_nothing() {
         [("a.wasm", b"rubbish"), ("b.wasm", &core("")), ("c.wasm", &wat::parse_str(other).unwrap())];
     write(dir.path(), &files);
     let checked = check(dir.path()).unwrap();
-    let told = lines(&checked);
-    assert_eq!(checked.count(Level::Error), 3, "{told:#?}");
-    assert!(told[0].contains("error: a.wasm: failed to read module `a`: it is not WebAssembly"));
-    assert!(told[1].contains("it is a core WebAssembly module"));
-    assert!(told[2].contains("newer than this host"));
+    let findings = lines(&checked);
+    assert_eq!(checked.count(Level::Error), 3, "{findings:#?}");
+    assert!(findings[0].contains("error: a.wasm: failed to read module `a`: it is not WebAssembly"));
+    assert!(findings[1].contains("it is a core WebAssembly module"));
+    assert!(findings[2].contains("newer than this host"));
     assert_eq!(checked.modules.len(), 1, "the good one is still looked at");
 }
 
@@ -89,13 +89,13 @@ fn two_that_answer_to_one_name_and_one_that_hides_a_built_in_module_are_found() 
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     fs::copy(dir.path().join("tally.wasm"), dir.path().join("junit.wasm")).unwrap();
-    let told = lines(&check(dir.path()).unwrap());
+    let findings = lines(&check(dir.path()).unwrap());
     for part in [
         "warning: junit.wasm: its name is `tally`, but its file is `junit`",
         "error: tally.wasm: `tally` is also a post-processor in `junit.wasm`",
         "warning: junit.wasm: `junit` replaces the built-in module of this name",
     ] {
-        assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
+        assert!(findings.iter().any(|line| line.contains(part)), "{part}: {findings:#?}");
     }
 }
 
@@ -112,13 +112,13 @@ fn options_are_held_against_the_modules_schema() {
     };
     assert_eq!(with("{strict: true}"), [""; 0]);
     assert_eq!(with("{strict: 1}").len(), 1);
-    let told = with("{strcit: true}");
-    assert!(told[0].contains("`plumbline.options.strcit`: is not an option (options: strict)"), "{told:?}");
+    let findings = with("{strcit: true}");
+    assert!(findings[0].contains("`plumbline.options.strcit`: is not an option (options: strict)"), "{findings:?}");
     // With an invalid schema, the options cannot be checked.
     write(dir.path(), &[("tally.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
     built(dir.path()).unwrap();
-    let told = with("{strcit: true}");
-    assert!(told[0].starts_with("warning: tally.wasm: options of module `tally` are not checked"), "{told:?}");
+    let findings = with("{strcit: true}");
+    assert!(findings[0].starts_with("warning: tally.wasm: options of module `tally` are not checked"), "{findings:?}");
 }
 
 #[test]
@@ -126,12 +126,15 @@ fn limits_over_the_cap_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     write(dir.path(), &[("plugin.yaml", format!("{TALLY}plumbline: {{limits: {{memory: 900GiB}}}}\n").as_bytes())]);
-    let told = lines(&check(dir.path()).unwrap());
-    assert!(told[0].starts_with("error: plugin.yaml: limit `memory` asks for 900 GiB, but the cap is"), "{told:?}");
+    let findings = lines(&check(dir.path()).unwrap());
+    assert!(
+        findings[0].starts_with("error: plugin.yaml: limit `memory` asks for 900 GiB, but the cap is"),
+        "{findings:?}"
+    );
 }
 
 #[test]
-fn cases_that_nobody_would_read_are_found() {
+fn cases_without_input_or_expected_result_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let files: [(&str, &[u8]); 5] = [
@@ -142,22 +145,25 @@ fn cases_that_nobody_would_read_are_found() {
         ("tests/new/nodes.yaml", b"[]"),
     ];
     write(dir.path(), &files);
-    let told = lines(&check(dir.path()).unwrap());
-    assert_eq!(told.len(), 5, "{told:#?}");
-    assert!(told[0].contains("error: tests/empty: the case has nothing to read"));
-    assert!(told[1].contains("warning: tests/judged: the case has no expected result"));
-    assert!(told[2].contains("warning: tests/loose: the case has no expected result"));
-    assert!(told[3].contains("error: tests/loose: `results/x.tally` is not read"));
-    assert!(told[4].contains("warning: tests/new: the case has no expected result"));
+    let findings = lines(&check(dir.path()).unwrap());
+    assert_eq!(findings.len(), 5, "{findings:#?}");
+    assert!(findings[0].contains("error: tests/empty: the case has nothing to read"));
+    assert!(findings[1].contains("warning: tests/judged: the case has no expected result"));
+    assert!(findings[2].contains("warning: tests/loose: the case has no expected result"));
+    assert!(findings[3].contains("error: tests/loose: `results/x.tally` is not read"));
+    assert!(findings[4].contains("warning: tests/new: the case has no expected result"));
 }
 
 #[test]
 fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
     let dir = project(&core(""));
     write(dir.path(), &[("plugin.yaml", b"{"), ("module.yaml", b"nmae: x\n")]);
-    let told = lines(&check(dir.path()).unwrap());
-    assert!(told[0].contains("error: module.yaml: `nmae` is not a known key: did you mean `name`?"), "{told:?}");
-    assert!(told[1].contains("error: plugin.yaml: definition is not valid YAML"), "{told:?}");
+    let findings = lines(&check(dir.path()).unwrap());
+    assert!(
+        findings[0].contains("error: module.yaml: `nmae` is not a known key: did you mean `name`?"),
+        "{findings:?}"
+    );
+    assert!(findings[1].contains("error: plugin.yaml: definition is not valid YAML"), "{findings:?}");
     let empty = tempfile::tempdir().unwrap();
     assert!(check(empty.path()).unwrap_err().what.contains("nothing to check"));
     assert!(check(&empty.path().join("none")).unwrap_err().what.contains("there is no file or directory"));
@@ -168,7 +174,7 @@ fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_directory() {
+fn files_that_cannot_be_packed_are_found_and_a_packed_bundle_is_checked() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let bundle = plumbline_bundle::Bundle::open(dir.path()).unwrap();
@@ -185,6 +191,6 @@ fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_direct
     assert_eq!(checked.findings[0].place, "tally.bundle.tar");
 
     std::os::unix::fs::symlink("/etc/hostname", dir.path().join("LICENSE")).unwrap();
-    let told = lines(&check(dir.path()).unwrap());
-    assert!(told[0].starts_with("error: .: failed to pack the bundle: failed to pack `LICENSE`"), "{told:?}");
+    let findings = lines(&check(dir.path()).unwrap());
+    assert!(findings[0].starts_with("error: .: failed to pack the bundle: failed to pack `LICENSE`"), "{findings:?}");
 }

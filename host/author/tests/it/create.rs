@@ -19,7 +19,7 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn every_template_becomes_a_project_that_names_itself() {
     assert!(template_languages().any(|language| language == Language::Rust));
-    let worlds = [None, Some("judge-module")];
+    let worlds = [None, Some("judge-module"), Some("check-module")];
     for (language, world) in template_languages().flat_map(|language| worlds.map(|world| (language, world))) {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("my-format");
@@ -34,29 +34,35 @@ fn every_template_becomes_a_project_that_names_itself() {
             }
             assert!(!file.ends_with(".in"), "{language}: {file}");
         }
-        for part in ["plugin.yaml", "README.md", ".gitignore", "wit/types.wit", "tests/example/expected.yaml"] {
+        for part in ["plugin.yaml", "README.md", ".gitignore", "wit/types.wit"] {
             assert!(place.join(part).is_file(), "{language}, {world:?} has no {part}");
         }
+        assert!(place.join("tests/example/expected.yaml").is_file(), "{language}, {world:?} has no golden case");
         assert!(project.sdk().is_dir(), "{language} has no SDK in {}", project.sdk().display());
         let left = fs::read_dir(dir.path()).unwrap().count();
-        assert_eq!(left, 1, "nothing is left beside the project");
+        assert_eq!(left, 1, "nothing is left next to the project");
     }
 }
 
 #[test]
 fn a_check_declares_and_grants_its_rights() {
     let dir = tempfile::tempdir().unwrap();
-    for world in ["check", "check-module"] {
-        let place = dir.path().join(world);
-        new_project("my-check", Language::Rust, Some(world), &place).unwrap();
-        assert_eq!(Project::open(&place).unwrap().world(), "check-module");
+    for language in Language::ALL {
+        let place = dir.path().join(language.as_str());
+        new_project("my-check", language, Some("check"), &place).unwrap();
+        let project = Project::open(&place).unwrap();
+        assert_eq!(project.world(), "check-module");
         let text = |file: &str| fs::read_to_string(place.join(file)).unwrap();
-        assert!(text("src/lib.rs").contains("check: MyCheck"), "{world}");
-        assert!(text("plugin.yaml").contains("component: my-check.wasm"), "{world}");
-        assert!(place.join("sdk/rust/wit/wasi.wit").is_file() && place.join("tests/my_check.rs").is_file(), "{world}");
+        let granted = "  component: my-check.wasm\n  grants:\n    files: [/proc/sys]\n";
+        assert!(text("plugin.yaml").contains(granted), "{language}");
+        if language == Language::Rust {
+            assert!(text("src/lib.rs").contains(r#"rights: { "files": ["/proc/sys"] }"#));
+        } else {
+            let rights = project.manifest.rights.clone().unwrap_or_default();
+            assert_eq!(rights.files, ["/proc/sys"], "{language}");
+            assert!(project.schema().unwrap().is_some(), "{language}");
+        }
     }
-    let error = new_project("x", Language::C, Some("check"), &dir.path().join("c")).unwrap_err();
-    assert!(error.what.contains("no template in c for the world `check-module`"), "{error}");
 }
 
 #[test]
@@ -83,7 +89,7 @@ fn nothing_is_ever_written_over() {
 }
 
 #[test]
-fn what_there_is_not_is_named() {
+fn unknown_worlds_and_languages_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("x");
     let error = new_project("Bad Name", Language::Rust, None, &place).unwrap_err();

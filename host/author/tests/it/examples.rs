@@ -36,21 +36,21 @@ fn wrong(directory: &Path, shown: &str) -> Option<String> {
     if checked.count(Level::Error) > 0 || checked.modules.len() != 1 {
         return Some(format!("{shown}: {found:#?}, {} modules", checked.modules.len()));
     }
-    // Golden cases are for files of results. A check has native tests.
-    if project.world() == "check-module" {
-        return None;
-    }
     cases::wrong(directory).map(|cases| format!("{shown}: {cases}"))
 }
 
 /// The examples with a module of their own. Each is a separate test, so that slow tools run in
 /// parallel.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 13] = [
+    "cis-node",
     "cluster-audit",
     "cyclonedx",
+    "deprecated-apis",
+    "gpu-drift",
     "gpu-nodes",
     "kube-bench",
     "node-certificates",
+    "node-reachability",
     "sarif",
     "tap",
     "trivy",
@@ -74,10 +74,21 @@ fn no_example_is_forgotten() {
 }
 
 #[test]
+fn ai_conformance() {
+    // The only profile with a module of its own.
+    example("profiles/ai-conformance");
+}
+
+#[test]
 fn verdict() {
     // This example has no module of its own: it uses built-in judges.
     let failure = cases::wrong(&root().join("examples/verdict"));
     assert!(failure.is_none(), "{}", failure.unwrap_or_default());
+}
+
+#[test]
+fn cis_node() {
+    example("cis-node");
 }
 
 #[test]
@@ -88,6 +99,22 @@ fn cluster_audit() {
 #[test]
 fn cyclonedx() {
     example("cyclonedx");
+}
+
+#[test]
+fn deprecated_apis() {
+    example("deprecated-apis");
+}
+
+#[test]
+fn gateway_api() {
+    // The judge of a profile.
+    example("profiles/gateway-api");
+}
+
+#[test]
+fn gpu_drift() {
+    example("gpu-drift");
 }
 
 #[test]
@@ -103,6 +130,11 @@ fn kube_bench() {
 #[test]
 fn node_certificates() {
     example("node-certificates");
+}
+
+#[test]
+fn node_reachability() {
+    example("node-reachability");
 }
 
 #[test]

@@ -23,14 +23,14 @@ fn bed(body: &str) -> Bed {
 }
 
 #[test]
-fn a_module_that_stands_everything_has_no_findings() {
+fn a_robust_module_has_no_findings() {
     let report = run(&bed(""), 200, 0).unwrap();
     assert_eq!((report.inputs, report.findings.len(), report.refused), (200, 0, 0));
     assert!(report.rate() > 0.0);
 }
 
 #[test]
-fn what_a_module_refuses_is_no_finding() {
+fn an_error_of_a_module_is_not_a_finding() {
     let report = run(&bed(REFUSE), 100, 0).unwrap();
     assert_eq!((report.findings.len(), report.refused), (0, 100));
 }
@@ -82,7 +82,7 @@ fn without_files_there_is_nothing_to_damage() {
 
 /// The built-in module for JUnit does not fail on a thousand damaged inputs.
 #[test]
-fn built_in_junit_stands_damaged_files() {
+fn the_built_in_junit_module_survives_damaged_files() {
     let bed = Bed::new("junit", "");
     bed.write(
         "tests/one/results/global/a.xml",

@@ -85,7 +85,7 @@ fn definitions_and_options_of_a_case_hold_for_it_alone() {
 }
 
 #[test]
-fn what_a_module_refuses_can_be_expected() {
+fn an_error_of_a_module_can_be_expected() {
     let bed = Bed::new("hand", "");
     bed.write("hand.wasm", handmade(REFUSE));
     bed.write("tests/one/results/global/a", "x");

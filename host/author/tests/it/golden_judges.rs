@@ -74,7 +74,7 @@ fn evidence_lies_below_archive_and_is_not_needed() {
 }
 
 #[test]
-fn what_a_judge_refuses_can_be_expected_and_what_it_does_not_stand_cannot() {
+fn an_error_of_a_judge_can_be_expected_and_a_crash_cannot() {
     let bed = misbehaving("refuse-halfway");
     assert!(broken(&bed).contains("returned an error: there is no list to judge by"));
     assert!(bed.run_with(|runner| runner.bless = Bless::Errors).is_good());
@@ -86,8 +86,8 @@ fn what_a_judge_refuses_can_be_expected_and_what_it_does_not_stand_cannot() {
     for (behaviour, reason) in
         [("panic-halfway", "crashed"), ("rule-unread", "violated the contract"), ("bad-class", "violated the contract")]
     {
-        let told = broken(&misbehaving(behaviour));
-        assert!(told.contains("module `misbehave`") && told.contains(reason), "{behaviour}: {told}");
+        let message = broken(&misbehaving(behaviour));
+        assert!(message.contains("module `misbehave`") && message.contains(reason), "{behaviour}: {message}");
     }
 }
 
@@ -97,14 +97,14 @@ fn options_of_a_case_are_those_of_its_judges() {
     bed.write("tests/one/options.yaml", "misbehave: {behaviour: behave}\n");
     assert!(matches!(only(&bed, true), CaseResult::Blessed { new: true }));
     std::fs::remove_file(bed.path("tests/one/expected.yaml")).unwrap();
-    for (options, told) in [
+    for (options, expected) in [
         ("behaviour: behave\n", "the options of a judge must be a mapping"),
         ("misbehaves: {behaviour: behave}\n", "`misbehaves` is not a judge of the chain"),
         ("- a\n", "options.yaml`"),
     ] {
         bed.write("tests/one/options.yaml", options);
         let reason = broken(&bed);
-        assert!(reason.contains(told), "{options}: {reason}");
+        assert!(reason.contains(expected), "{options}: {reason}");
     }
 }
 
@@ -122,7 +122,7 @@ fn a_case_does_not_depend_on_the_day() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_named() {
+fn a_case_without_a_judge_is_reported() {
     let bed = Bed::new("junit", "");
     bed.write("tests/one/tree.yaml", TREE);
     assert!(broken(&bed).contains("the definition has no judge in `plumbline.verdict`"));

@@ -23,7 +23,7 @@ fn a_built_in_module_says_what_it_is() {
 }
 
 #[test]
-fn what_no_host_takes_is_shown_with_what_it_asks_for() {
+fn imports_that_no_host_provides_are_shown() {
     let wat = r#"(component
         (import "wasi:sockets/tcp@0.2.0" (instance))
         (import "wasi:cli/environment@0.2.0" (instance))

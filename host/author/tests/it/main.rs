@@ -9,6 +9,7 @@ mod create;
 mod examples;
 mod fuzz;
 mod golden;
+mod golden_checks;
 mod golden_judges;
 mod inspect;
 mod judges;

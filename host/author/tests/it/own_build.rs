@@ -32,7 +32,7 @@ fn a_module_for_preview_1_gets_the_adapter() {
 }
 
 #[test]
-fn what_is_no_module_is_named_and_the_old_one_stays() {
+fn an_invalid_module_is_rejected_and_the_old_one_is_kept() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let old = fs::read(dir.path().join("tally.wasm")).unwrap();
@@ -104,7 +104,7 @@ fn a_rust_module_says_itself_what_it_is() {
 }
 
 #[test]
-fn a_directory_that_is_no_project_says_what_it_looks_like() {
+fn an_error_for_another_directory_says_what_it_looks_like() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("go.mod", b"module x\n")]);
     let error = Project::open(dir.path()).unwrap_err();

@@ -96,7 +96,7 @@ fn the_examples_pass_their_native_tests() {
 #[test]
 fn a_new_project_passes_its_native_tests() {
     let place = tempfile::tempdir().unwrap();
-    for world in [None, Some("judge-module")] {
+    for world in [None, Some("judge-module"), Some("check-module")] {
         let project = |language: Language| {
             let directory = place.path().join(world.unwrap_or("format")).join(language.as_str());
             new_project("my-format", language, world, &directory).unwrap();

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Runs rounds on `bed` until `play` returns.
 fn watched(bed: &Bed, play: impl FnOnce(&mpsc::Receiver<(Round, RoundReport)>)) {
     let (watch, stopper) = Watch::new(bed.dir.path(), Duration::from_millis(50)).unwrap();
-    let (tell, told) = mpsc::channel();
+    let (sender, rounds) = mpsc::channel();
     let dir = bed.dir.path().to_owned();
     let watcher = std::thread::spawn(move || {
         watch.run(|round| {
@@ -28,10 +28,10 @@ fn watched(bed: &Bed, play: impl FnOnce(&mpsc::Receiver<(Round, RoundReport)>)) 
             };
             let report = try_out(&dir, &mut build, &modules(), &LimitPolicy::default());
             // Sending fails when the test has already finished.
-            let _ = tell.send((round.clone(), report));
+            let _ = sender.send((round.clone(), report));
         })
     });
-    play(&told);
+    play(&rounds);
     stopper.stop();
     watcher.join().unwrap().unwrap();
 }
@@ -44,13 +44,13 @@ fn words(report: &RoundReport) -> String {
 }
 
 #[test]
-fn a_change_is_built_and_tried_and_what_the_build_writes_is_no_change() {
+fn a_change_is_built_and_tested_and_output_of_the_build_is_not_a_change() {
     let bed = Bed::new("hand", "");
     bed.write("module.yaml", "name: hand\nlanguage: c\ncommand: [cp, source.bin, made.bin]\nartifact: made.bin\n");
     bed.write("source.bin", handmade(""));
     bed.write("tests/one/results/global/a.txt", "text");
-    watched(&bed, |told| {
-        let next = || told.recv_timeout(PATIENCE).expect("no round");
+    watched(&bed, |rounds| {
+        let next = || rounds.recv_timeout(PATIENCE).expect("no round");
         let (round, report) = next();
         assert_eq!((round.number, words(&report).as_str()), (1, "1 missing"));
         // The build wrote `made.bin` into the project, which is one change. The next build writes

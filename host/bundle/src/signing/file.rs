@@ -27,7 +27,7 @@ pub struct SignatureFile {
 impl SignatureFile {
     /// Returns the file for `artifact`: `NAME.bundle.tar.sigstore.json` for `NAME.bundle.tar`. It
     /// also reads `NAME.bundle.tar.dsse.json`, which older versions wrote.
-    pub fn beside(artifact: &Path) -> Self {
+    pub fn next_to(artifact: &Path) -> Self {
         Self {
             path: with_suffix(artifact, ATTESTATIONS_SUFFIX),
             old: Some(with_suffix(artifact, OLD_SIGNATURES_SUFFIX)),

@@ -377,7 +377,7 @@ mod private_tests {
     }
 
     #[test]
-    fn a_point_beside_the_curve_is_no_key() {
+    fn a_point_off_the_curve_is_an_invalid_key() {
         let (key, _) = PrivateKey::generate().unwrap();
         let mut der = key.public().to_der();
         *der.last_mut().unwrap() ^= 1;

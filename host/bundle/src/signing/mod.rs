@@ -20,6 +20,7 @@ mod file;
 mod key;
 mod keyless;
 mod policy;
+mod sign;
 mod statement;
 mod verify;
 
@@ -33,7 +34,6 @@ pub use file::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX, SignatureFile};
 pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public, write_pair};
 pub use keyless::{Keyless, TrustedRoot};
 pub use policy::{Policy, TrustedKey, default_policy_path};
-pub use statement::{
-    ModuleDigest, Predicate, RELEASE, Subject, TEST_RESULT, UnverifiedStatement, sign, sign_statement,
-};
+pub use sign::{sign, sign_statement};
+pub use statement::{ModuleDigest, Predicate, RELEASE, Subject, TEST_RESULT, UnverifiedStatement};
 pub use verify::{Trusted, Verified, VerifiedResult, verify, verify_result};

@@ -152,11 +152,11 @@ fn read_keys(map: &Map<String, Value>, dir: &Path) -> Result<Vec<TrustedKey>, Wr
         let key = match (fields.get("file"), fields.get("pem")) {
             (Some(file), None) => {
                 let file = text(file, &at(&path, "file"), MAX_TEXT)?;
-                read_public(&dir.join(file)).map_err(|error| told(&path, &error))?
+                read_public(&dir.join(file)).map_err(|error| explained(&path, &error))?
             }
             (None, Some(pem)) => {
                 let pem = text(pem, &at(&path, "pem"), MAX_PEM)?;
-                PublicKey::from_pem(pem.as_bytes()).map_err(|error| told(&path, &error))?
+                PublicKey::from_pem(pem.as_bytes()).map_err(|error| explained(&path, &error))?
             }
             _ => return Err(format!("`{path}` needs either `file` or `pem`")),
         };
@@ -210,7 +210,7 @@ fn read_time(value: &Value, path: &str) -> Result<Timestamp, Wrong> {
         .ok_or_else(|| format!("`{path}` is not a date (`2027-12-31`) or a time (`2027-12-31T18:00:00Z`)"))
 }
 
-fn told(path: &str, error: &dyn std::error::Error) -> Wrong {
+fn explained(path: &str, error: &dyn std::error::Error) -> Wrong {
     match error.source() {
         Some(source) => format!("`{path}`: {error}: {source}"),
         None => format!("`{path}`: {error}"),

@@ -52,8 +52,8 @@ fn a_star_stays_within_a_part() {
 }
 
 #[test]
-fn what_is_not_understood_makes_the_whole_policy_useless() {
-    let told = |rest: &str| policy(rest).unwrap_err();
+fn an_invalid_part_invalidates_the_whole_policy() {
+    let error_of = |rest: &str| policy(rest).unwrap_err();
     insta::assert_snapshot!(
         [
             "rules: []\nrule: []\n",
@@ -68,7 +68,7 @@ fn what_is_not_understood_makes_the_whole_policy_useless() {
             "rules: {}\n",
             "",
         ]
-        .map(told)
+        .map(error_of)
         .join("\n"),
         @"
         `rule` is not a known key: did you mean `rules`?
@@ -90,7 +90,7 @@ fn what_is_not_understood_makes_the_whole_policy_useless() {
 fn keys_that_cannot_be_used_are_named() {
     let dir = tempfile::tempdir().unwrap();
     write_pair(&dir.path().join("mine"), false).unwrap();
-    let told = |keys: &str| match parse(&format!("version: 1\nkeys: {keys}\nrules: []\n"), dir.path()) {
+    let outcome = |keys: &str| match parse(&format!("version: 1\nkeys: {keys}\nrules: []\n"), dir.path()) {
         Ok(policy) => format!("{} keys", policy.keys.len()),
         Err(wrong) => wrong.replace(&dir.path().display().to_string(), "DIR"),
     };
@@ -108,7 +108,7 @@ fn keys_that_cannot_be_used_are_named() {
             "{a: {file: mine.pub, not-after: 2027-01-01T10:00:00+02:00}}",
             "[]",
         ]
-        .map(told)
+        .map(outcome)
         .join("\n"),
         @"
         1 keys
@@ -127,12 +127,12 @@ fn keys_that_cannot_be_used_are_named() {
 }
 
 #[test]
-fn a_document_that_is_no_policy_is_refused() {
-    let told = |text: &str| parse(text, Path::new("")).unwrap_err();
-    assert_eq!(told("version: 2\nkeys: {}\nrules: []\n"), "`version` is 2; this program reads version 1");
-    assert_eq!(told("keys: {}\nrules: []\n"), "`version` is missing: add `version: 1`");
-    assert_eq!(told("- a\n"), "the document must be a mapping");
-    assert!(told(&" ".repeat(300 << 10)).contains("longer than"));
+fn an_invalid_policy_is_rejected() {
+    let error_of = |text: &str| parse(text, Path::new("")).unwrap_err();
+    assert_eq!(error_of("version: 2\nkeys: {}\nrules: []\n"), "`version` is 2; this program reads version 1");
+    assert_eq!(error_of("keys: {}\nrules: []\n"), "`version` is missing: add `version: 1`");
+    assert_eq!(error_of("- a\n"), "the document must be a mapping");
+    assert!(error_of(&" ".repeat(300 << 10)).contains("longer than"));
     // A duplicate key is ambiguous.
     assert!(parse("version: 1\nkeys: {}\nrules: []\nrules: []\n", Path::new("")).is_err());
     assert!(parse("version: 1\nkeys: &a {}\nrules: [*a]\n", Path::new("")).is_err());

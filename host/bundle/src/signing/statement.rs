@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::attestation::Attestation;
-use super::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 use super::error::SigningError;
-use super::key::PrivateKey;
 
 /// Type of a statement.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -39,7 +36,7 @@ impl Subject {
     }
 }
 
-/// What the signer of a bundle states besides its name and digest. It is not used for any decision.
+/// What the signer of a bundle states in addition to its name and digest. Decisions ignore it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predicate {
     /// Version of the bundle.
@@ -91,35 +88,22 @@ struct Digests {
     sha256: Option<String>,
 }
 
-/// Signs a statement with `key` that `subject` is a released bundle, with `predicate` as additional
-/// information.
-pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Attestation, SigningError> {
-    sign_statement(std::slice::from_ref(subject), RELEASE, predicate, key)
-}
-
-/// Signs an in-toto statement about `subjects` with `key`. Readers accept at most 256 subjects.
-pub fn sign_statement(
+/// Returns the payload of a statement about `subjects`.
+pub(super) fn write_statement(
     subjects: &[Subject],
     predicate_type: &str,
     predicate: &impl Serialize,
-    key: &PrivateKey,
-) -> Result<Attestation, SigningError> {
+) -> Result<Vec<u8>, SigningError> {
     let subject = |subject: &Subject| SubjectDocument {
         name: subject.name.clone(),
         digest: Digests { sha256: Some(hex::encode(subject.sha256)) },
     };
-    let payload = serde_json::to_vec(&Document {
+    Ok(serde_json::to_vec(&Document {
         statement_type: STATEMENT_TYPE.to_owned(),
         subject: subjects.iter().map(subject).collect(),
         predicate_type: predicate_type.to_owned(),
         predicate: serde_json::to_value(predicate)?,
-    })?;
-    let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload))?;
-    let public = key.public();
-    // The bundle has a hint at the key. Cosign rejects a key ID that it would have made otherwise.
-    let signatures = vec![Signature { key_id: String::new(), bytes }];
-    let envelope = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
-    Ok(Attestation::of_key(envelope, &public.hint()))
+    })?)
 }
 
 /// What a statement is about, according to a signer who was not verified.

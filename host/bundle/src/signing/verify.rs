@@ -76,8 +76,8 @@ pub struct VerifiedResult {
     pub predicate: Value,
 }
 
-/// Searches `attestations` for a statement about the result of tests whose subject has the digest
-/// `sha256`, by a `trusted` signer. Names of subjects are ignored, because files are renamed.
+/// Searches `attestations` for a statement about the result of tests whose subjects have all digests
+/// of `files`, by a `trusted` signer. Names of subjects are ignored, because files are renamed.
 ///
 /// `now` decides which keys have expired.
 ///
@@ -85,10 +85,13 @@ pub struct VerifiedResult {
 /// The reason why each attestation does not count, as sentences without duplicates.
 pub fn verify_result(
     attestations: &[Attestation],
-    sha256: [u8; 32],
+    files: &[[u8; 32]],
     trusted: &Trusted<'_>,
     now: Timestamp,
 ) -> Result<VerifiedResult, Vec<String>> {
+    if files.is_empty() {
+        return Err(vec!["there is no file to verify".to_owned()]);
+    }
     first_that_counts(attestations, |attestation, signature| {
         let (name, found) = match trusted {
             Trusted::Keys(keys) => {
@@ -103,8 +106,8 @@ pub fn verify_result(
             }
         };
         let Statement { subjects, predicate } = statement(attestation.envelope(), TEST_RESULT, &name)?;
-        let wanted = hex::encode(sha256);
-        if !subjects.iter().any(|(_, digest)| *digest == wanted) {
+        let missing = files.iter().map(hex::encode).find(|file| !subjects.iter().any(|(_, digest)| digest == file));
+        if let Some(wanted) = missing {
             let Some((_, found)) = subjects.first() else { return Err(invalid(&name, NO_SUBJECT)) };
             let found = shown(found);
             return Err(format!(

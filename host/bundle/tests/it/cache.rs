@@ -32,7 +32,7 @@ fn a_tar_is_unpacked_once_and_verified_when_it_is_used() {
 }
 
 #[test]
-fn what_is_no_bundle_is_refused() {
+fn an_invalid_bundle_is_rejected() {
     let bed = Bed::new();
     let cache = Cache::at(bed.path("cache"));
     assert!(matches!(cache.unpacked(Cursor::new(b"junk")), Err(CacheError::Unpack(_))));
@@ -41,7 +41,7 @@ fn what_is_no_bundle_is_refused() {
 }
 
 #[test]
-fn what_nobody_used_for_long_is_removed() {
+fn entries_that_were_not_used_for_a_long_time_are_removed() {
     let bed = Bed::new();
     let month = SystemTime::now() - Duration::from_hours(30 * 24);
     for i in 0..40 {

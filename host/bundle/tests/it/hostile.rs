@@ -195,14 +195,14 @@ fn without_a_good_definition_there_is_no_bundle() {
 }
 
 #[test]
-fn what_no_rule_names_does_not_travel_along() {
+fn files_that_no_rule_selects_are_rejected() {
     for name in [".bashrc", "src/main.rs", "id_rsa", "tests/.ssh/authorized_keys", "sub/module.wasm"] {
         assert_eq!(fault(Raw::file(name, "x")), EntryFault::NotSelected, "{name}");
     }
 }
 
 #[test]
-fn a_module_that_is_none_is_told_when_the_bundle_is_opened() {
+fn an_invalid_module_is_reported_when_the_bundle_is_opened() {
     let bed = Bed::new();
     let bytes = tar(&[
         Raw::file("bad.wasm", "junk"),
@@ -217,7 +217,7 @@ fn a_module_that_is_none_is_told_when_the_bundle_is_opened() {
 }
 
 #[test]
-fn names_that_differ_in_case_are_both_there_and_told() {
+fn names_that_differ_only_in_case_are_kept_and_reported() {
     let bed = Bed::new();
     let bytes =
         tar(&[Raw::file("plugin.yaml", DEFINITION), Raw::file("tests/A", "upper"), Raw::file("tests/a", "lower")]);
@@ -245,7 +245,7 @@ fn another_tar_than_announced_is_refused() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_not_overwritten() {
     let bed = Bed::new();
     let bytes = tar_of(&bed.sample("b"));
     bed.write("into/file", "mine");
@@ -256,7 +256,7 @@ fn what_is_there_stays() {
 }
 
 #[test]
-fn a_source_that_fails_is_no_fault_of_the_tar() {
+fn a_failing_source_is_not_an_error_of_the_tar() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -41,7 +41,7 @@ fn a_lock_is_sorted_and_read_again() {
 }
 
 #[test]
-fn what_is_locked_passes_and_anything_else_is_named() {
+fn locked_plugins_pass_and_others_are_reported() {
     let bed = Bed::new();
     let dir = bed.sample("b");
     let bundle = Bundle::open(&dir).unwrap();
@@ -49,48 +49,50 @@ fn what_is_locked_passes_and_anything_else_is_named() {
     lock.check(&alone("smoke", "a")).unwrap();
     lock.check(&Subject { origin: "elsewhere", ..bundled(&bundle) }).unwrap();
 
-    let told = |subject: &Subject<'_>| lock.check(subject).unwrap_err().to_string();
+    let error_of = |subject: &Subject<'_>| lock.check(subject).unwrap_err().to_string();
     assert_eq!(
-        told(&alone("other", "a")),
+        error_of(&alone("other", "a")),
         "plugin `other` (`./alone.yaml`) is not in the lock file, which has `sample`, `smoke`"
     );
-    let another = told(&alone("smoke", "b"));
+    let another = error_of(&alone("smoke", "b"));
     assert!(another.contains("is not the locked one") && another.contains(&Digest::of(b"b").to_string()), "{another}");
-    assert!(told(&alone("sample", "a")).contains("is locked as a bundle, but `./alone.yaml` is a definition without"));
     assert!(
-        told(&Subject { name: "smoke", ..bundled(&bundle) }).contains("is locked as a definition without a bundle")
+        error_of(&alone("sample", "a")).contains("is locked as a bundle, but `./alone.yaml` is a definition without")
+    );
+    assert!(
+        error_of(&Subject { name: "smoke", ..bundled(&bundle) }).contains("is locked as a definition without a bundle")
     );
 
     bed.write("b/README.md", "Another.\n");
     let text = Bundle::open(&dir).unwrap();
-    assert!(told(&bundled(&text)).contains("its modules are the locked ones"));
+    assert!(error_of(&bundled(&text)).contains("its modules are the locked ones"));
     bed.write("b/sample.wasm", wat::parse_str("(component (core module))").unwrap());
     bed.write("b/new.wasm", component());
     let changed = Bundle::open(&dir).unwrap();
-    let sentence = told(&bundled(&changed));
+    let sentence = error_of(&bundled(&changed));
     assert!(
         sentence.contains("module `sample.wasm` has sha256:") && sentence.contains("module `new.wasm` is new"),
         "{sentence}"
     );
     fs::remove_file(dir.join("sample.wasm")).unwrap();
     let gone = Bundle::open(&dir).unwrap();
-    assert!(told(&bundled(&gone)).contains("module `sample.wasm` is missing"));
+    assert!(error_of(&bundled(&gone)).contains("module `sample.wasm` is missing"));
 }
 
 #[test]
-fn what_is_no_lock_says_why() {
-    let told = |text: &str| Lock::parse(text).unwrap_err().to_string();
-    assert!(told("").contains("not a lock file"), "{}", told(""));
-    assert!(told("version: 2\nthings: []\n").contains("unsupported version 2: this program reads version 1"));
-    assert!(told("version: 1\nplugins: []\nmore: x\n").contains("more"));
+fn an_invalid_lock_file_is_rejected_with_the_reason() {
+    let error_of = |text: &str| Lock::parse(text).unwrap_err().to_string();
+    assert!(error_of("").contains("not a lock file"), "{}", error_of(""));
+    assert!(error_of("version: 2\nthings: []\n").contains("unsupported version 2: this program reads version 1"));
+    assert!(error_of("version: 1\nplugins: []\nmore: x\n").contains("more"));
     let digest = Digest::of(b"");
-    assert!(told("version: 1\nplugins: [{name: a, source: b}]").contains("one digest"));
+    assert!(error_of("version: 1\nplugins: [{name: a, source: b}]").contains("one digest"));
     assert!(
-        told(&format!("version: 1\nplugins: [{{name: a, source: b, bundle: '{digest}', definition: '{digest}'}}]"))
+        error_of(&format!("version: 1\nplugins: [{{name: a, source: b, bundle: '{digest}', definition: '{digest}'}}]"))
             .contains("one digest")
     );
-    assert!(told("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("invalid digest"));
+    assert!(error_of("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("invalid digest"));
     let one = format!("{{name: a, source: b, definition: '{digest}'}}");
-    assert!(told(&format!("version: 1\nplugins: [{one}, {one}]")).contains("is listed twice"));
+    assert!(error_of(&format!("version: 1\nplugins: [{one}, {one}]")).contains("is listed twice"));
     assert!(matches!(Lock::parse(&" ".repeat(3 << 20)), Err(LockError::TooLarge)));
 }

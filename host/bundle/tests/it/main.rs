@@ -7,6 +7,7 @@ mod hostile;
 mod lock;
 mod make;
 mod pack;
+mod profile;
 mod properties;
 mod signing;
 mod store;

@@ -149,8 +149,8 @@ fn links_sockets_and_pipes_are_refused_by_name() {
     // Also a link to a file of the bundle itself.
     symlink("sample.wasm", dir.join("alias.wasm")).unwrap();
     assert_eq!(refused(&dir), ("alias.wasm".to_owned(), EntryFault::Symlink));
-    let told = Bundle::open(&dir).unwrap_err();
-    assert!(told.hint().unwrap().contains("copy of its target"), "{told}");
+    let error = Bundle::open(&dir).unwrap_err();
+    assert!(error.hint().unwrap().contains("copy of its target"), "{error}");
     fs::remove_file(dir.join("alias.wasm")).unwrap();
 
     symlink("/etc", dir.join("tests/outside")).unwrap();
@@ -184,33 +184,33 @@ fn links_sockets_and_pipes_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_no_bundle_says_why() {
+fn an_invalid_bundle_is_rejected_with_the_reason() {
     let bed = Bed::new();
-    let told = |dir: &Path| Bundle::open(dir).unwrap_err().to_string();
+    let error_of = |dir: &Path| Bundle::open(dir).unwrap_err().to_string();
     fs::create_dir(bed.path("empty")).unwrap();
-    assert!(told(&bed.path("empty")).contains("has no `plugin.yaml`"));
+    assert!(error_of(&bed.path("empty")).contains("has no `plugin.yaml`"));
     let dir = bed.sample("b");
     bed.write("b/plugin.yaml", "spec: {}\n");
-    assert!(told(&dir).contains("`sonobuoy-config` is missing"), "{}", told(&dir));
+    assert!(error_of(&dir).contains("`sonobuoy-config` is missing"), "{}", error_of(&dir));
     bed.write("b/plugin.yaml", format!("{DEFINITION}plumbline: {{files: ['a[']}}\n"));
-    assert!(told(&dir).contains("pattern `a[` is not a glob"), "{}", told(&dir));
+    assert!(error_of(&dir).contains("pattern `a[` is not a glob"), "{}", error_of(&dir));
     bed.write("b/plugin.yaml", DEFINITION);
     bed.write("b/core.wasm", wat::parse_str("(module)").unwrap());
     assert!(
-        told(&dir).contains("failed to load module `core.wasm`: it is a core WebAssembly module"),
+        error_of(&dir).contains("failed to load module `core.wasm`: it is a core WebAssembly module"),
         "{}",
-        told(&dir)
+        error_of(&dir)
     );
     bed.write("b/core.wasm", "not wasm");
-    assert!(told(&dir).contains("failed to load module `core.wasm`: it is not WebAssembly"), "{}", told(&dir));
+    assert!(error_of(&dir).contains("failed to load module `core.wasm`: it is not WebAssembly"), "{}", error_of(&dir));
     fs::remove_file(bed.path("b/core.wasm")).unwrap();
     let big = bed.write("b/tests/big", "");
     fs::File::options().write(true).open(big).unwrap().set_len((64 << 20) + 1).unwrap();
-    assert!(told(&dir).contains("failed to pack `tests/big`: it has 64"), "{}", told(&dir));
+    assert!(error_of(&dir).contains("failed to pack `tests/big`: it has 64"), "{}", error_of(&dir));
 }
 
 #[test]
-fn what_is_odd_is_told() {
+fn suspicious_content_is_reported() {
     let bed = Bed::new();
     let dir = bed.sample("b");
     let yaml = "sonobuoy-config: {driver: Process, plugin-name: sample}\nspec: {command: [./check.sh, ./rules.txt, --flag]}\nplumbline: {files: [missing, data]}\n";

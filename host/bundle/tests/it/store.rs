@@ -52,7 +52,7 @@ fn a_directory_and_its_tar_install_the_same() {
 }
 
 #[test]
-fn what_cannot_be_installed_leaves_what_was() {
+fn a_failed_installation_keeps_the_installed_bundle() {
     let bed = Bed::new();
     let store = store(&bed);
     let dir = bed.sample("b");
@@ -76,7 +76,7 @@ fn what_cannot_be_installed_leaves_what_was() {
 }
 
 #[test]
-fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
+fn damaged_bundles_are_listed_with_the_reason_and_hide_no_others() {
     let bed = Bed::new();
     let store = store(&bed);
     for name in ["changed", "cut", "good", "renamed"] {
@@ -100,7 +100,7 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
     fs::create_dir(at(".plumbline-left")).unwrap();
 
     let list = store.list().unwrap();
-    let told: Vec<String> = list
+    let lines: Vec<String> = list
         .iter()
         .map(|entry| match &entry.state {
             Ok(installed) => format!("{}: sound, {}", entry.name, installed.record.source),
@@ -115,9 +115,9 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
         ("good", "sound, good"),
         ("other", "its definition has the name `renamed`"),
     ];
-    assert_eq!(told.len(), expect.len(), "{told:#?}");
-    for (told, (name, why)) in told.iter().zip(expect) {
-        assert!(told.starts_with(&format!("{name}: ")) && told.contains(why), "{told}");
+    assert_eq!(lines.len(), expect.len(), "{lines:#?}");
+    for (line, (name, why)) in lines.iter().zip(expect) {
+        assert!(line.starts_with(&format!("{name}: ")) && line.contains(why), "{line}");
     }
     assert!(matches!(store.find("changed"), Err(StoreError::Changed { .. })), "the digest is verified when it is used");
     assert!(matches!(store.find("cut"), Err(StoreError::Damaged { .. })));
@@ -128,7 +128,7 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
 }
 
 #[test]
-fn whoever_looks_finds_the_old_one_or_the_new() {
+fn readers_find_either_the_old_bundle_or_the_new_one() {
     let bed = Bed::new();
     let store = store(&bed);
     let (one, two) = (bed.sample("one"), bed.sample("two"));

@@ -51,18 +51,23 @@ const EXAMPLES: &[&str] = &[
     "plumbline gen default-image-config --registry r.example/mirror > registries.yaml",
     "plumbline gen schema > definition.schema.json",
     "plumbline gen schema module",
+    "plumbline gen schema profile",
     "plumbline gen schema results",
     "plumbline logs --follow",
     "plumbline logs -p e2e --tail 20",
     "plumbline logs --since 10m -o json",
     "plumbline query --dir cluster-state/",
+    "plumbline conformance list",
+    "plumbline conformance show csi",
     "plumbline conformance run --mode quick",
+    "plumbline conformance run oci-distribution --local --set registry=localhost:5000 --set tls=disabled",
     "plumbline conformance run --retry-failed 2 --e2e-focus 'Pods should'",
     "plumbline conformance run --submission-dir submission/ --product PRODUCT.yaml",
     "plumbline conformance submission assemble --archive run.tar.gz --product PRODUCT.yaml --dir submission/",
     "plumbline conformance submission check submission/v1.37/example",
     "plumbline conformance tests --focus '\\[sig-network\\]' --mode tagCounts",
     "plumbline conformance tests --version auto --skip '\\[Serial\\]'",
+    "plumbline conformance tests csi --focus Snapshot",
     "plumbline conformance modes --verbose",
     "plumbline images list -p e2e --kubernetes-version v1.37.2",
     "plumbline images copy -p e2e --kubernetes-version auto --to r.example/mirror",
@@ -79,6 +84,9 @@ const EXAMPLES: &[&str] = &[
     "plumbline plugin test tap-lite/",
     "plumbline plugin test tap-lite/ empty --bless",
     "plumbline plugin dev tap-lite/",
+    "plumbline plugin dev cluster-audit/ --cluster",
+    "plumbline plugin run node-certificates.wasm --option days=60",
+    "plumbline plugin run cluster-audit/ --cluster -o json",
     "plumbline plugin postprocess --definition smoke.yaml unpacked/plugins/smoke",
     "plumbline plugin inspect tap-lite/tap-lite.wasm",
     "plumbline plugin inspect oci://r.example/checks/tap-lite:1",
@@ -141,7 +149,7 @@ pub(super) const GROUPS: &[(&str, &[Group])] = &[
         "plugin",
         &[
             ("Use plugins", &["list", "show", "install", "uninstall"]),
-            ("Write plugins", &["new", "build", "test", "lint", "dev", "postprocess", "inspect"]),
+            ("Write plugins", &["new", "build", "test", "lint", "dev", "run", "postprocess", "inspect"]),
             (
                 "Distribute plugins",
                 &["pack", "push", "pull", "save", "load", "sign", "verify", "keygen", "lock", "bake"],
@@ -240,7 +248,9 @@ fn group(command: Command, groups: &[Group]) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
     use crate::args::tree::as_plumbline;
+    use clap::CommandFactory as _;
 
     /// Every visible command with its path, the root first.
     fn visible(command: &Command, path: &str, all: &mut Vec<(String, Command)>) {
@@ -252,7 +262,7 @@ mod tests {
 
     fn commands() -> Vec<(String, Command)> {
         let mut all = Vec::new();
-        visible(&as_plumbline(false), "", &mut all);
+        visible(&as_plumbline(Cli::command(), false), "", &mut all);
         all
     }
 
@@ -287,7 +297,7 @@ mod tests {
         for example in EXAMPLES {
             let called = commands.iter().any(|(path, command)| examples_of(command, path).contains(example));
             assert!(called, "`{example}` calls no visible command");
-            if let Err(error) = as_plumbline(false).try_get_matches_from(words(example)) {
+            if let Err(error) = as_plumbline(Cli::command(), false).try_get_matches_from(words(example)) {
                 wrong.push(format!("{example}: {error}"));
             }
         }
@@ -319,7 +329,7 @@ mod tests {
         for (path, _) in commands() {
             let name = if path.is_empty() { "plumbline".to_owned() } else { path.replace(' ', "-") };
             let args = ["plumbline"].into_iter().chain(path.split_whitespace()).chain(["--help"]);
-            let command = as_plumbline(false).term_width(100);
+            let command = as_plumbline(Cli::command(), false).term_width(100);
             let help = command.try_get_matches_from(args).unwrap_err().render().to_string();
             insta::assert_snapshot!(name, help);
         }

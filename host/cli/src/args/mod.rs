@@ -1,6 +1,8 @@
 //! The command line.
 
 mod examples;
+pub(crate) mod global;
+pub(crate) mod name;
 #[cfg(test)]
 mod prose;
 #[cfg(test)]
@@ -10,11 +12,13 @@ pub(crate) mod tree;
 
 use std::process::ExitCode;
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use plumbline_app::AppError;
 use plumbline_app::aggregator::AggregatorOptions;
 use plumbline_worker::Mode;
 
+use crate::args::global::Global;
+use crate::args::tree::as_plumbline;
 use crate::commands::cache::{self, CacheArgs};
 use crate::commands::completion;
 use crate::commands::conformance::{self, ConformanceArgs};
@@ -29,7 +33,8 @@ use crate::commands::mcp::{self, McpArgs};
 use crate::commands::node::{self, FactsArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
-use crate::commands::results::{self, ResultsArgs};
+use crate::commands::results;
+use crate::commands::results_args::ResultsArgs;
 use crate::commands::retrieve::{self, PieceArgs, RetrieveArgs, SplatArgs};
 use crate::commands::roles::{self, CompileModuleArgs, ReportArgs};
 use crate::commands::run::{self, RunArgs};
@@ -49,77 +54,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Heading of the options of every command, below those of the command itself.
-const GLOBAL: &str = "Global options";
-
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Global {
-    /// Print only results, warnings and errors
-    #[arg(short, long, global = true, help_heading = GLOBAL)]
-    pub(crate) quiet: bool,
-    /// Verbosity of the log on standard error: `error`, `warn`, `info`, `debug` or `trace`
-    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", hide_possible_values = true, help_heading = GLOBAL)]
-    pub(crate) level: Level,
-    /// When to colour output: `auto` (on a terminal, unless `NO_COLOR` is set), `always` or `never`
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
-    pub(crate) color: Color,
-    /// Exit codes of verdicts: `strict`, or `compat` (0 unless Plumbline itself failed, as with
-    /// Sonobuoy)
-    #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", hide_possible_values = true, help_heading = GLOBAL)]
-    pub(crate) exit_code: ExitCodes,
-    #[command(flatten)]
-    pub(crate) ignored: Ignored,
-}
-
-impl Global {
-    /// Returns the exit code: `strict`, or success with Sonobuoy's convention, under which verdicts do
-    /// not change exit codes.
-    pub(crate) fn code(&self, strict: ExitCode) -> ExitCode {
-        match self.exit_code {
-            ExitCodes::Strict => strict,
-            ExitCodes::Compat => ExitCode::SUCCESS,
-        }
-    }
-}
-
-/// Verbosity of the log, with Sonobuoy's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    /// Same as `error`
-    Panic,
-    /// Same as `error`
-    Fatal,
-    /// Failures
-    Error,
-    /// Also unexpected conditions
-    #[value(alias = "warning")]
-    Warn,
-    /// Also the steps of a run
-    Info,
-    /// Also details for troubleshooting
-    Debug,
-    /// Everything
-    Trace,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExitCodes {
-    /// 0 passed, 1 failed, 2 usage, 3 incomplete, 4 system, 5 nothing to judge, 130 interrupted
-    Strict,
-    /// 0 unless Plumbline itself failed, as with Sonobuoy
-    Compat,
 }
 
 #[derive(Debug, Subcommand)]
@@ -149,7 +83,7 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
-    /// Run the Kubernetes conformance suite, list its tests, and make a submission
+    /// Run a conformance suite, list its tests, and make a submission
     Conformance(ConformanceArgs),
     // The names before `conformance` had them. The first two are also Sonobuoy's.
     /// List the tests of the suite, and which of them a focus selects
@@ -238,7 +172,7 @@ impl Command {
             Self::Cache(args) => cache::cache(&args),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
-            Self::Man(args) => man::man(&args),
+            Self::Man(args) => man::man(&args, as_plumbline(Cli::command(), true)),
             Self::Aggregator(options) => roles::aggregator(&options, global),
             Self::Worker(args) => match args.command {
                 WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args.role, global),
@@ -256,6 +190,9 @@ impl Command {
     /// Whether the log goes to stderr from the start. The other commands do not log, or start the
     /// log with settings of their own.
     fn logs_to_stderr(&self) -> bool {
+        if let Self::Conformance(args) = self {
+            return !args.runs_here();
+        }
         !matches!(
             self,
             Self::Run(_)
@@ -288,46 +225,4 @@ pub(crate) struct WorkerCli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerRole {
     Worker(WorkerArgs),
-}
-
-/// Flags of Sonobuoy's logging libraries (klog, glog), which every command accepts and ignores.
-/// `--level` alone controls the log. Flags may repeat.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Ignored {
-    /// Same as `--level debug`; Sonobuoy's name has `-d` too
-    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    debug: Vec<bool>,
-    #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
-    v: Vec<String>,
-    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    logtostderr: Vec<String>,
-    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    alsologtostderr: Vec<String>,
-    #[arg(long, alias = "add_dir_header", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    add_dir_header: Vec<String>,
-    #[arg(long, alias = "one_output", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    one_output: Vec<String>,
-    #[arg(long, alias = "skip_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    skip_headers: Vec<String>,
-    #[arg(long, alias = "skip_log_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    skip_log_headers: Vec<String>,
-    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
-    stderrthreshold: Vec<String>,
-    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
-    vmodule: Vec<String>,
-    #[arg(long, alias = "log_backtrace_at", global = true, hide = true, action = ArgAction::Append)]
-    log_backtrace_at: Vec<String>,
-    #[arg(long, alias = "log_dir", global = true, hide = true, action = ArgAction::Append)]
-    log_dir: Vec<String>,
-    #[arg(long, alias = "log_file", global = true, hide = true, action = ArgAction::Append)]
-    log_file: Vec<String>,
-    #[arg(long, alias = "log_file_max_size", global = true, hide = true, action = ArgAction::Append)]
-    log_file_max_size: Vec<String>,
-}
-
-impl Ignored {
-    /// Whether `--debug` is set; the last one counts.
-    pub(crate) fn debug(&self) -> bool {
-        self.debug.last().copied().unwrap_or(false)
-    }
 }

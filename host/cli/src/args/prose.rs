@@ -1,9 +1,10 @@
 //! Checks the texts of the help: short sentences, full stops, and the terms of the project.
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory as _};
 use plumbline_conformance::lists::GoRegex;
 use serde_json::{Map, Value};
 
+use crate::args::Cli;
 use crate::args::tree::as_plumbline;
 
 /// Maximum words of a sentence, as in docs/.vale.
@@ -12,7 +13,7 @@ const MAX_WORDS: usize = 25;
 /// Every text that help shows, with its place.
 fn texts() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    let mut root = as_plumbline(true);
+    let mut root = as_plumbline(Cli::command(), true);
     root.build();
     collect(&root, "plumbline", &mut all);
     assert!(all.len() > 400, "only {} texts", all.len());

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
-use crate::args::GLOBAL;
+use crate::args::Cli;
 use crate::args::examples::{GROUPS, examples_of};
+use crate::args::global::GLOBAL;
 use crate::args::tree::as_plumbline;
 
 /// The directory of the pages.
@@ -15,7 +16,7 @@ const DIRECTORY: &str = "docs/reference";
 
 /// The content of each page, by file name.
 fn pages() -> BTreeMap<String, String> {
-    let mut root = as_plumbline(true);
+    let mut root = as_plumbline(Cli::command(), true);
     root.build();
     let mut pages = BTreeMap::new();
     pages.insert("README.md".to_owned(), index(&root));
@@ -276,7 +277,7 @@ fn leaves<'a>(command: &'a Command, path: &str, found: &mut Vec<(String, &'a Com
 
 #[test]
 fn every_command_prints_json_and_its_keys_are_documented() {
-    let root = as_plumbline(true);
+    let root = as_plumbline(Cli::command(), true);
     let document = std::fs::read_to_string(directory().join("../output.md")).unwrap();
     let mut all = Vec::new();
     leaves(&root, "", &mut all);
@@ -294,7 +295,7 @@ fn every_command_prints_json_and_its_keys_are_documented() {
 
 #[test]
 fn files_and_directories_have_the_same_options_everywhere() {
-    let root = as_plumbline(true);
+    let root = as_plumbline(Cli::command(), true);
     let mut all = Vec::new();
     leaves(&root, "", &mut all);
     for (path, command) in all {

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command};
 use plumbline_core::duration::{DurationError, parse_duration};
 
-use crate::args::Cli;
 use crate::args::examples::with_examples;
-use crate::compat::SONOBUOY;
+use crate::args::name::SONOBUOY;
 
 /// The option that shows the help with all options.
 pub(crate) const HELP_ALL: &str = "--help-all";
@@ -31,9 +30,9 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
     (
         "conformance run",
         &[
-            ("Tests", &["mode", "e2e_focus", "e2e_skip", "retry_failed"]),
-            ("Cluster", &["namespace", "kubeconfig", "context", "registry_prefix"]),
-            ("How to run", &["timeout", "wait", "dry_run"]),
+            ("Tests", &["profile", "mode", "set", "e2e_focus", "retry_failed"]),
+            ("Where to run", &["local", "namespace", "kubeconfig", "context"]),
+            ("How to run", &["timeout", "dry_run"]),
             ("Results", &["dir", "format", "submission_dir", "product"]),
         ],
     ),
@@ -65,10 +64,10 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
 /// Options that a command shares with another one, and that have no meaning there.
 const MEANINGLESS: &[(&str, &[&str])] = &[("conformance run", &["retrieve", "systemd_logs_image"])];
 
-/// Returns the commands under Plumbline's name. Without `all`, the help of commands with many options
+/// Returns `commands` under Plumbline's name. Without `all`, the help of commands with many options
 /// shows only those that most users need.
-pub(crate) fn as_plumbline(all: bool) -> Command {
-    with_examples(shortened(Cli::command(), "", all))
+pub(crate) fn as_plumbline(commands: Command, all: bool) -> Command {
+    with_examples(shortened(commands, "", all))
 }
 
 fn shortened(command: Command, path: &str, all: bool) -> Command {
@@ -166,7 +165,10 @@ fn log_level(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::args::Cli;
 
     fn at<'a>(command: &'a Command, path: &str) -> &'a Command {
         path.split_whitespace().fold(command, |command, name| command.find_subcommand(name).unwrap())
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_short_help_has_the_options_that_most_users_need() {
-        let (short, all) = (as_plumbline(false), as_plumbline(true));
+        let (short, all) = (as_plumbline(Cli::command(), false), as_plumbline(Cli::command(), true));
         for (path, sections) in ESSENTIAL {
             let mut listed: Vec<&str> = sections.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
             let mut shown = visible(at(&short, path));
@@ -194,7 +196,7 @@ mod tests {
     #[test]
     fn options_without_a_meaning_are_never_shown() {
         for (path, ids) in MEANINGLESS {
-            for command in [as_plumbline(false), as_plumbline(true)] {
+            for command in [as_plumbline(Cli::command(), false), as_plumbline(Cli::command(), true)] {
                 let shown = visible(at(&command, path)).join(" ");
                 assert!(ids.iter().all(|id| !shown.contains(id)), "{path}: {shown}");
                 assert!(ids.iter().all(|id| at(&command, path).get_arguments().any(|arg| arg.get_id() == id)));
@@ -204,8 +206,8 @@ mod tests {
 
     #[test]
     fn all_trees_are_consistent() {
-        as_plumbline(false).debug_assert();
-        as_plumbline(true).debug_assert();
+        as_plumbline(Cli::command(), false).debug_assert();
+        as_plumbline(Cli::command(), true).debug_assert();
         as_sonobuoy(Cli::command()).debug_assert();
     }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use plumbline_app::AppError;
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, names};
 
-use crate::args::{ExitCodes, Global};
+use crate::args::global::{ExitCodes, Global};
 use crate::error::{PrintError as _, SYSTEM};
 
 /// Options of every command that talks to a cluster.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -19,10 +19,8 @@ use plumbline_core::Driver;
 use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode};
 use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::{Cluster, ConnectOptions, contexts};
+use plumbline_profile::Profile;
 
-use crate::args::Cli;
-use crate::args::tree::{as_plumbline, as_sonobuoy};
-use crate::compat::Name;
 use crate::error::USAGE;
 use crate::output::print_raw;
 
@@ -42,14 +40,12 @@ pub(crate) fn completion(shell: &str) -> Result<ExitCode, AppError> {
 }
 
 /// Prints the candidates for the word under the cursor, if a completion script asks for them.
-pub(crate) fn complete(args: &[OsString]) -> Option<ExitCode> {
+/// `commands` returns all commands of the program.
+pub(crate) fn complete(args: &[OsString], commands: impl FnOnce() -> Command) -> Option<ExitCode> {
     std::env::var_os(VARIABLE)?;
     let program = program(args.first().map(OsString::as_os_str));
     let here = std::env::current_dir().ok();
-    let commands = match Name::of(args.first().map(OsString::as_os_str)) {
-        Name::Plumbline => as_plumbline(true),
-        Name::Sonobuoy => as_sonobuoy(Cli::command()),
-    };
+    let commands = commands();
     let command = || completed(&commands.clone().name(program.clone()), "");
     match CompleteEnv::with_factory(command).var(VARIABLE).try_complete(args, here.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
@@ -97,6 +93,11 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         (Some("plugin"), _) | (None, " plugin show" | " plugin inspect" | " plugin sign" | " plugin verify") => {
             return arg.add(ArgValueCompleter::new(plugins_and_paths));
         }
+        (Some("set" | "set-file"), " conformance run" | " conformance tests") => options_of_profiles,
+        (None, " conformance run" | " conformance show" | " conformance tests") => {
+            return arg.add(ArgValueCompleter::new(profiles_and_paths));
+        }
+        (Some("mode"), " conformance run") => modes_of_profiles,
         (Some("baseline" | "rerun-failed" | "archive"), _) | (None, " results diff") => {
             return arg.add(ArgValueCompleter::new(PathCompleter::any().filter(is_archive)));
         }
@@ -141,6 +142,50 @@ fn installed() -> Vec<CompletionCandidate> {
 
 fn plugins() -> Vec<CompletionCandidate> {
     built_in().into_iter().chain(installed()).collect()
+}
+
+/// The profiles that can be run by name. Errors are ignored, because a completion must not print any.
+fn profiles() -> Vec<CompletionCandidate> {
+    let all = plumbline_app::profiles::list().unwrap_or_default();
+    all.into_iter().map(|listed| CompletionCandidate::new(listed.name).help(Some(listed.title.into()))).collect()
+}
+
+fn profiles_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed_text = typed.to_string_lossy();
+    let named = profiles().into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
+    named.chain(PathCompleter::any().complete(typed)).collect()
+}
+
+/// The profiles of installed bundles, of which the command line may name one.
+fn installed_profiles() -> Vec<Profile> {
+    let entries = Store::user().and_then(|store| store.list()).unwrap_or_default();
+    let mut all: Vec<Profile> = entries.into_iter().filter_map(|entry| entry.state.ok()?.bundle.profile).collect();
+    let words: Vec<String> = std::env::args().collect();
+    let named = |profile: &Profile| words.iter().any(|word| word == profile.name.as_str());
+    if all.iter().any(named) {
+        all.retain(named);
+    }
+    all
+}
+
+fn options_of_profiles() -> Vec<CompletionCandidate> {
+    let names = installed_profiles().into_iter().flat_map(|profile| profile.options);
+    let mut candidates: Vec<CompletionCandidate> = Vec::new();
+    for option in names {
+        let name = format!("{}=", option.name);
+        if !candidates.iter().any(|other| other.get_value() == OsStr::new(&name)) {
+            candidates.push(CompletionCandidate::new(name).help(Some(option.help.into())));
+        }
+    }
+    candidates
+}
+
+fn modes_of_profiles() -> Vec<CompletionCandidate> {
+    let own = installed_profiles().into_iter().flat_map(|profile| profile.modes).map(|mode| mode.name);
+    let mut names: Vec<String> = Mode::ALL.iter().map(|mode| mode.name().to_owned()).chain(own).collect();
+    names.sort();
+    names.dedup();
+    listed(&names)
 }
 
 fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {

@@ -1,19 +1,24 @@
-//! `plumbline conformance`: runs the conformance suite, lists its tests, and assembles a submission.
+//! `plumbline conformance`: runs a conformance suite, lists its tests, and assembles a submission.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use plumbline_app::AppError;
+use plumbline_app::attest::AttestationTrust;
+use plumbline_app::profiles::KUBERNETES;
+use plumbline_app::signing::signing_key;
 use plumbline_app::submission::{AssembleOptions, RequiredFrom, assemble};
-use plumbline_app::suite::Submitted;
+use plumbline_app::suite::{ModeName, Submitted};
 use plumbline_conformance::suite::{self, Mode};
+use plumbline_core::Verdict;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{DataFormat, EXIT_CODES, context, insert, limit};
+use crate::commands::profiles::{self, ListProfilesArgs, RunOfProfile, ShowProfileArgs};
 use crate::commands::run::{Follow, RunOptions, in_cluster};
 use crate::commands::submission::{self, Checked, SubmissionArgs};
-use crate::commands::suite::{self as tests, E2eArgs, ModesArgs};
+use crate::commands::suite::{self as tests, ConformanceTestsArgs, ModesArgs};
 use crate::error::PrintError as _;
 use crate::output::print_raw;
 use crate::ui::say;
@@ -24,12 +29,23 @@ pub(crate) struct ConformanceArgs {
     pub(crate) command: ConformanceCommand,
 }
 
+impl ConformanceArgs {
+    /// Whether this starts a run on this machine, which has a log of its own.
+    pub(crate) fn runs_here(&self) -> bool {
+        matches!(&self.command, ConformanceCommand::Run(args) if args.local)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConformanceCommand {
-    /// Check the cluster, run the suite, wait, download the archive, and print the verdict
+    /// List the suites that can be run, which are called profiles
+    List(ListProfilesArgs),
+    /// Show the options and modes of a profile, and what is submitted
+    Show(ShowProfileArgs),
+    /// Run a suite to its verdict: check the cluster, run, wait, and download the archive
     Run(Box<ConformanceRunArgs>),
-    /// List the tests of the suite, and which of them a focus selects
-    Tests(E2eArgs),
+    /// List the tests of a suite, and which of them a focus selects
+    Tests(ConformanceTestsArgs),
     /// List the modes, which are named sets of tests
     Modes(ModesArgs),
     /// Assemble and check a submission to the CNCF
@@ -39,18 +55,37 @@ pub(crate) enum ConformanceCommand {
 pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
     match args.command {
         ConformanceCommand::Run(args) => run(*args, global),
-        ConformanceCommand::Tests(args) => tests::e2e(&args),
+        ConformanceCommand::List(args) => profiles::list(&args),
+        ConformanceCommand::Show(args) => profiles::show(&args),
+        ConformanceCommand::Tests(args) => tests::of_profile(&args),
         ConformanceCommand::Modes(args) => tests::modes(&args),
         ConformanceCommand::Submission(args) => submission::submission(&args, global),
     }
 }
 
+/// Help on the option of that name, whose values depend on the profile.
+const MODE_HELP: &str = "Select tests by a mode: one that `plumbline conformance modes` lists, or, with PROFILE, one that `plumbline conformance show` lists";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
+#[command(mut_arg("mode", |arg| arg.value_parser(ModeName::of_any).help(MODE_HELP)))]
 pub(crate) struct ConformanceRunArgs {
-    /// Assemble and check a submission in this directory; selects the mode `certified-conformance`
-    /// unless other options select tests
-    #[arg(long, value_name = "DIR", requires = "product")]
+    /// Suite to run: the name of a profile, a directory or a packed bundle with a profile [default:
+    /// kubernetes]
+    #[arg(value_name = "PROFILE", conflicts_with = "manifest")]
+    pub(crate) profile: Option<String>,
+    /// Set an option of the profile; repeatable
+    #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
+    pub(crate) set: Vec<String>,
+    /// Set an option of the profile to the content of a file; repeatable
+    #[arg(long, value_name = "NAME=FILE", requires = "profile")]
+    pub(crate) set_file: Vec<String>,
+    /// Run on this machine, as a process
+    #[arg(long, requires = "profile", conflicts_with_all = ["manifest", "wait"])]
+    pub(crate) local: bool,
+    /// Write a submission into this directory; for `kubernetes`, needs `--product`, and selects the
+    /// mode `certified-conformance` unless other options select tests
+    #[arg(long, value_name = "DIR")]
     pub(crate) submission_dir: Option<PathBuf>,
     /// Description of the product to certify: a `PRODUCT.yaml`
     #[arg(long, value_name = "FILE", requires = "submission_dir")]
@@ -63,8 +98,50 @@ pub(crate) struct ConformanceRunArgs {
     pub(crate) run: RunOptions,
 }
 
-/// Runs the suite to its verdict, and assembles a submission.
+/// Runs a suite to its verdict, and assembles a submission.
 fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    match args.profile.as_deref() {
+        None | Some(KUBERNETES) => run_kubernetes(args, global),
+        Some(_) => run_profile(args, global),
+    }
+}
+
+/// Runs the suite of another profile.
+fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let reference = args.profile.unwrap_or_default();
+    for (option, given) in [("--product", args.product.is_some()), ("--required", args.required.is_some())] {
+        if given {
+            return Err(AppError::usage(format!("`{option}` is for the profile `{KUBERNETES}`"))
+                .hint(format!("leave it out; `plumbline conformance show {reference}` lists options")));
+        }
+    }
+    let run = RunOfProfile {
+        reference,
+        set: args.set,
+        set_files: args.set_file,
+        local: args.local,
+        submission_dir: args.submission_dir,
+        options: args.run,
+    };
+    profiles::run(run, global)
+}
+
+/// Runs the suite of Kubernetes.
+fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    if let Some(option) = args.set.first().or(args.set_file.first()) {
+        return Err(AppError::usage(format!("failed to set `{option}`: profile `{KUBERNETES}` has its own options"))
+            .hint(format!("`plumbline conformance show {KUBERNETES}` lists them, such as `--e2e-focus REGEX`")));
+    }
+    if args.local {
+        return Err(
+            AppError::usage(format!("profile `{KUBERNETES}` runs only in a cluster")).hint("leave out `--local`")
+        );
+    }
+    if args.submission_dir.is_some() && args.product.is_none() {
+        return Err(AppError::usage("`--submission-dir` needs a description of the product")
+            .hint("add `--product PRODUCT.yaml`; docs/submission.md lists its fields"));
+    }
+    args.run.suite.suite_mode()?;
     let args = whole(args)?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.
@@ -77,8 +154,9 @@ fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> 
     }
     // Without a time limit by default, because each plugin has one.
     let mut ended = in_cluster(&args.run, Follow::UntilEnd(args.run.wait.and_then(limit)), global)?;
+    let verdict = if ended.passed { Verdict::Passed } else { Verdict::Failed };
     let submitted = match (&args.submission_dir, &args.product, ended.archives.first()) {
-        (Some(dir), Some(product), Some(archive)) => Some(submit(&args, archive, dir, product)),
+        (Some(dir), Some(product), Some(archive)) => Some(submit(&args, archive, dir, product, verdict)),
         (Some(_), Some(_), None) if !args.run.dry_run => {
             say("there is no archive, and so nothing to submit");
             None
@@ -109,7 +187,13 @@ fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> 
 }
 
 /// Assembles a submission, and checks it.
-fn submit(args: &ConformanceRunArgs, archive: &Path, dir: &Path, product: &Path) -> Result<Checked, AppError> {
+fn submit(
+    args: &ConformanceRunArgs,
+    archive: &Path,
+    dir: &Path,
+    product: &Path,
+    verdict: Verdict,
+) -> Result<Checked, AppError> {
     let run = &args.run;
     let required = match (&args.required, &run.suite.kube_conformance_image) {
         // The image that ran has the list of required tests.
@@ -119,7 +203,7 @@ fn submit(args: &ConformanceRunArgs, archive: &Path, dir: &Path, product: &Path)
     let version = run.cluster_run.kubernetes_version.clone().filter(|version| version.starts_with('v'));
     let options = AssembleOptions {
         archive: archive.to_owned(),
-        product: product.to_owned(),
+        product: Some(product.to_owned()),
         dir: dir.to_owned(),
         plugin: suite::PLUGIN.to_owned(),
         folder: None,
@@ -133,7 +217,19 @@ fn submit(args: &ConformanceRunArgs, archive: &Path, dir: &Path, product: &Path)
     if run.format.is_none() {
         submission::print_assembled(&assembled, DataFormat::Text)?;
     }
-    Checked::read(&context, &assembled.written.folder, required.as_ref())
+    let checked = Checked::read(&context, &assembled.written.folder, required.as_ref(), &AttestationTrust::default())?;
+    if let Some(file) = &run.sign {
+        let key = signing_key(&context, Some(file))?;
+        submission::attest(
+            &context,
+            archive,
+            Some(verdict),
+            &assembled.written.folder,
+            &submission::kubernetes(&assembled),
+            &key,
+        )?;
+    }
+    Ok(checked)
 }
 
 /// Adds the settings of a complete conformance run.
@@ -144,7 +240,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     }
     run.retrieve = true;
     if args.submission_dir.is_some() && !run.suite.selects() && run.manifest.is_none() {
-        run.suite.mode = Some(Mode::CertifiedConformance);
+        run.suite.mode = Some(ModeName::Suite(Mode::CertifiedConformance));
     }
     // A manifest has its plugins already.
     let required = args.required.is_some();
@@ -155,7 +251,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
 /// Checks that the results of the run can be submitted. An expression may select all required tests.
 fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
     let suite = &run.suite;
-    let why = match suite.mode {
+    let why = match suite.suite_mode()? {
         Some(mode) if mode != Mode::CertifiedConformance => {
             format!("`--mode {mode}` leaves out tests that are required")
         }

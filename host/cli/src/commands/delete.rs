@@ -13,10 +13,10 @@ use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Object, Plan, Rbac, R
 use plumbline_kubernetes::{Cluster, ClusterError};
 use serde_json::{Value, json};
 
-use crate::args::Global;
+use crate::args::global::Global;
+use crate::args::name::Name;
 use crate::args::shared::{DataFormat, OutputArgs, WaitOutput, insert, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail, fail_cluster};
-use crate::compat::Name;
 use crate::error::{PrintError as _, SYSTEM};
 use crate::output::print;
 use crate::ui::say;
@@ -145,7 +145,7 @@ async fn carry_out(
     plan: &Plan,
     outcomes: &mut Outcomes,
 ) -> ExitCode {
-    let mut told = |removed: &Removed<'_>| {
+    let mut report = |removed: &Removed<'_>| {
         let (text, outcome) = match removed {
             Removed::Started(object) if object.terminating => ("is being removed already", (object, "deleted")),
             Removed::Started(object) => ("removed", (object, "deleted")),
@@ -157,7 +157,7 @@ async fn carry_out(
         }
         outcomes.objects.push(outcome.1);
     };
-    let failed = remove(cluster, plan, &mut told).await;
+    let failed = remove(cluster, plan, &mut report).await;
     if !failed.is_empty() {
         outcomes.failed = failed.iter().map(ToString::to_string).collect();
         return after(&failed, global);

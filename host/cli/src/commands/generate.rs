@@ -22,10 +22,11 @@ use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_core::duration::parse_duration;
 use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
 use plumbline_kubernetes::names;
+use plumbline_profile::profile_schema_text;
 use serde_json::{Value, json};
 
+use crate::args::global::{Global, Level};
 use crate::args::shared::{RegistryArgs, RunFormat, context};
-use crate::args::{Global, Level};
 use crate::commands::cluster::ClusterArgs;
 use crate::output::print_raw;
 use crate::ui::say;
@@ -47,7 +48,7 @@ pub(crate) enum GenCommand {
     Plugin(Box<GenPluginArgs>),
     /// Print the registries of the suite's images, for `plumbline run --e2e-repo-config`
     DefaultImageConfig(GenImageConfigArgs),
-    /// Print the JSON Schema of definitions or of `module.yaml`, for editors
+    /// Print the JSON Schema of definitions, `module.yaml` or `profile.yaml`, for editors
     Schema(GenSchemaArgs),
 }
 
@@ -125,6 +126,8 @@ pub(crate) enum SchemaOf {
     Definition,
     /// The project of a module, `module.yaml`
     Module,
+    /// The profile of a suite, `profile.yaml`
+    Profile,
     /// The document that `results -o json` prints
     Results,
 }
@@ -162,6 +165,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     };
     let circumstances = Circumstances {
         plugins,
+        retries: args.suite.retries(),
         log_level: aggregator_log_level(global),
         server: answers.version,
         serves_rbac: answers.serves_rbac,
@@ -174,7 +178,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     if unknown_version {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
         say(&format!(
-            "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"
+            "warning: the version of the cluster is unknown, so plugins do not get it: set it with `--kubernetes-version`\n  {why}"
         ));
     }
     print_raw("failed to print the manifest", |out| match args.format {
@@ -233,6 +237,7 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
     let text = match args.of {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
+        SchemaOf::Profile => profile_schema_text(),
         SchemaOf::Results => RESULTS_SCHEMA,
     };
     print_raw("failed to print the schema", |out| out.write_all(text.as_bytes()))

@@ -14,7 +14,7 @@ use plumbline_app::report::print_json;
 use plumbline_app::report::text::size;
 use plumbline_app::{AppError, Context};
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{RegistryArgs, context};
 use crate::error::{INCOMPLETE, PrintError as _};
 use crate::output::print_raw;

@@ -296,7 +296,7 @@ fn hints(moved: &[TransferResult]) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     for error in failed(moved) {
         let hint = match &*error.cause {
-            Cause::Kind(told) if told.contains("kept by somebody else") => {
+            Cause::Kind(message) if message.contains("kept by somebody else") => {
                 Some("of images with such layers, one platform can be copied: `--platform linux/amd64`".to_owned())
             }
             _ => error.hint(),

@@ -15,7 +15,7 @@ use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, Lo
 use plumbline_kubernetes::{Cluster, plugin_pods};
 use serde_json::json;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs};
 use crate::commands::cluster::{ClusterArgs, connect, fail_cluster};
 use crate::commands::query::cluster_error;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_stands_where_the_source_changes() {
+    fn a_header_is_printed_where_the_source_changes() {
         let header = |container: &str| format!("namespace=\"n\" pod=\"p\" container=\"{container}\"\n");
         assert_eq!(printed(Form::Header), format!("{}1\n2\n{}3\n{}\n", header("a"), header("b"), header("a")));
     }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_stands_before_every_followed_line() {
+    fn every_followed_line_has_a_prefix() {
         assert_eq!(printed(Form::Prefix), "[p/a] 1\n[p/a] 2\n[p/b] 3\n[p/a] \n");
     }
 }

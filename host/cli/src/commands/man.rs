@@ -10,8 +10,6 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use plumbline_app::AppError;
 
-use crate::args::tree::as_plumbline;
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
     /// Directory for the pages, which is created if it does not exist
@@ -19,13 +17,13 @@ pub(crate) struct ManArgs {
     dir: PathBuf,
 }
 
-/// Writes the pages of all visible commands.
-pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, AppError> {
+/// Writes the pages of all visible `commands`.
+pub(crate) fn man(args: &ManArgs, commands: Command) -> Result<ExitCode, AppError> {
     let failed = |error: io::Error| {
         AppError::system(format!("failed to write the man pages to `{}`", args.dir.display())).because(&error)
     };
     fs::create_dir_all(&args.dir).map_err(failed)?;
-    let mut command = as_plumbline(true).disable_help_subcommand(true);
+    let mut command = commands.disable_help_subcommand(true);
     command.build();
     pages(&command, &args.dir).map_err(failed)?;
     Ok(ExitCode::SUCCESS)

@@ -16,7 +16,7 @@ use plumbline_facts::{Document, Options, gather, gather_via_ansible};
 use plumbline_worker::write_done;
 use tokio::runtime::Runtime;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::RunFormat;
 use crate::error::PrintError as _;
 use crate::logging;

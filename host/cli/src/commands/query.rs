@@ -35,10 +35,10 @@ pub(crate) struct QueryArgs {
 }
 
 /// Interval between progress messages.
-const TELL: Duration = Duration::from_secs(2);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum errors printed one by one. The rest is in `meta/query-time.json`.
-const MAX_TOLD: usize = 20;
+const MAX_PRINTED_ERRORS: usize = 20;
 
 /// Exit code after an interrupt, as shells show it.
 const INTERRUPTED: u8 = 130;
@@ -54,7 +54,7 @@ pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
         say(&format!("interrupted; what was collected so far: {}", dir.display()));
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    tell(&summary);
+    print_summary(&summary);
     if summary.files == 0 {
         return Err(AppError::system("nothing could be collected")
             .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
@@ -100,10 +100,10 @@ async fn ask(args: &QueryArgs, config: &Config, dir: &Path) -> Result<Option<Sum
     std::fs::create_dir_all(dir)
         .map_err(|error| AppError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
     say(&format!("cluster {} ({}), into {}", cluster.name(), version.git_version, dir.display()));
-    let told = Mutex::new(Instant::now());
+    let last_report = Mutex::new(Instant::now());
     let observer = |progress: &Progress| {
-        let Ok(mut at) = told.lock() else { return };
-        if at.elapsed() >= TELL {
+        let Ok(mut at) = last_report.lock() else { return };
+        if at.elapsed() >= PROGRESS_INTERVAL {
             *at = Instant::now();
             let Progress { queries, errors, latest } = progress;
             say(&format!("{queries} queries   {errors} failed   {latest}"));
@@ -124,11 +124,11 @@ pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> AppError {
     AppError::system(what).because(error).hint_if(error.hint.clone())
 }
 
-fn tell(summary: &Summary) {
-    for error in summary.errors.iter().take(MAX_TOLD) {
+fn print_summary(summary: &Summary) {
+    for error in summary.errors.iter().take(MAX_PRINTED_ERRORS) {
         say(&format!("warning: {error}"));
     }
-    let more = summary.errors.len().saturating_sub(MAX_TOLD);
+    let more = summary.errors.len().saturating_sub(MAX_PRINTED_ERRORS);
     if more > 0 {
         say(&format!("warning: and {more} more, in meta/query-time.json"));
     }

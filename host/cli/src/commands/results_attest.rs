@@ -14,7 +14,7 @@ use plumbline_core::text::one_line;
 use plumbline_core::{Verdict, shell_path};
 use serde_json::{Value, json};
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{OutputArgs, RegistryArgs, context};
 use crate::output::print_result;
 use crate::ui::say;

@@ -9,7 +9,7 @@ use plumbline_app::trees::Trees;
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use crate::commands::results::{Mode, ResultsArgs};
+use crate::commands::results_args::{Mode, ResultsArgs};
 
 /// Maximum bytes of `meta/clusterhealth.json`: enough for 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;

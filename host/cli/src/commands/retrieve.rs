@@ -21,7 +21,7 @@ use plumbline_kubernetes::retrieve::{
 };
 use serde_json::{Value, json};
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{DAY, OutputArgs, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail};
 use crate::error::{PrintError as _, SYSTEM};
@@ -119,7 +119,7 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
     view.end();
     let (retrieved, partial) = match result {
         Some(Ok(retrieved)) => retrieved,
-        Some(Err(error)) => return Ok(told(&error, args, global)),
+        Some(Err(error)) => return Ok(print_error(&error, args, global)),
         None => {
             say("interrupted; what arrived is kept: the same command goes on from there");
             return Ok(ExitCode::from(INTERRUPTED));
@@ -155,7 +155,7 @@ async fn transfer(
     }
 }
 
-fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode {
+fn print_error(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode {
     let (strict, compat) = match error.stage() {
         Stage::NotReady => (NOT_READY, COMPAT_TRANSFER),
         Stage::SetUp => (SYSTEM, COMPAT_SET_UP),

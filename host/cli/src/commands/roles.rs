@@ -14,8 +14,8 @@ use plumbline_app::runtime::{Termination, one_thread, runtime};
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 
+use crate::args::global::{Global, Level};
 use crate::args::shared::{RegistryArgs, context};
-use crate::args::{Global, Level};
 use crate::error::{SYSTEM, verdict_code};
 use crate::logging;
 
@@ -25,6 +25,9 @@ pub(crate) struct CompileModuleArgs {
     pub(crate) memory: u64,
     /// Limit on processor time in seconds
     pub(crate) cpu_seconds: u64,
+    /// Compile for every machine of this architecture and operating system
+    #[arg(long)]
+    pub(crate) portable: bool,
 }
 
 /// The variables, for `--help`.
@@ -141,7 +144,7 @@ fn level(level: LogLevel) -> Level {
 }
 
 pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppError> {
-    let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds)
+    let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds, args.portable)
         .map_err(|error| AppError::system("failed to compile the module").because(&error))?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
 }

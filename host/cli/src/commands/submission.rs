@@ -6,18 +6,23 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use clap::Subcommand;
+use plumbline_app::attest::{AttestationTrust, SubmittedSuite, attest_folder};
+use plumbline_app::profiles::{self, KUBERNETES};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::{name as printable_name, size};
+use plumbline_app::signing::signing_key;
 use plumbline_app::submission::{AssembleOptions, Folder, RequiredFrom, Submission, required};
 use plumbline_app::{AppError, Context, submission as app};
+use plumbline_bundle::signing::PrivateKey;
 use plumbline_conformance::submission::{self, Contents, Finding, Outcome, Summary};
-use plumbline_core::shell_path;
+use plumbline_core::{Verdict, shell_path};
 use serde_json::{Value, json};
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::error::{FAILED, INCOMPLETE};
 use crate::output::print;
+use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmissionArgs {
@@ -27,14 +32,22 @@ pub(crate) struct SubmissionArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmissionCommand {
-    /// Write the folder of a submission, `vX.Y/PRODUCT` with four files, from the archive of a run
+    /// Write the folder of a submission from the archive of a run: for Kubernetes, `vX.Y/PRODUCT` with
+    /// four files
     Assemble(SubmissionAssembleArgs),
-    /// Check the folder of a submission against the rules of its verifier
+    /// Check the folder of a submission against the rules of the programme
     Check(SubmissionCheckArgs),
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SubmissionAssembleArgs {
+    /// Suite whose results to submit: the name of a profile, a directory or a packed bundle [default:
+    /// kubernetes]
+    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["product", "folder", "kubernetes_version", "readme", "required", "anyway"])]
+    pub(crate) profile: Option<String>,
+    /// Sign a statement that the files come from this run with this private key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: AssembleOptions,
     #[command(flatten)]
@@ -45,9 +58,15 @@ pub(crate) struct SubmissionAssembleArgs {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SubmissionCheckArgs {
-    /// The folder `vX.Y/PRODUCT`, or one that contains it
+    /// The folder of the submission; for Kubernetes `vX.Y/PRODUCT`, or one that contains it
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
+    /// Suite whose results are submitted: the name of a profile, a directory or a packed bundle
+    /// [default: kubernetes]
+    #[arg(long, value_name = "PROFILE", conflicts_with = "required")]
+    pub(crate) profile: Option<String>,
+    #[command(flatten)]
+    pub(crate) trust: AttestationTrust,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
@@ -61,15 +80,82 @@ pub(crate) struct SubmissionCheckArgs {
 pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
         SubmissionCommand::Assemble(args) => {
-            let submission = app::assemble(&context(&args.registry), &args.options)?;
-            print_assembled(&submission, args.output.format())
+            let context = context(&args.registry);
+            let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
+            if let Some(profile) = other_profile(args.profile.as_deref()) {
+                return assemble_profile(&context, args, profile, key.as_ref());
+            }
+            let submission = app::assemble(&context, &args.options)?;
+            print_assembled(&submission, args.output.format())?;
+            if let Some(key) = key {
+                attest(
+                    &context,
+                    &args.options.archive,
+                    None,
+                    &submission.written.folder,
+                    &kubernetes(&submission),
+                    &key,
+                )?;
+            }
+            Ok(ExitCode::SUCCESS)
         }
         SubmissionCommand::Check(args) => {
-            let checked = Checked::read(&context(&args.registry), &args.dir, args.required.as_ref())?;
+            let context = context(&args.registry);
+            let checked = match other_profile(args.profile.as_deref()) {
+                Some(profile) => Checked::of_profile(&context, &args.dir, profile, &args.trust)?,
+                None => Checked::read(&context, &args.dir, args.required.as_ref(), &args.trust)?,
+            };
             checked.print(args.output.format())?;
             Ok(checked.code(global))
         }
     }
+}
+
+/// The profile, if it is not that of Kubernetes.
+fn other_profile(reference: Option<&str>) -> Option<&str> {
+    reference.filter(|reference| *reference != KUBERNETES)
+}
+
+/// What an attestation says about the suite of Kubernetes.
+pub(crate) fn kubernetes(submission: &Submission) -> SubmittedSuite {
+    SubmittedSuite { profile: KUBERNETES.to_owned(), version: Some(submission.kubernetes.clone()), bundle: None }
+}
+
+/// Signs a statement that the files of `folder` come from the run in `archive`, and reports it.
+pub(crate) fn attest(
+    context: &Context,
+    archive: &Path,
+    run: Option<Verdict>,
+    folder: &Path,
+    suite: &SubmittedSuite,
+    key: &PrivateKey,
+) -> Result<(), AppError> {
+    let written = attest_folder(context, archive, run, folder, suite, key)?;
+    say(&format!("attested: {}", shell_path(&written)));
+    Ok(())
+}
+
+/// Writes the folder of a submission of another suite.
+fn assemble_profile(
+    context: &Context,
+    args: &SubmissionAssembleArgs,
+    reference: &str,
+    key: Option<&PrivateKey>,
+) -> Result<ExitCode, AppError> {
+    let found = profiles::find(context, reference)?;
+    let AssembleOptions { archive, dir, .. } = &args.options;
+    let submitted = profiles::assemble(context, &found.profile, archive, dir)?;
+    print("failed to print the list of written files", |out| match args.output.format() {
+        DataFormat::Json => print_json(&json!({"folder": submitted.dir, "files": submitted.files}), out),
+        DataFormat::Text => {
+            writeln!(out, "submission: {}", submitted.dir.display())?;
+            submitted.files.iter().try_for_each(|name| writeln!(out, "  {}", printable_name(name)))
+        }
+    })?;
+    if let Some(key) = key {
+        attest(context, archive, None, dir, &found.submitted_suite(), key)?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what was written. Keys of the document are never removed or renamed (docs/output.md).
@@ -111,7 +197,12 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// Checks the folder against the rules of the verifier.
-    pub(crate) fn read(context: &Context, dir: &Path, source: Option<&RequiredFrom>) -> Result<Self, AppError> {
+    pub(crate) fn read(
+        context: &Context,
+        dir: &Path,
+        source: Option<&RequiredFrom>,
+        trust: &AttestationTrust,
+    ) -> Result<Self, AppError> {
         let folder = Folder::read(dir)?;
         let mut contents = Contents {
             files: &folder.files,
@@ -126,9 +217,20 @@ impl Checked {
             None => None,
         };
         contents.required = required.as_ref();
-        let findings = submission::check(&contents);
+        let mut findings = submission::check(&contents);
+        findings.extend(app::attestation_finding(&folder.root, None, None, trust)?);
         let summary = Summary::of(&findings);
         Ok(Self { folder: dir.to_owned(), release: release.map(|release| release.to_string()), findings, summary })
+    }
+
+    /// Checks the folder of another suite. Without an attestation, nothing says that the run passed.
+    fn of_profile(context: &Context, dir: &Path, reference: &str, trust: &AttestationTrust) -> Result<Self, AppError> {
+        let found = profiles::find(context, reference)?;
+        let findings = profiles::check_submission(&found, dir, trust)?;
+        let mut summary = Summary::of(&findings);
+        summary.incomplete |= summary.not_checked > 0;
+        let release = found.profile.shown_version().map(str::to_owned);
+        Ok(Self { folder: dir.to_owned(), release, findings, summary })
     }
 
     /// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
@@ -150,7 +252,7 @@ impl Checked {
     }
 
     /// Returns the exit code: 0 if no rule is broken, 1 if one is, and 3 if the required tests are
-    /// unknown.
+    /// unknown, or, for another suite, the outcome of the run.
     pub(crate) fn code(&self, global: &Global) -> ExitCode {
         global.code(match self.summary {
             Summary { failed: 1.., .. } => ExitCode::from(FAILED),

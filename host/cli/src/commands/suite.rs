@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
+use plumbline_app::profiles::{self, KUBERNETES, ProfileRun};
 use plumbline_app::report::{self, print_json};
 use plumbline_app::suite::test_names::{self, TestSource};
 use plumbline_conformance::lists::{SUITE, Selection, TestList, near, tags};
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::commands::profiles::modes_of_profile;
 use crate::output::{print, print_raw};
 use crate::ui::say;
 
@@ -60,6 +62,20 @@ pub(crate) struct E2eArgs {
     pub(crate) registry: RegistryArgs,
 }
 
+/// List the tests of a suite, and which of them a focus selects.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceTestsArgs {
+    /// Suite whose tests to list: the name of a profile, a directory or a packed bundle [default:
+    /// kubernetes]
+    #[arg(value_name = "PROFILE", conflicts_with_all = ["kubeconfig", "context", "input"])]
+    pub(crate) profile: Option<String>,
+    /// Set an option of the profile that decides its version; repeatable
+    #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tests: E2eArgs,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 pub(crate) enum E2eMode {
@@ -79,20 +95,52 @@ pub(crate) enum E2eFormat {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModesArgs {
+    /// Suite whose modes to list: the name of a profile, a directory or a packed bundle [default:
+    /// kubernetes]
+    #[arg(value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
     /// Also show the settings of each mode
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
-pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
-    // Checked before anything is fetched, so that an invalid expression is reported at once.
-    let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
+/// Lists the tests of a profile.
+pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppError> {
+    let reference = match args.profile.as_deref() {
+        None | Some(KUBERNETES) => return e2e(&args.tests),
+        Some(reference) => reference,
+    };
+    let tests = &args.tests;
+    if let Some(version) = &tests.version {
+        return Err(AppError::usage(format!("`--version {version}` is for the tests of Kubernetes"))
+            .hint(format!("`plumbline conformance show {reference}` lists the options of this profile, for `--set`")));
+    }
+    let selection = selection(tests)?;
+    let found = profiles::find(&context(&tests.registry), reference)?;
+    let run = ProfileRun { set: args.set.clone(), ..ProfileRun::default() };
+    let list = profiles::tests_of(&found, &run)?;
+    let selected: Vec<&str> = selection.select(&list.tests).collect();
+    if selected.is_empty() {
+        return Err(nothing(tests, &list));
+    }
+    print_raw("failed to print the tests", |out| print_tests(tests, &list, &selected, out))
+}
+
+/// Parses focus and skip, before anything is fetched.
+fn selection(args: &E2eArgs) -> Result<Selection, AppError> {
+    Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
         AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
             .because(&error)
             .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
-    })?;
+    })
+}
+
+pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
+    let selection = selection(args)?;
     let source = TestSource {
         input: args.input.clone(),
         version: args.version.clone(),
@@ -204,13 +252,16 @@ fn print_tests(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut imp
 const MAX_LINE: usize = 200;
 
 pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
+    if let Some(reference) = args.profile.as_deref().filter(|profile| *profile != KUBERNETES) {
+        return modes_of_profile(&context(&args.registry), reference, args.output.format());
+    }
     print("failed to print the modes", |out| match args.output.format() {
         DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| mode_text(mode, args.verbose)).join("\n")),
         DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(mode_data)}), out),
     })
 }
 
-/// Returns a mode as data. Keys are never removed or renamed.
+/// Returns a mode of the suite of Kubernetes as data. Keys are never removed or renamed.
 fn mode_data(mode: Mode) -> Value {
     json!({
         "name": mode.name(), "description": mode.description(), "default": mode == Mode::default(),

@@ -13,10 +13,10 @@ use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::Seen;
 use tokio_util::sync::CancellationToken;
 
+use crate::args::global::{ExitCodes, Global};
 use crate::args::shared::{DAY, EXIT_CODES, RunFormat, WaitOutput, limit};
-use crate::args::{ExitCodes, Global};
 use crate::commands::cluster::{ClusterArgs, connect};
-use crate::commands::status::{code_of_run, explain, print_end, run_document, told};
+use crate::commands::status::{code_of_run, explain, print_end, run_document, status_error};
 use crate::error::{PrintError as _, verdict_code};
 use crate::output::print_raw;
 use crate::ui::{Ended, follow, say};
@@ -107,18 +107,18 @@ pub(crate) async fn until_over(
             let limit = limit.unwrap_or_default();
             let limit = period(jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::MAX));
             let error = AppError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
-            let told = match lost {
+            let error = match lost {
                 true => error.hint("its aggregator has not been heard of lately: look at its pod"),
                 false => {
                     error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`")
                 }
             };
-            told.print();
+            error.print();
             let verdict = if lost { Verdict::SystemFailure } else { Verdict::Incomplete };
             Ok(Err(failed(verdict)))
         }
         Err(error) => match global.exit_code {
-            ExitCodes::Strict => Err(told(&error)),
+            ExitCodes::Strict => Err(status_error(&error)),
             ExitCodes::Compat => explain(&error, global).map(Err),
         },
     }

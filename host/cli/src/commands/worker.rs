@@ -1,7 +1,7 @@
 //! `plumbline worker`: the roles of the program next to plugins.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -11,7 +11,7 @@ use plumbline_kubernetes::names::WORKER_SLEEP_VARIABLE;
 use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
-use crate::args::{Global, Level};
+use crate::args::global::{Global, Level};
 use crate::commands::node::{FactsRoleArgs, InRootArgs, NodeLogsArgs};
 use crate::error::PrintError as _;
 use crate::logging;
@@ -66,6 +66,9 @@ const NAMESPACE: &str = "SONOBUOY_NS";
 const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
 
+/// Where a pod has the token of its service account.
+const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
 /// Runs the worker next to a plugin that runs once per cluster, or once per node.
 pub(crate) fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
     // A worker's log is read after a failure, when the pod may be gone. It therefore logs at `info`
@@ -102,9 +105,13 @@ pub(crate) fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitC
 fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + Send + 'static> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (namespace, pod, container) = (set(NAMESPACE)?, set(POD)?, set(CONTAINER)?);
-    // Without these variables, the process is not in a pod with a service account. That is normal.
+    // Outside of pods, and in pods without a token, that is normal.
     if kubeconfig.is_none() {
         set("KUBERNETES_SERVICE_HOST")?;
+        if !Path::new(TOKEN).exists() {
+            tracing::info!("this pod has no token: a plugin that ends without a done file will not be noticed here");
+            return None;
+        }
     }
     Some(async move {
         let cluster = match kubeconfig {

@@ -1,13 +1,10 @@
 //! Shows a run on stderr: redrawn on a terminal, one line per event elsewhere.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_aggregator::{Run, State};
-use plumbline_app::report::status::skipped;
-use plumbline_core::run_status::RunStatus;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +14,7 @@ use crate::ui::line::{Line, Tone, width};
 use crate::ui::live::{LiveView, clock};
 use crate::ui::plugins::{Logs, RunView, counted, results};
 use crate::ui::screen::{Size, say, say_line, show};
+use crate::ui::skipped::SkippedPlugins;
 
 /// The frames of the spinner.
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
@@ -93,17 +91,6 @@ fn spinner(run: RunView<'_>, now: Timestamp) -> Line {
     let mut line = Line::default();
     line.push(Tone::Plain, &format!("{picture} {settled} of {expected} results{elapsed}"));
     line
-}
-
-#[derive(Debug, Default)]
-pub(super) struct SkippedPlugins(BTreeSet<String>);
-
-impl SkippedPlugins {
-    /// Returns one line for each newly skipped plugin.
-    pub(super) fn lines(&mut self, status: &RunStatus) -> Vec<String> {
-        let new = status.skipped.iter().filter(|(plugin, _)| self.0.insert((*plugin).clone()));
-        new.map(|(plugin, why)| skipped(plugin, why)).collect()
-    }
 }
 
 /// Minimum time between two looks, to limit the cost of runs with 10,000 results.
@@ -191,19 +178,5 @@ mod tests {
         let lines = ["run 51c0de · cluster kind-prod · namespace sonobuoy", "  3 plugins, 14 expected results · 0 s"];
         assert_eq!(broken(head, 60), lines);
         assert_eq!(broken(head, 1).len(), 5);
-    }
-}
-
-#[cfg(test)]
-mod skipped_tests {
-    use super::*;
-
-    #[test]
-    fn each_is_told_once() {
-        let status: RunStatus =
-            serde_json::from_value(serde_json::json!({"skipped": {"retry": "no test failed in `e2e`\nmore"}})).unwrap();
-        let mut told = SkippedPlugins::default();
-        assert_eq!(told.lines(&status), ["retry: skipped: no test failed in `e2e`"]);
-        assert!(told.lines(&status).is_empty());
     }
 }

@@ -9,10 +9,10 @@ use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::run_status::PluginStatus;
 
-use crate::ui::display::SkippedPlugins;
 use crate::ui::line::{Line, Tone};
 use crate::ui::live::counts;
 use crate::ui::plugins::{Logs, Phase, Plugin, RunView, source, tone_of};
+use crate::ui::skipped::SkippedPlugins;
 
 /// Number of progress steps per plugin: 5,000 nodes print 20 lines.
 const STEPS: u64 = 20;

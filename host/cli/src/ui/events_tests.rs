@@ -44,7 +44,7 @@ fn each_event_is_reported_once() {
 }
 
 #[test]
-fn what_keeps_results_from_arriving_is_reported_once_for_each_reason() {
+fn each_reason_for_missing_results_is_reported_once() {
     let entry = |plugin: &str, node: &str, status: &str, reason: &str| json!({"plugin": plugin, "node": node, "status": status, "reason": reason});
     let mut log = EventLog::default();
     let first = seen(json!([
@@ -60,8 +60,8 @@ fn what_keeps_results_from_arriving_is_reported_once_for_each_reason() {
     let mut look = first.clone();
     look.waiting = vec![pulling("n1")];
     look.waiting[0].plugin = Some("logs".to_owned());
-    let told = [lines(&mut log, &look), lines(&mut log, &second), lines(&mut log, &second)].concat().join("\n");
-    insta::assert_snapshot!(told, @"
+    let output = [lines(&mut log, &look), lines(&mut log, &second), lines(&mut log, &second)].concat().join("\n");
+    insta::assert_snapshot!(output, @"
     e2e: still waiting: the worker is silent
     logs on n1: waiting: image `r/i:1` cannot be pulled (ImagePullBackOff)
     logs on n2: still waiting: container `x` ended\u{fffd} with exit code 3

@@ -127,9 +127,9 @@ struct Follower {
     heartbeat: Option<(Timestamp, Instant)>,
     /// Whether a heartbeat other than the first was seen.
     heard: bool,
-    told_lost: bool,
+    reported_lost: bool,
     /// Messages printed since the run was last seen, because reasons may alternate.
-    told: HashSet<String>,
+    printed: HashSet<String>,
     start: Start,
 }
 
@@ -177,8 +177,8 @@ impl Follower {
             last: None,
             heartbeat: None,
             heard: false,
-            told_lost: false,
-            told: HashSet::new(),
+            reported_lost: false,
+            printed: HashSet::new(),
             start: Start::default(),
         }
     }
@@ -188,7 +188,7 @@ impl Follower {
         match look {
             Ok(seen) => {
                 self.heard(seen);
-                self.told.clear();
+                self.printed.clear();
                 self.start = Start::default();
                 self.show(seen);
                 self.last = Some(Box::new(seen.clone()));
@@ -222,7 +222,7 @@ impl Follower {
             Err(error) => {
                 self.start.take(error);
                 let text = shortened(&error.to_string(), MAX_WAITING);
-                if self.told.insert(text.clone()) {
+                if self.printed.insert(text.clone()) {
                     say(&format!("waiting: {text}"));
                     if let StatusError::Pending { events, .. } = error {
                         events.iter().for_each(|event| say(&format!("         {}", shortened(event, MAX_WAITING))));
@@ -246,10 +246,10 @@ impl Follower {
     fn heard(&mut self, seen: &Seen) {
         let Some(heartbeat) = seen.status.heartbeat else { return };
         if self.heartbeat.is_none_or(|(last, _)| last != heartbeat) {
-            if self.told_lost {
+            if self.reported_lost {
                 say("the aggregator is there again");
             }
-            self.told_lost = false;
+            self.reported_lost = false;
             self.heard = self.heartbeat.is_some();
             self.heartbeat = Some((heartbeat, Instant::now()));
         }
@@ -267,10 +267,10 @@ impl Follower {
 
     /// Checks time limits, and returns how following ended, if a limit was exceeded.
     fn pass(&mut self) -> Option<Ended> {
-        if let (true, false, Some((_, at))) = (self.is_lost(), self.told_lost, self.heartbeat) {
+        if let (true, false, Some((_, at))) = (self.is_lost(), self.reported_lost, self.heartbeat) {
             let silent = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
             say(&format!("the aggregator has not been heard of for {}; still waiting for it", period(silent)));
-            self.told_lost = true;
+            self.reported_lost = true;
         }
         if let (Some(display), Some(last)) = (&mut self.display, &self.last) {
             display.update(RunView::of_cluster(last), Timestamp::now());

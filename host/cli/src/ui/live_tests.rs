@@ -297,7 +297,7 @@ fn a_plugin_with_a_verdict_has_its_colour() {
 }
 
 #[test]
-fn what_keeps_a_result_from_arriving_is_in_its_row() {
+fn the_reason_for_a_missing_result_is_in_its_row() {
     let entry = |node: &str| {
         json!({"plugin": "logs", "node": node, "status": "running", "last-heartbeat": "2026-11-20T12:59:00Z",
         "reason": format!("node `{node}` is not ready")})

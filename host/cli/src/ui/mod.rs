@@ -7,6 +7,7 @@ mod line;
 mod live;
 mod plugins;
 mod screen;
+mod skipped;
 mod transfer;
 
 use std::io::{self, IsTerminal};

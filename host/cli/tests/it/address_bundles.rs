@@ -51,7 +51,7 @@ fn run(bed: &Bed, args: &[&str]) -> Done {
 }
 
 #[test]
-fn a_tar_is_told_from_a_definition_by_what_it_is_and_pinned_by_the_lock() {
+fn a_tar_is_distinguished_from_a_definition_by_content_and_pinned_by_the_lock() {
     let (bed, files) = (Bed::new(), Files::default());
     let tar = fs::read(bed.path(&packed(&bed, "tap", "hello"))).unwrap();
     // The URL does not say what kind of file it is.
@@ -59,9 +59,9 @@ fn a_tar_is_told_from_a_definition_by_what_it_is_and_pinned_by_the_lock() {
     let address = format!("{}/latest?of=tap", files.serve());
     let done = run(&bed, &["-p", &address]).expect(0);
     assert!(done.err.contains("over plain HTTP"), "{}", done.err);
-    let told: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
-    assert_eq!(told["plugins"][0]["source"], address);
-    let digest = told["plugins"][0]["bundle"].as_str().unwrap().to_owned();
+    let modules: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
+    assert_eq!(modules["plugins"][0]["source"], address);
+    let digest = modules["plugins"][0]["bundle"].as_str().unwrap().to_owned();
     let done = run(&bed, &["--dry-run", "-p", &format!("{address}@nightly")]).expect(0);
     assert!(done.err.contains("would run `nightly`"), "{}", done.err);
 
@@ -75,7 +75,7 @@ fn a_tar_is_told_from_a_definition_by_what_it_is_and_pinned_by_the_lock() {
 }
 
 #[test]
-fn signatures_are_looked_for_beside_it() {
+fn signatures_are_read_from_the_url_next_to_the_tar() {
     let (bed, files) = (Bed::new(), Files::default());
     keygen(&bed, "release");
     bed.write(
@@ -99,7 +99,7 @@ fn signatures_are_looked_for_beside_it() {
 }
 
 #[test]
-fn what_is_no_bundle_is_told_with_why() {
+fn an_invalid_bundle_is_rejected_with_the_cause() {
     let (bed, files) = (Bed::new(), Files::default());
     let tar = fs::read(bed.path(&packed(&bed, "tap", "hello"))).unwrap();
     let address = files.serve();

@@ -33,7 +33,7 @@ fn dry(bed: &Bed, reference: &str) -> crate::bed::Done {
 }
 
 #[test]
-fn a_definition_is_fetched_and_called_as_it_says_or_as_it_is_told() {
+fn a_downloaded_definition_has_its_own_name_or_the_given_one() {
     let bed = Bed::new();
     let there = answer("302 Found", "location: /other.yaml\r\n", "");
     let address = server(vec![answer("200 OK", "", PLUGIN), there, answer("200 OK", "", PLUGIN)]);
@@ -45,7 +45,7 @@ fn a_definition_is_fetched_and_called_as_it_says_or_as_it_is_told() {
 }
 
 #[test]
-fn a_file_is_called_as_it_is_told_unless_that_is_its_name() {
+fn a_file_gets_the_given_name_unless_it_is_part_of_the_file_name() {
     let bed = Bed::new();
     bed.write("p.yaml", PLUGIN);
     assert!(dry(&bed, "p.yaml@nightly").expect(0).err.contains("would run `nightly`"));
@@ -56,7 +56,7 @@ fn a_file_is_called_as_it_is_told_unless_that_is_its_name() {
 }
 
 #[test]
-fn what_is_no_definition_is_told_with_its_address() {
+fn an_invalid_definition_is_reported_with_its_url() {
     let bed = Bed::new();
     let address = server(vec![
         answer("404 Not Found", "", "no"),
@@ -64,9 +64,9 @@ fn what_is_no_definition_is_told_with_its_address() {
         answer("200 OK", "", &"x".repeat(4 << 20)),
     ]);
     let address = format!("{address}/p.yaml");
-    for told in ["the server responded with 404 Not Found", "invalid definition", "invalid definition"] {
+    for expected in ["the server responded with 404 Not Found", "invalid definition", "invalid definition"] {
         let done = dry(&bed, &address).expect(2);
-        assert!(done.err.contains(told) && done.err.contains(&address), "{}", done.err);
+        assert!(done.err.contains(expected) && done.err.contains(&address), "{}", done.err);
     }
     let done = dry(&bed, "http://127.0.0.1:1/p.yaml").expect(2);
     assert!(done.err.contains("failed to download") && done.err.contains("Connection refused"), "{}", done.err);

@@ -71,7 +71,7 @@ impl Pod {
     }
 
     /// Returns the status that the aggregator published last.
-    fn told(&self) -> Value {
+    fn status(&self) -> Value {
         let pods = self.double.list("pods");
         let own = pods.iter().find(|pod| pod["metadata"]["name"] == "sonobuoy").unwrap();
         let text = own["metadata"]["annotations"]["sonobuoy.hept.io/status"].as_str();
@@ -87,13 +87,13 @@ impl Pod {
 }
 
 #[test]
-fn why_a_run_failed_as_a_whole_is_told_to_whoever_looks_or_waits() {
+fn status_and_wait_show_why_a_run_failed() {
     let pod = Pod::new(&json!({}));
     fs::copy(pod.bed.path("plugins.d/smoke.yaml"), pod.bed.path("plugins.d/twin.yaml")).unwrap();
     let running = pod.stays();
-    let told = pod.told();
-    assert_eq!((&told["status"], &told["plugins"]), (&json!("failed"), &Value::Null));
-    assert_eq!(told["failure"]["reason"], "two definitions have the name `smoke`");
+    let status = pod.status();
+    assert_eq!((&status["status"], &status["plugins"]), (&json!("failed"), &Value::Null));
+    assert_eq!(status["failure"]["reason"], "two definitions have the name `smoke`");
     for command in ["status", "wait"] {
         let done = pod.looked_at(&[command]).expect(4);
         assert!(
@@ -103,7 +103,7 @@ fn why_a_run_failed_as_a_whole_is_told_to_whoever_looks_or_waits() {
         );
     }
     let data: Value = serde_json::from_str(&pod.looked_at(&["status", "-o", "json"]).expect(4).out).unwrap();
-    assert_eq!(data["failure"], told["failure"]);
+    assert_eq!(data["failure"], status["failure"]);
     let done = pod.looked_at(&["retrieve"]);
     assert!(done.code != 0 && done.err.contains("the run failed: two definitions"), "{}", done.err);
     running.signal("TERM");
@@ -116,9 +116,9 @@ fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
     // A file is in the place of the directory for the results of plugins.
     pod.bed.write("out/.plumbline-run-aggregator/tree/plugins", "in the way");
     let running = pod.stays();
-    let told = pod.told();
-    assert_eq!((&told["status"], &told["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")));
-    let reason = told["failure"]["reason"].as_str().unwrap();
+    let status = pod.status();
+    assert_eq!((&status["status"], &status["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")));
+    let reason = status["failure"]["reason"].as_str().unwrap();
     assert!(reason.starts_with("the run was interrupted: ") && reason.contains("Not a directory"), "{reason}");
     running.signal("TERM");
     running.wait().expect(4);
@@ -134,14 +134,14 @@ fn a_run_that_cannot_begin_in_its_container_says_why() {
         let mut command = pod.bed.command(&ARGS);
         command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy");
         pod.bed.start_command("aggregator", command).wait().expect(code);
-        let told = pod.told();
-        assert_eq!(told["status"], "failed");
-        assert!(told["failure"]["reason"].as_str().unwrap().contains(why), "{told}");
+        let status = pod.status();
+        assert_eq!(status["status"], "failed");
+        assert!(status["failure"]["reason"].as_str().unwrap().contains(why), "{status}");
     }
 }
 
 /// Checks that the process runs until it gets SIGTERM, and then exits with code 0.
-fn ends_when_told(running: Running) {
+fn ends_on_sigterm(running: Running) {
     assert!(fs::exists(format!("/proc/{}/exe", running.id())).unwrap());
     running.signal("TERM");
     running.wait().expect(0);
@@ -165,7 +165,7 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     let cluster = pod.double.list("namespaces").into_iter().find(|it| it["metadata"]["name"] == "kube-system").unwrap();
     assert_eq!(info["cluster"]["uid"], cluster["metadata"]["uid"], "{info}");
     assert!(info["cluster"]["uid"].is_string() && info["cluster"]["server-version"].is_string(), "{info}");
-    ends_when_told(running);
+    ends_on_sigterm(running);
 }
 
 #[test]
@@ -244,9 +244,9 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     assert_eq!(&body, b"archive");
     let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
     assert_eq!(status["delivery"], format!("{url}x.tar.gz"));
-    ends_when_told(running);
+    ends_on_sigterm(running);
     // The archive is not uploaded again: nothing listens there any more.
-    ends_when_told(pod.stays());
+    ends_on_sigterm(pod.stays());
 }
 
 /// The configuration skips all plugins, or there are none. Either way, the run only surveys the
@@ -263,8 +263,8 @@ fn a_run_without_plugins_collects_the_state_of_the_cluster() {
             fs::remove_file(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
         }
         let running = pod.stays();
-        let told = pod.told();
-        assert_eq!((&told["status"], &told["plugins"]), (&json!("complete"), &Value::Null), "{told}");
+        let status = pod.status();
+        assert_eq!((&status["status"], &status["plugins"]), (&json!("complete"), &Value::Null), "{status}");
         assert!(
             pod.double.list("pods").iter().all(|pod| pod["metadata"]["name"] == "sonobuoy"),
             "no plugin was launched"
@@ -280,6 +280,6 @@ fn a_run_without_plugins_collects_the_state_of_the_cluster() {
         let done = pod.looked_at(&["status"]).expect(5);
         assert!(done.out.contains("The run is complete: there is nothing to judge."), "{}", done.out);
         pod.looked_at(&["wait"]).expect(5);
-        ends_when_told(running);
+        ends_on_sigterm(running);
     }
 }

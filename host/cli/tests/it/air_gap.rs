@@ -63,9 +63,9 @@ fn follow(bed: &Bed, side: &str, commands: &[String], registry: &str, mirrors: &
     }
     command.env("PLUMBLINE_INSECURE_REGISTRIES", registry).env("PLUMBLINE_REGISTRY_MIRRORS", mirrors);
     let output = command.output().unwrap();
-    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "the page ended with {} on the {side} side:\n{told}", output.status);
-    told
+    let transcript = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "the page ended with {} on the {side} side:\n{transcript}", output.status);
+    transcript
 }
 
 /// Pushes a bundle to the registry that stands in for the public ones.
@@ -96,17 +96,17 @@ fn the_page_does_what_it_says() {
     let mirrors = WORLD.map(|name| format!("{name}={}", outside.host)).join(",");
     let steps: Vec<String> = commands(here).into_iter().map(str::to_owned).collect();
     assert_eq!(steps.len(), 4, "{steps:?}");
-    let told = follow(&bed, "connected", &steps, &outside.host, &mirrors);
-    assert!(names().iter().all(|name| told.contains(name.as_str())), "{told}");
-    assert!(told.contains("5 images: 5 copied"), "{told}");
+    let transcript = follow(&bed, "connected", &steps, &outside.host, &mirrors);
+    assert!(names().iter().all(|name| transcript.contains(name.as_str())), "{transcript}");
+    assert!(transcript.contains("5 images: 5 copied"), "{transcript}");
     drop(outside);
 
     // The public registries are unreachable from here on, so a command that uses one fails.
     let mirrors = WORLD.map(|name| format!("{name}=127.0.0.1:1")).join(",");
     let steps: Vec<String> = commands(there).into_iter().map(|step| step.replace(LAN, &inside.host)).collect();
     assert_eq!(steps.len(), 7, "{steps:?}");
-    let told = follow(&bed, "other", &steps, &inside.host, &mirrors);
-    assert!(told.contains("5 images: 5 the same"), "{told}");
+    let transcript = follow(&bed, "other", &steps, &inside.host, &mirrors);
+    assert!(transcript.contains("5 images: 5 the same"), "{transcript}");
 
     // One platform of each image, with the same digest as outside.
     let checked = inside.plumbline(

@@ -163,9 +163,9 @@ fn an_attestation_that_does_not_count_has_its_reason() {
     keygen(&bed, "stranger");
     let archive = archive(&bed, false);
     let reason = || {
-        let told = json(&verify(&bed, &archive, &["--key", "release.pub"]).expect(1));
-        assert_eq!(told["verified"], false);
-        told["reasons"][0].as_str().unwrap().to_owned()
+        let document = json(&verify(&bed, &archive, &["--key", "release.pub"]).expect(1));
+        assert_eq!(document["verified"], false);
+        document["reasons"][0].as_str().unwrap().to_owned()
     };
     assert!(reason().ends_with("has no attestation"), "{}", reason());
 
@@ -216,8 +216,8 @@ fn an_attestation_that_does_not_count_has_its_reason() {
     };
     fs::write(bed.path(&archive), "other").unwrap();
     rule("other-*");
-    let told = json(&verify(&bed, &archive, &["--policy", "policy.yaml"]).expect(1));
-    assert_eq!(told["reasons"][0], "no rule of policy `policy.yaml` matches this name, so no signature is trusted");
+    let document = json(&verify(&bed, &archive, &["--policy", "policy.yaml"]).expect(1));
+    assert_eq!(document["reasons"][0], "no rule of policy `policy.yaml` matches this name, so no signature is trusted");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_baked_bundle_is_the_bundle_and_a_newer_one_takes_its_place() {
 }
 
 #[test]
-fn what_cannot_be_baked_is_named() {
+fn bundles_that_cannot_be_baked_are_rejected_with_the_reason() {
     let bed = Bed::new();
     base(&bed);
     bundle(&bed, "one", "README.md");

@@ -65,7 +65,7 @@ fn a_second_interrupt_ends_everything_at_once() {
 }
 
 #[test]
-fn a_killed_run_goes_on_where_it_was() {
+fn a_killed_run_resumes_where_it_stopped() {
     let bed = Bed::new();
     let run = half_done(&bed);
     let group = fs::read_to_string(bed.path("pid")).unwrap();
@@ -110,7 +110,7 @@ fn a_run_is_worked_on_by_one_process() {
 }
 
 #[test]
-fn a_run_that_fails_as_a_whole_says_why_until_somebody_goes_on_with_it() {
+fn a_failed_run_has_a_reason_until_it_is_resumed() {
     let bed = Bed::new();
     let root = bed.root().display();
     bed.plugin(

@@ -144,7 +144,7 @@ fn a_name_is_built_in_then_installed_then_sonobuoys() {
 }
 
 #[test]
-fn an_unknown_name_is_told_what_there_is() {
+fn an_error_for_an_unknown_name_lists_the_installed_bundles() {
     let bed = Bed::new();
     sample(&bed, "x");
     bed.plumbline(&["plugin", "install", "sample"]).expect(0);
@@ -158,7 +158,7 @@ fn an_unknown_name_is_told_what_there_is() {
 }
 
 #[test]
-fn what_is_changed_after_installation_does_not_run() {
+fn a_bundle_that_changed_after_installation_does_not_run() {
     let bed = Bed::new();
     sample(&bed, "good");
     bed.plumbline(&["plugin", "install", "sample"]).expect(0);
@@ -174,7 +174,7 @@ fn what_is_changed_after_installation_does_not_run() {
 }
 
 #[test]
-fn what_cannot_be_installed_says_why() {
+fn a_failed_installation_has_a_reason() {
     let bed = Bed::new();
     bed.write("alone.yaml", "x");
     bed.write("junk.tar", "junk");
@@ -185,19 +185,19 @@ fn what_cannot_be_installed_says_why() {
         "built-in/plugin.yaml",
         "sonobuoy-config: {driver: Process, plugin-name: host-facts}\nspec: {command: ['true']}\n",
     );
-    let told = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
-    assert!(told("alone.yaml").contains("`alone.yaml` is not a bundle"));
-    assert!(told("junk.tar").contains("it is not a tar"));
-    assert!(told("built-in").contains("is taken by a built-in plugin"));
-    assert!(told("oci://r.example/X:1").contains("invalid reference to a registry"));
+    let stderr_of = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
+    assert!(stderr_of("alone.yaml").contains("`alone.yaml` is not a bundle"));
+    assert!(stderr_of("junk.tar").contains("it is not a tar"));
+    assert!(stderr_of("built-in").contains("is taken by a built-in plugin"));
+    assert!(stderr_of("oci://r.example/X:1").contains("invalid reference to a registry"));
     match gzip {
-        Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),
+        Ok(status) if status.success() => assert!(stderr_of("sample.bundle.tar.gz").contains("gunzip")),
         other => eprintln!("SKIPPED: a compressed tar cannot be made: {other:?}"),
     }
-    let told = |args: &[&str]| bed.plumbline(args).expect(2).err;
-    assert!(told(&["plugin", "uninstall", "nobody"]).contains("`nobody`"));
-    assert!(told(&["plugin", "uninstall", "host-facts"]).contains("belongs to the program"));
-    assert!(told(&["plugin", "uninstall", "../../home"]).contains("is installed"));
+    let stderr_of = |args: &[&str]| bed.plumbline(args).expect(2).err;
+    assert!(stderr_of(&["plugin", "uninstall", "nobody"]).contains("`nobody`"));
+    assert!(stderr_of(&["plugin", "uninstall", "host-facts"]).contains("belongs to the program"));
+    assert!(stderr_of(&["plugin", "uninstall", "../../home"]).contains("is installed"));
     std::os::unix::fs::symlink("check.sh", bed.path("sample/README")).unwrap();
     let done = bed.plumbline(&["plugin", "pack", "sample"]).expect(2);
     insta::assert_snapshot!(done.err, @r"
@@ -208,7 +208,7 @@ fn what_cannot_be_installed_says_why() {
 }
 
 #[test]
-fn what_is_packed_and_shown_is_what_a_person_reads() {
+fn the_output_of_pack_and_show_is_readable() {
     let bed = Bed::new();
     sample(&bed, "x");
     let packed = bed.plumbline(&["plugin", "pack", "sample"]).expect(0);

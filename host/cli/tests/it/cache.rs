@@ -9,7 +9,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_cached_is_listed_and_removed_in_parts() {
+fn the_cache_is_listed_and_removed_by_part() {
     let bed = Bed::new();
     let empty = json(&bed.plumbline(&["cache", "list", "-o", "json"]).expect(0).out);
     assert_eq!((&empty["bytes"], &empty["parts"]), (&0.into(), &Value::Array(Vec::new())));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, wait_for};
 
 /// Writes the bundle `look`, whose check behaves as `behaviour` says. `own` has further lines of the
 /// section `plumbline`.
@@ -65,6 +65,18 @@ fn a_check_runs_in_place_of_a_process() {
     assert_eq!((&check["role"], &check["file"]), (&"check".into(), &"misbehave.wasm".into()));
     let log = bed.member("podlogs/local/look/logs/global.txt");
     assert!(log.contains("does not see the directory `/no/such/directory`"), "{log}");
+}
+
+#[test]
+fn the_second_run_compiles_nothing() {
+    let bed = Bed::new();
+    bundle(&bed, "progress-flood", "");
+    for origin in ["compiled here", "compiled before, from the cache"] {
+        run(&bed).expect(0);
+        let log = bed.member("podlogs/local/look/logs/global.txt");
+        assert!(log.contains(origin), "{log}");
+        fs::remove_dir_all(bed.path("out")).unwrap();
+    }
 }
 
 #[test]
@@ -155,4 +167,50 @@ fn a_check_that_is_not_there_stops_a_run_before_it_starts() {
     // A single file is not a bundle.
     let done = bed.plumbline(&["run", "--local", "--dir", "out", "-p", "look/plugin.yaml"]).expect(2);
     assert!(done.err.contains("pass the directory to `--plugin`"), "{}", done.err);
+}
+
+#[test]
+fn an_author_runs_a_check_without_a_run_around_it() {
+    let bed = Bed::new();
+    let component = bundle(&bed, "read-env", "  grants: {env: [HOME]}\n").join("misbehave.wasm");
+    // The directory of a plugin: its options and grants.
+    let done = bed.plumbline(&["plugin", "run", "look", "-o", "json"]);
+    assert!(
+        done.err.contains("runs the check `misbehave.wasm` on this machine, with these rights: env: HOME"),
+        "{}",
+        done.err
+    );
+    let tree: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((done.code, &tree["name"]), (5, &"look".into()), "items without a status are unknown: {tree:#}");
+    assert!(done.out.contains("not set"));
+
+    // A component alone: the rights that it declares, and options of the command line.
+    let file = component.to_str().unwrap();
+    let done = bed.plumbline(&["plugin", "run", file, "--option", "behaviour=progress-flood"]).expect(0);
+    assert!(done.err.contains("with these rights: none") && done.out.contains("name: done"), "{}", done.out);
+    let late =
+        bed.plumbline(&["plugin", "run", file, "--option", "behaviour=list-endless", "--timeout", "1s"]).expect(5);
+    assert!(late.out.contains("limit"), "{}", late.out);
+
+    bundle(&bed, "read-objects", "  grants: {kubernetes: [{api-version: v1, resources: [nodes]}]}\n");
+    let refused = bed.plumbline(&["plugin", "run", "look"]).expect(2);
+    assert!(
+        refused.err.contains("reads objects of a cluster") && refused.err.contains("`--cluster`"),
+        "{}",
+        refused.err
+    );
+    let dev = bed.start("dev", &["plugin", "dev", "look"]);
+    wait_for("the notice about the cluster", || {
+        fs::read_to_string(bed.path("dev.err")).is_ok_and(|text| text.contains("`--cluster` allows it"))
+    });
+    bundle(&bed, "progress-flood", "");
+    wait_for("the check of the second round", || {
+        fs::read_to_string(bed.path("dev.out")).is_ok_and(|text| text.contains("name: done"))
+    });
+    dev.signal("INT");
+    dev.wait().expect(0);
+
+    bed.write("other/plugin.yaml", "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {name: plugin}\n");
+    assert!(bed.plumbline(&["plugin", "run", "other"]).expect(2).err.contains("does not run a check"));
+    bed.plumbline(&["plugin", "run", "other/plugin.yaml"]).expect(2);
 }

@@ -74,7 +74,7 @@ fn a_crash_without_results_is_incomplete_and_shows_its_last_lines() {
 }
 
 #[test]
-fn results_of_a_plugin_that_ran_out_of_time_count_beside_the_timeout() {
+fn results_of_a_plugin_that_timed_out_count_in_addition_to_the_timeout() {
     let bed = Bed::new();
     reporting(&bed, FAILS, "exec sleep 600");
     bed.run(&["suite"], &["--timeout", "5s"]).expect(3);
@@ -94,7 +94,7 @@ fn waiting(bed: &Bed) -> (Running, String) {
 }
 
 #[test]
-fn an_interrupted_run_archives_partial_results_whatever_interrupts_it() {
+fn a_run_that_any_signal_interrupts_archives_partial_results() {
     for signal in ["INT", "TERM", "HUP"] {
         let bed = Bed::new();
         let (run, group) = waiting(&bed);
@@ -147,7 +147,7 @@ fn a_run_under_nohup_survives_a_hangup() {
 }
 
 #[test]
-fn a_done_file_and_temporary_files_of_workers_are_no_results() {
+fn done_files_and_temporary_files_of_workers_are_not_results() {
     let bed = Bed::new();
     reporting(
         &bed,

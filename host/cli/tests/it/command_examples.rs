@@ -15,6 +15,7 @@ const SKIPPED: &[(&str, &str)] = &[
     ("plumbline plugin load", "needs a layout from a registry"),
     ("plumbline plugin build", "needs a toolchain"),
     ("plumbline plugin dev", "does not end by itself"),
+    ("plumbline plugin run", "needs a built check; its own test executes it"),
     ("plumbline run -p ", "needs a cluster"),
     ("plumbline status --local", "executed after a run, below"),
     ("plumbline status", "needs a cluster"),
@@ -77,6 +78,10 @@ fn prepare(bed: &Bed, example: &str) {
         project(bed);
     } else if example.contains("team.") {
         bed.plumbline(&["plugin", "keygen", "--out", "team"]).expect(0);
+    }
+    if example.contains(" csi") {
+        let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles/csi");
+        bed.plumbline(&["plugin", "install", profile]).expect(0);
     }
     if example.contains("results verify") {
         bed.plumbline(&["results", "attest", "run.tar.gz", "--key", "team.key"]).expect(0);

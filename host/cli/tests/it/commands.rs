@@ -62,7 +62,7 @@ fn a_script_starts_where_the_user_is_and_its_report_is_read() {
 }
 
 #[test]
-fn the_exit_code_counts_beside_the_report() {
+fn the_exit_code_counts_in_addition_to_the_report() {
     for (report, code, verdict, shown) in [
         (JUNIT_PASSED, 0, 0, vec!["a: passed"]),
         (JUNIT_PASSED, 3, 1, vec!["a: passed", "process exited with code 3: failed"]),
@@ -98,7 +98,7 @@ fn unrecognised_output_leaves_the_decision_to_the_exit_code() {
 fn every_built_in_format_is_detected() {
     let sarif = r#"{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"lint"}},"results":[{"ruleId":"R1","level":"error","message":{"text":"bad"}}]}]}"#;
     let ctrf = r#"{"reportFormat":"CTRF","specVersion":"0.0.0","results":{"tool":{"name":"t"},"summary":{"tests":1,"passed":0,"failed":1},"tests":[{"name":"a","status":"failed","duration":2}]}}"#;
-    let go = "{\"Action\":\"start\",\"Package\":\"p\"}\n{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"TestA\"}\n";
+    let go = "{\"Action\":\"start\",\"Package\":\"p\"}\n{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"TestA\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\n";
     for (format, content, leaf) in [
         ("JUnit", JUNIT_FAILED, "a: failed"),
         ("Go test JSON", go, "TestA: failed"),
@@ -198,7 +198,7 @@ fn mistakes_are_named_before_anything_runs() {
 }
 
 #[test]
-fn pytest_writes_junit_without_being_told() {
+fn pytest_writes_junit_without_options() {
     let Some(pytest) = tool("pytest", "PLUMBLINE_PYTEST") else { return };
     let bed = Bed::new();
     bed.write("tests/test_a.py", "def test_good():\n    pass\ndef test_bad():\n    assert 504 == 200\n");

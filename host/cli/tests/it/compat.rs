@@ -24,7 +24,7 @@ fn errors_have_the_one_code_that_its_callers_know() {
 }
 
 #[test]
-fn failed_tests_are_no_failure_of_the_tool() {
+fn failed_tests_are_not_a_failure_of_the_tool() {
     let bed = Bed::new();
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
     assert_eq!(sonobuoy(&bed, &["results", archive]).status.code(), Some(0));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bed::{Bed, Done};
 
 /// The completion candidates for the last of `words`.
-fn candidates(bed: &Bed, words: &[&str]) -> Vec<String> {
+pub(crate) fn candidates(bed: &Bed, words: &[&str]) -> Vec<String> {
     let mut args = vec!["--"];
     args.extend(words);
     let mut command = bed.command(&args);

@@ -47,7 +47,7 @@ fn two(bed: &Bed) {
 }
 
 #[test]
-fn what_changed_is_told_and_new_failures_are_an_exit_code() {
+fn changes_are_reported_and_new_failures_set_the_exit_code() {
     let bed = Bed::new();
     two(&bed);
     let text = bed.plumbline(&["results", "diff", "before", "after"]).expect(1).out;
@@ -108,7 +108,7 @@ fn tests_of_one_name_in_two_classes_are_two_tests() {
 }
 
 #[test]
-fn in_markdown_a_name_stands_apart_from_where_it_is() {
+fn markdown_separates_the_name_from_the_location() {
     let bed = Bed::new();
     for (dir, status) in [("before", "passed"), ("after", "failed")] {
         bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["own"]}"#);
@@ -117,12 +117,12 @@ fn in_markdown_a_name_stands_apart_from_where_it_is() {
         );
         bed.write(&format!("{dir}/plugins/own/sonobuoy_results.yaml"), &tree);
     }
-    let told = bed.plumbline(&["results", "diff", "before", "after", "-o", "markdown"]).expect(1).out;
-    assert!(told.contains(r"- own n1 **\[a\] b** (failed"), "{told}");
+    let markdown = bed.plumbline(&["results", "diff", "before", "after", "-o", "markdown"]).expect(1).out;
+    assert!(markdown.contains(r"- own n1 **\[a\] b** (failed"), "{markdown}");
 }
 
 #[test]
-fn results_of_one_archive_are_shown_as_before_whatever_it_is_called() {
+fn an_archive_named_like_a_subcommand_can_be_shown() {
     let bed = Bed::new();
     archive(&bed, "diff", &[("a", "", "1")]);
     assert!(bed.plumbline(&["results", "./diff", "-p", "e2e"]).expect(0).out.contains("Passed: 1"));
@@ -145,7 +145,7 @@ fn archives_that_cannot_be_compared_say_why() {
 }
 
 #[test]
-fn a_real_archive_beside_itself_has_no_difference() {
+fn a_real_archive_does_not_differ_from_itself() {
     let bed = Bed::new();
     let done = bed.plumbline(&["results", "diff", FAILURES, FAILURES, "-p", "e2e"]).expect(0);
     assert!(
@@ -156,7 +156,7 @@ fn a_real_archive_beside_itself_has_no_difference() {
 }
 
 #[test]
-fn a_later_run_in_which_nothing_ran_is_no_good_news() {
+fn a_later_run_in_which_nothing_ran_is_not_an_improvement() {
     let bed = Bed::new();
     archive(&bed, "before", &[("a", "", "1"), ("b", "", "1")]);
     archive(&bed, "after", &[("a", "<skipped/>", "0")]);

@@ -29,7 +29,7 @@ fn a_machine_without_a_cluster_is_fine() {
 }
 
 #[test]
-fn what_is_broken_is_named_with_its_fix() {
+fn problems_are_reported_with_a_fix() {
     let bed = Bed::new();
     bed.write("home/config/plumbline/policy.yaml", "keys: [\n");
     bed.write("limits.yaml", "modules: {memroy: 1}\n");

@@ -52,7 +52,7 @@ pub(super) enum Extra {
     /// A further line in the section `plumbline` of the definition.
     Plumbline(&'static str),
     /// The run has another plugin, which passes.
-    BesidePassed,
+    NextToPassed,
     /// The module `misbehave` reads the results, and behaves like this.
     Module(&'static str),
 }
@@ -86,7 +86,7 @@ impl Ending {
             Extra::Module(behaviour) => {
                 format!("plumbline: {{options: {{behaviour: {behaviour}}}, limits: {{wall: 1s}}}}\n")
             }
-            Extra::Nothing | Extra::NoSuchProgram | Extra::BesidePassed => String::new(),
+            Extra::Nothing | Extra::NoSuchProgram | Extra::NextToPassed => String::new(),
         };
         format!(
             "sonobuoy-config:\n  plugin-name: p\n  driver: Process\n{format}spec:\n  name: plugin\n  {command}\n{plumbline}"
@@ -106,7 +106,7 @@ impl Ending {
             bed.write("p.yaml", &self.definition());
             args.push("p.yaml");
         }
-        if self.extra == Extra::BesidePassed {
+        if self.extra == Extra::NextToPassed {
             bed.plugin(
                 "good",
                 "result-format: junit",
@@ -115,19 +115,19 @@ impl Ending {
             args.extend(["-p", "good.yaml"]);
         }
         let done = bed.plumbline(&args);
-        let told = format!("{}\n{}\n{}", self.name, done.out, done.err);
-        assert_eq!(done.code, self.code, "{told}");
+        let context = format!("{}\n{}\n{}", self.name, done.out, done.err);
+        assert_eq!(done.code, self.code, "{context}");
         if self.code == 2 {
-            assert!(bed.archives().is_empty(), "{told}");
+            assert!(bed.archives().is_empty(), "{context}");
             return;
         }
-        assert_eq!(done.out.contains("passed: "), self.code == 0, "{told}");
+        assert_eq!(done.out.contains("passed: "), self.code == 0, "{context}");
         // The archive passes or fails in the same way when it is read later, because missing
         // results are missing there, too.
         let read = bed.plumbline(&["results", &bed.archive()]);
         match self.code {
-            0 => assert_eq!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
-            _ => assert_ne!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
+            0 => assert_eq!(read.code, 0, "{context}\n{}\n{}", read.out, read.err),
+            _ => assert_ne!(read.code, 0, "{context}\n{}\n{}", read.out, read.err),
         }
         if self.files == "none" {
             // An archive has no empty directories, so a plugin without files looks like one without
@@ -135,7 +135,7 @@ impl Ending {
             return;
         }
         let again = bed.plumbline(&["results", &bed.archive(), "--reprocess"]);
-        assert_eq!(again.code == 0, self.code == 0, "{told}\n{}\n{}", again.out, again.err);
+        assert_eq!(again.code == 0, self.code == 0, "{context}\n{}\n{}", again.out, again.err);
     }
 
     fn row(&self) -> String {
@@ -149,7 +149,7 @@ impl Ending {
         let more = match self.extra {
             Extra::AllowEmpty => "`allow-empty`".to_owned(),
             Extra::Plumbline(line) => format!("`{line}`"),
-            Extra::BesidePassed => "next to a plugin that passed".to_owned(),
+            Extra::NextToPassed => "next to a plugin that passed".to_owned(),
             Extra::Module("endless-loop") => "the module never returns".to_owned(),
             Extra::Module("panic-halfway") => "the module crashes".to_owned(),
             Extra::Module(_) => "the module returns an error".to_owned(),

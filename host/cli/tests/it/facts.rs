@@ -40,9 +40,9 @@ fn the_variable_names_a_root_as_the_flag_does() {
     let by_variable = bed.command(&["worker", "facts"]).env("CHROOT_DIR", bed.path("node")).output().unwrap();
     let by_flag = bed.plumbline(&["worker", "facts", "--root", "node"]).expect(0).out;
     for text in [String::from_utf8(by_variable.stdout).unwrap(), by_flag] {
-        let told = document(&text);
-        assert_eq!(told["ansible_facts"]["ansible_kernel"], "1.2.3-other");
-        assert!(told["errors"].as_array().unwrap().iter().any(|error| error["fact"] == "ansible_memtotal_mb"));
+        let facts = document(&text);
+        assert_eq!(facts["ansible_facts"]["ansible_kernel"], "1.2.3-other");
+        assert!(facts["errors"].as_array().unwrap().iter().any(|error| error["fact"] == "ansible_memtotal_mb"));
     }
 }
 
@@ -54,14 +54,14 @@ fn a_collector_below_another_root_runs_with_that_root() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let (root, facts_dir) = (bed.path("node"), bed.path("facts.d"));
     let args = ["worker", "facts", "--root", root.to_str().unwrap(), "--facts-dir", facts_dir.to_str().unwrap()];
-    let told = document(&bed.plumbline(&[&args[..], &["--run-collectors"]].concat()).expect(0).out);
-    let local = &told["ansible_facts"]["ansible_local"];
+    let facts = document(&bed.plumbline(&[&args[..], &["--run-collectors"]].concat()).expect(0).out);
+    let local = &facts["ansible_facts"]["ansible_local"];
     if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
-        assert_eq!(local, &json!({"where": {"place": "/"}}), "{}", told["errors"]);
+        assert_eq!(local, &json!({"where": {"place": "/"}}), "{}", facts["errors"]);
     } else {
         eprintln!("SKIPPED: only root can enter another root");
         assert_eq!(local, &json!({}));
-        assert!(told["errors"].to_string().contains("only root can run a program below another root"));
+        assert!(facts["errors"].to_string().contains("only root can run a program below another root"));
     }
 }
 

@@ -166,7 +166,7 @@ fn without_a_test_nothing_is_set_up_that_could_pass() {
 }
 
 #[test]
-fn what_is_flaky_passes_when_it_is_run_again() {
+fn a_flaky_test_passes_in_a_rerun() {
     let bed = Bed::new();
     let flaky =
         [("FAKE_E2E_FLAKY", r"Services should be able to (switch|change)"), ("FAKE_E2E_FAIL", "Daemon set.*rollback")];
@@ -196,7 +196,7 @@ fn a_crash_leaves_a_log_and_no_report() {
 }
 
 #[test]
-fn silence_and_a_missing_worker_are_no_harm() {
+fn silence_and_a_missing_worker_are_ignored() {
     let bed = Bed::new();
     let nobody = ("E2E_EXTRA_ARGS", "--progress-report-url=http://127.0.0.1:1/progress");
     let done = suite(&bed, &[nobody]).expect(0);

@@ -229,7 +229,7 @@ impl Registry {
 }
 
 #[test]
-fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
+fn a_bundle_that_cannot_be_downloaded_fails_the_run_with_the_reason() {
     let Some(registry) = Registry::start() else { return };
     let bed = Bed::new();
     let (tar, digest) = bundle(&bed, "smoke");
@@ -280,9 +280,9 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
         let status: Value = serde_json::from_str(annotations["sonobuoy.hept.io/status"].as_str().unwrap()).unwrap();
         assert_eq!(status["status"], "failed", "{log}");
         // The status of the run has the same reason and hint.
-        let told = format!("{} {}", status["failure"]["reason"], status["failure"]["hint"]);
+        let failure = format!("{} {}", status["failure"]["reason"], status["failure"]["hint"]);
         for words in expected {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(failure.contains(words), "{words}: {failure}");
         }
         let left = |path: &Path| fs::read_dir(path).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
         let left: Vec<PathBuf> = left(&pod.bed.path(FETCHED)).unwrap_or_default();
@@ -384,7 +384,7 @@ fn a_registry_that_is_out_of_reach_at_first_is_tried_again() {
 }
 
 #[test]
-fn an_aggregator_that_fetches_is_seen_to_live_and_ends_when_it_is_told() {
+fn an_aggregator_that_downloads_bundles_sends_heartbeats_and_ends_on_sigterm() {
     // A server that accepts connections, and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = silent.local_addr().unwrap().to_string();

@@ -108,7 +108,7 @@ fn ctrf_is_read_again_with_the_same_results() {
 }
 
 #[test]
-fn an_archive_that_cannot_be_read_is_no_success_in_any_format() {
+fn an_unreadable_archive_is_not_a_success_in_any_format() {
     let bed = Bed::new();
     let good = bed.write("good.xml", "<testsuite name='s'><testcase name='a'/></testsuite>");
     let inputs = ["results", good.to_str().unwrap(), "missing.tar.gz"];

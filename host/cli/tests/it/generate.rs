@@ -41,7 +41,7 @@ fn manifest(bed: &Bed, more: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn the_manifest_is_printed_and_its_permissions_are_told() {
+fn the_manifest_is_printed_and_its_permissions_are_listed() {
     let bed = bed();
     let done = bed.plumbline(&["gen", "-p", "probe.yaml", "--kubernetes-version", "v1.30.2"]).expect(0);
     insta::assert_snapshot!("gen_manifest", stable(&done.out));
@@ -137,7 +137,7 @@ fn manifests_that_cannot_be_made() {
     );
     bed.write("idle.yaml", "sonobuoy-config: {driver: Job, plugin-name: idle}\nspec: {name: plugin}\n");
     let version = ["--kubernetes-version", "v1.30.2"];
-    let mut told = String::new();
+    let mut report = String::new();
     let cases: [&[&str]; 11] = [
         &[],
         &["-p", "probe.yaml", "--rbac", "enable"],
@@ -158,9 +158,9 @@ fn manifests_that_cannot_be_made() {
         let output = command.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout.is_empty(), "{args:?}");
-        told += &format!("$ plumbline {}\n{}\n", all.join(" "), String::from_utf8_lossy(&output.stderr));
+        report += &format!("$ plumbline {}\n{}\n", all.join(" "), String::from_utf8_lossy(&output.stderr));
     }
-    insta::assert_snapshot!("gen_refused", told);
+    insta::assert_snapshot!("gen_refused", report);
 }
 
 #[test]

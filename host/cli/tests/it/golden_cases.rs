@@ -86,6 +86,13 @@ fn a_module_says_what_it_is_without_being_run() {
     for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.xml"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    assert!(shown.contains("  may          read the files of a result\n               emit items\n"), "{shown}");
+    assert!(shown.contains(" interfaces (`--verbose` lists them)\n") && !shown.contains("plugin/input"), "{shown}");
+    let verbose = bed.plumbline(&["plugin", "inspect", junit, "--verbose"]).expect(0).out;
+    assert!(
+        verbose.contains("  imports      plumbline:plugin/") && verbose.contains("plugin/input@0.1.0\n"),
+        "{verbose}"
+    );
     let json: Value =
         serde_json::from_str(&bed.plumbline(&["plugin", "inspect", junit, "-o", "json"]).expect(0).out).unwrap();
     assert_eq!((&json["kind"], &json["metadata"]["name"]), (&"component".into(), &"junit".into()));

@@ -81,20 +81,23 @@ fn follow(name: &str, language: Language, dir: &Path) -> Option<String> {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{name} in {language} ended with {}:\n{told}", output.status);
-    Some(told)
+    let transcript = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{name} in {language} ended with {}:\n{transcript}", output.status);
+    Some(transcript)
 }
 
 fn make_modules(language: Language) {
     let dir = tempfile::tempdir().unwrap();
-    let Some(told) = follow("authors-guide.md", language, dir.path()) else { return };
-    let clean = told.matches(": 0 errors, 0 warnings").count();
-    assert_eq!(clean, 2, "a new project in {language} has findings:\n{told}");
-    assert!(dir.path().join("my-judge/my-judge.wasm").is_file(), "the guide in {language} made no judge:\n{told}");
+    let Some(transcript) = follow("authors-guide.md", language, dir.path()) else { return };
+    let clean = transcript.matches(": 0 errors, 0 warnings").count();
+    assert_eq!(clean, 2, "a new project in {language} has findings:\n{transcript}");
+    assert!(
+        dir.path().join("my-judge/my-judge.wasm").is_file(),
+        "the guide in {language} made no judge:\n{transcript}"
+    );
     let project = dir.path().join("my-format");
     for made in ["my-format.wasm", "my-format.bundle.tar", "pulled.bundle.tar", "author.pub"] {
-        assert!(project.join(made).is_file(), "the guide in {language} made no {made}:\n{told}");
+        assert!(project.join(made).is_file(), "the guide in {language} made no {made}:\n{transcript}");
     }
     assert_eq!(
         fs::read(project.join("my-format.bundle.tar")).unwrap(),
@@ -107,11 +110,25 @@ fn make_modules(language: Language) {
 #[test]
 fn a_check_is_written_signed_and_run_from_a_registry() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(told) = follow("check-guide.md", Language::Rust, dir.path()) else { return };
-    assert!(told.contains(": 0 errors, 0 warnings"), "a new check has findings:\n{told}");
-    assert!(told.contains("verified: `my-check`"), "{told}");
-    // From the directory, and from the registry.
-    assert_eq!(told.matches("my-check: result received").count(), 2, "{told}");
+    let Some(transcript) = follow("check-guide.md", Language::Rust, dir.path()) else { return };
+    assert!(transcript.contains(": 0 errors, 0 warnings"), "a new check has findings:\n{transcript}");
+    assert!(transcript.contains("verified: `my-check`"), "{transcript}");
+    // Alone on this machine, and as a plugin from the registry.
+    assert!(transcript.contains("runs the check `my-check.wasm` on this machine"), "{transcript}");
+    assert_eq!(transcript.matches("my-check: result received").count(), 1, "{transcript}");
+}
+
+#[test]
+fn a_suite_becomes_a_profile_with_a_signed_submission() {
+    let dir = tempfile::tempdir().unwrap();
+    // Its commands are the same for every language.
+    let Some(transcript) = follow("profile-guide.md", Language::Rust, dir.path()) else { return };
+    assert!(transcript.contains(": 0 errors, 0 warnings"), "a new profile has findings:\n{transcript}");
+    assert!(transcript.contains("1 case passed") || transcript.contains("passed   example"), "{transcript}");
+    assert!(transcript.contains("selected 1 of the 4 tests of 1.0"), "{transcript}");
+    assert!(transcript.contains("3 rules kept, 0 broken, 0 not checked here"), "{transcript}");
+    assert!(dir.path().join("my-suite/submission/junit.xml").is_file(), "{transcript}");
+    assert!(dir.path().join("data/plumbline/bundles/my-suite").exists(), "it was not installed");
 }
 
 #[test]

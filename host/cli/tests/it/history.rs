@@ -280,7 +280,7 @@ fn archives_in_a_registry_are_a_history_and_are_downloaded_once() {
 }
 
 #[test]
-fn a_run_is_no_evidence_for_itself_and_every_archive_must_be_readable() {
+fn a_run_is_not_evidence_for_itself_and_every_archive_must_be_readable() {
     let bed = Bed::new();
     let first = archive(&bed, "runs", 10, "F");
     let alone = bed.plumbline(&["results", &first, "--baseline", "runs"]).expect(2);

@@ -48,7 +48,7 @@ fn tree() -> serde_json::Value {
 }
 
 #[test]
-fn what_judges_said_stands_beside_the_items() {
+fn rulings_of_judges_are_shown_next_to_the_items() {
     let bed = Bed::new();
     let path = |name: &str| json!(["junit_01.xml", "suite", name]);
     let verdict = json!({"version": 1, "plugin": "e2e", "status": "failed",
@@ -67,7 +67,7 @@ fn what_judges_said_stands_beside_the_items() {
 }
 
 #[test]
-fn a_verdict_that_cannot_be_read_is_told_and_not_left_out() {
+fn an_unreadable_verdict_is_an_error_and_not_left_out() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), Some("{\"version\": \"x\""));
     let done = bed.plumbline(&["results", &archive, "-o", "html"]).expect(2);

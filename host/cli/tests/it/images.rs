@@ -105,8 +105,8 @@ fn images_are_copied_whole_and_byte_for_byte() {
     let again = run(&["images", "list"]).expect(0);
     assert!(!again.err.contains("extracted from it"), "{}", again.err);
     bed.write("repos.yaml", "gcRegistry: lan.example\n");
-    let told = run(&["images", "list", "--e2e-repo-config", "repos.yaml"]).expect(0).out;
-    assert!(told.contains("lan.example/listed:1") && !told.contains("pause"), "{told}");
+    let list = run(&["images", "list", "--e2e-repo-config", "repos.yaml"]).expect(0).out;
+    assert!(list.contains("lan.example/listed:1") && !list.contains("pause"), "{list}");
 
     let before =
         run(&["images", "check", "--registry", &to, "--kube-conformance-image", "registry.k8s.io/conformance:v1.30.2"]);
@@ -184,7 +184,7 @@ fn one_platform_is_chosen_and_what_is_named_by_digest_stays_whole() {
 }
 
 #[test]
-fn what_was_broken_off_goes_on_and_all_are_tried() {
+fn an_interrupted_copy_resumes_and_every_image_is_tried() {
     let bed = Bed::new();
     let maker = world(&bed);
     let Some(here) = registry_of_the_world(&bed, &maker) else { return };
@@ -278,7 +278,7 @@ fn two_images_of_one_name_are_refused() {
 }
 
 #[test]
-fn a_digest_leaves_the_tag_to_whoever_has_nothing_else() {
+fn an_image_without_a_digest_takes_precedence_for_the_tag() {
     let bed = Bed::new();
     let digest = format!("sha256:{}", "0".repeat(64));
     let pinned = format!("quay.io/team/a:1@{digest}");
@@ -398,8 +398,8 @@ fn one_registry_for_every_image_of_a_run() {
     assert!(yaml.contains(&format!("\"WorkerImage\": \"{own}\"")) || yaml.contains(own), "{yaml}");
     let documents = documents(&yaml);
     let files = of_kind(&documents, "ConfigMap");
-    let told = files.iter().find_map(|one| one["data"]["plumbline-registries.yaml"].as_str()).unwrap();
-    assert_eq!(told, bed.plumbline(&["gen", "default-image-config", "--registry", "lan:5000/m"]).expect(0).out);
+    let registries = files.iter().find_map(|one| one["data"]["plumbline-registries.yaml"].as_str()).unwrap();
+    assert_eq!(registries, bed.plumbline(&["gen", "default-image-config", "--registry", "lan:5000/m"]).expect(0).out);
     assert!(yaml.contains("KUBE_TEST_REPO_LIST"), "{yaml}");
 
     // Registries that the user sets for the suite are not overridden.

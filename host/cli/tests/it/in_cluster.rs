@@ -104,9 +104,9 @@ async fn exit_codes_tell_how_far_it_came() {
     cause: there is no archive yet: the run continues, 0 of 1 results are in; missing: `e2e`
     hint:  wait for it with `--wait`, or download the results so far with `--partial`
     ");
-    let told = complete(&"00".repeat(32)).to_string();
+    let status = complete(&"00".repeat(32)).to_string();
     cluster.double.update("pods", "sonobuoy", "sonobuoy", |pod| {
-        pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = told.into();
+        pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = status.into();
     });
     codes(3, 2);
     cluster.archive();
@@ -120,7 +120,7 @@ async fn exit_codes_tell_how_far_it_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_can_be_had_of_a_run_that_goes_on() {
+async fn partial_results_of_an_active_run_can_be_downloaded() {
     let cluster = Cluster::new(&json!({"status": "running"})).await;
     cluster.plumbline(&["retrieve", "--partial"]).expect(4);
     cluster.bed.write("pod/.plumbline-run-1/tree/meta/info.json", "{}");

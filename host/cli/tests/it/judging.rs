@@ -74,26 +74,26 @@ fn options_of_a_run_excuse_what_is_known_and_the_rest_counts() {
     bed.write("known.yaml", "- {test: '[sig-c] breaks', reason: it is old, until: 2999-12-31}\n");
     bed.write("more.yaml", "- '[sig-d] breaks, too'\n");
     bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
-    let told = verdict(&bed, 1, &[]);
+    let document = verdict(&bed, 1, &[]);
     assert_eq!(
-        items(&told),
+        items(&document),
         [
             "[It] [sig-c] breaks: known-failure excused by known-failures (known.yaml, entry 1)",
             "[It] [sig-d] breaks, too: failure counts by  ()"
         ]
     );
     // Judged again: first by the judges of the run, then by those of the options.
-    let told = verdict(&bed, 0, &["--flaky", "more.yaml"]);
-    assert_eq!(items(&told)[1], "[It] [sig-d] breaks, too: flaky excused by flaky (more.yaml, entry 1)");
-    let told = verdict(&bed, 1, &["--flaky", "more.yaml", "--required-tests", "waits"]);
+    let document = verdict(&bed, 0, &["--flaky", "more.yaml"]);
+    assert_eq!(items(&document)[1], "[It] [sig-d] breaks, too: flaky excused by flaky (more.yaml, entry 1)");
+    let document = verdict(&bed, 1, &["--flaky", "more.yaml", "--required-tests", "waits"]);
     assert!(
-        items(&told).contains(&"[It] [sig-b] waits: skip-not-allowed counts by allowed-skips ()".to_owned()),
-        "{told:#}"
+        items(&document).contains(&"[It] [sig-b] waits: skip-not-allowed counts by allowed-skips ()".to_owned()),
+        "{document:#}"
     );
     // With itself as the baseline, the archive has no new failures.
     let name = archive(&bed);
-    let told = verdict(&bed, 0, &["--baseline", name.to_str().unwrap()]);
-    let source = items(&told)[1].clone();
+    let document = verdict(&bed, 0, &["--baseline", name.to_str().unwrap()]);
+    let source = items(&document)[1].clone();
     assert!(source.starts_with("[It] [sig-d] breaks, too: baseline-failure excused by baseline ("), "{source}");
     assert!(source.contains(name.file_name().unwrap().to_str().unwrap()) && source.contains("(sha256 "), "{source}");
 }
@@ -104,12 +104,12 @@ fn an_entry_that_has_expired_counts() {
     suite(&bed);
     bed.write("known.yaml", "- {pattern: breaks, reason: it is old, until: 2020-12-31}\n");
     bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
-    let told = verdict(&bed, 1, &[]);
-    assert_eq!(told["classes"]["expired"]["counting"], 2, "{told:#}");
+    let document = verdict(&bed, 1, &[]);
+    assert_eq!(document["classes"]["expired"]["counting"], 2, "{document:#}");
 }
 
 #[test]
-fn what_expires_is_seen_as_of_the_day_on_which_the_run_began() {
+fn expiry_dates_are_compared_with_the_start_of_the_run() {
     let bed = Bed::new();
     bed.write("known.yaml", "- {pattern: breaks, until: 2020-06-15}\n");
     let wait = "if ! test -e \"$ROOT/again\"; then echo $$ > \"$ROOT/pid\"; sleep 600; fi";
@@ -156,20 +156,23 @@ fn checks_that_could_never_fail_or_that_no_definition_may_hold_are_refused() {
         bed.write("checks.yaml", check);
         bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--checks", "checks.yaml"]).expect(2).err
     };
-    let told = run("- {id: A, items: Failed, want: '== 0'}\n");
-    assert!(told.contains("checks.yaml, check 1: `items` names no status with `Failed`: is `failed` meant?"), "{told}");
-    let told = run("- {id: A, class: Known Failure, want: '== 0'}\n");
-    assert!(told.contains("checks.yaml, check 1: `class` is not a class"), "{told}");
-    let told = run("- {id: A, log: {files: /var/log/x, pattern: x, measure: count}, want: '== 0'}\n");
-    assert!(told.contains("the pattern must be relative to the archive's root"), "{told}");
-    let told = run("- {id: A, log: {files: 'a/{b', pattern: x, measure: count}, want: '== 0'}\n");
-    assert!(told.contains("checks.yaml, check 1: `log.files`: a `{` is not closed"), "{told}");
-    let told = bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--judge-plugin", "suite"]).expect(2).err;
-    assert!(told.contains("needs a list, an archive or checks to judge by"), "{told}");
+    let stderr = run("- {id: A, items: Failed, want: '== 0'}\n");
+    assert!(
+        stderr.contains("checks.yaml, check 1: `items` names no status with `Failed`: is `failed` meant?"),
+        "{stderr}"
+    );
+    let stderr = run("- {id: A, class: Known Failure, want: '== 0'}\n");
+    assert!(stderr.contains("checks.yaml, check 1: `class` is not a class"), "{stderr}");
+    let stderr = run("- {id: A, log: {files: /var/log/x, pattern: x, measure: count}, want: '== 0'}\n");
+    assert!(stderr.contains("the pattern must be relative to the archive's root"), "{stderr}");
+    let stderr = run("- {id: A, log: {files: 'a/{b', pattern: x, measure: count}, want: '== 0'}\n");
+    assert!(stderr.contains("checks.yaml, check 1: `log.files`: a `{` is not closed"), "{stderr}");
+    let stderr = bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--judge-plugin", "suite"]).expect(2).err;
+    assert!(stderr.contains("needs a list, an archive or checks to judge by"), "{stderr}");
 }
 
 #[test]
-fn what_nobody_could_say_is_not_counted_among_the_failed() {
+fn unknown_checks_do_not_count_as_failed() {
     let bed = Bed::new();
     suite(&bed);
     bed.write("known.yaml", "- {pattern: breaks}\n");
@@ -181,7 +184,7 @@ fn what_nobody_could_say_is_not_counted_among_the_failed() {
 }
 
 #[test]
-fn what_is_wrong_with_a_list_is_said_before_anything_runs() {
+fn errors_in_lists_are_reported_before_anything_runs() {
     let bed = Bed::new();
     suite(&bed);
     bed.write("known.yaml", "- fine\n- {tset: typo}\n");
@@ -192,23 +195,23 @@ fn what_is_wrong_with_a_list_is_said_before_anything_runs() {
         assert_eq!(done.code, 2, "{}", done.err);
         done.err
     };
-    let told = run(&["--known-failures", "known.yaml"]);
-    assert!(told.contains("known.yaml, entry 2: there is no key `tset`"), "{told}");
-    let told = run(&["--checks", "checks.yaml"]);
-    assert!(told.contains("checks.yaml, check 1: `want` must begin with"), "{told}");
-    let told = run(&["--flaky", "broken.yaml"]);
-    assert!(told.contains("names that begin with `[` must be quoted"), "{told}");
-    let told = run(&["--flaky", "gone.yaml"]);
-    assert!(told.contains("failed to read `gone.yaml`"), "{told}");
-    let told = run(&["--required-tests", "("]);
-    assert!(told.contains("option `required`: the pattern is not a regular expression"), "{told}");
+    let stderr = run(&["--known-failures", "known.yaml"]);
+    assert!(stderr.contains("known.yaml, entry 2: there is no key `tset`"), "{stderr}");
+    let stderr = run(&["--checks", "checks.yaml"]);
+    assert!(stderr.contains("checks.yaml, check 1: `want` must begin with"), "{stderr}");
+    let stderr = run(&["--flaky", "broken.yaml"]);
+    assert!(stderr.contains("names that begin with `[` must be quoted"), "{stderr}");
+    let stderr = run(&["--flaky", "gone.yaml"]);
+    assert!(stderr.contains("failed to read `gone.yaml`"), "{stderr}");
+    let stderr = run(&["--required-tests", "("]);
+    assert!(stderr.contains("option `required`: the pattern is not a regular expression"), "{stderr}");
     bed.plumbline(&["run", "--local", "-p", "suite.yaml"]).expect(1);
     let archive = archive(&bed);
     let done = bed.plumbline(&["results", archive.to_str().unwrap(), "--known-failures", "known.yaml"]);
     assert_eq!(done.code, 2, "{}", done.err);
     assert!(done.err.contains("known.yaml, entry 2: there is no key `tset`"), "{}", done.err);
-    let told = run(&["--flaky", "known.yaml", "--judge-plugin", "e2e"]);
-    assert!(told.contains("plugin `e2e` not found"), "{told}");
+    let stderr = run(&["--flaky", "known.yaml", "--judge-plugin", "e2e"]);
+    assert!(stderr.contains("plugin `e2e` not found"), "{stderr}");
     assert!(
         std::fs::read_dir(bed.root())
             .unwrap()

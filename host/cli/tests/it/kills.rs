@@ -38,7 +38,7 @@ fn a_run_that_is_killed_at_any_moment_keeps_every_acknowledged_result() {
 fn kill_at(length: u64) -> Option<usize> {
     let bed = Bed::new();
     for plugin in PLUGINS {
-        // Random bytes, so that results of different executions can be told apart.
+        // Random bytes, so that the results of different executions differ.
         let script = "head -c 500 /dev/urandom | od -An -tx1 > $SONOBUOY_RESULTS_DIR/out
             printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
         bed.plugin(plugin, "", script);

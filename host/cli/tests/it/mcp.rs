@@ -176,7 +176,7 @@ fn hostile_archives_are_data_for_clients() {
 }
 
 #[test]
-fn a_client_that_leaves_at_once_is_no_error() {
+fn a_client_that_disconnects_at_once_is_not_an_error() {
     let bed = Bed::new();
     let done = bed.plumbline(&["mcp", CLUSTER]).expect(0);
     assert!(done.out.is_empty() && done.err.is_empty(), "{}{}", done.out, done.err);

@@ -53,7 +53,7 @@ fn compat_exit_codes_only_tell_whether_the_tool_failed() {
 }
 
 #[test]
-fn data_goes_to_stdout_and_talk_to_stderr() {
+fn data_goes_to_stdout_and_messages_to_stderr() {
     let bed = Bed::new();
     failing(&bed);
     let done = bed.run(&["node-check"], &["-o", "json"]).expect(1);
@@ -106,7 +106,7 @@ fn a_process_that_fails_without_results_leaves_its_last_words() {
     assert_eq!(error, json!({"error": "process exited with code 3 and left no results", "output": "it is broken"}));
     let tree = bed.tree("bad");
     assert_eq!(tree["status"], "failed");
-    assert_eq!(tree["items"].as_array().unwrap().len(), 1, "one failure is told once: {tree}");
+    assert_eq!(tree["items"].as_array().unwrap().len(), 1, "one failure is reported once: {tree}");
     assert!(bed.member("podlogs/local/bad/logs/global.txt").contains("it is broken"));
 }
 
@@ -137,7 +137,7 @@ fn a_result_without_anything_in_it_never_passes() {
 }
 
 #[test]
-fn a_bad_end_after_the_results_is_a_failed_leaf_beside_them() {
+fn a_failed_exit_after_the_results_adds_a_failed_leaf() {
     let bed = Bed::new();
     bed.plugin(
         "after",

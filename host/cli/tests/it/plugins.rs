@@ -175,7 +175,7 @@ fn the_facts_of_this_machine_are_facts() {
 }
 
 #[test]
-fn the_example_checks_this_machine_whatever_it_is() {
+fn the_example_has_a_verdict_for_every_check_on_any_machine() {
     let bed = Bed::new();
     let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/node-check");
     let done = bed.plumbline(&["run", "--local", "--dir", "out", "-p", bundle]);

@@ -91,7 +91,7 @@ fn a_definition_says_the_same_as_options_and_yaml_the_same_as_json() {
 /// A module next to the definition overrides a built-in one. Here, the built-in `raw` has the name
 /// `junit`.
 #[test]
-fn a_module_beside_the_definition_wins() {
+fn a_module_next_to_the_definition_takes_precedence() {
     let bed = Bed::new();
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), Into::into);

@@ -28,6 +28,11 @@ impl Registry {
     /// Starts the registry. If its program is missing, returns `None` and prints that the test is
     /// skipped.
     pub(crate) fn start(bed: &Bed, name: &str) -> Option<Self> {
+        Self::start_with(bed, name, &json!({}))
+    }
+
+    /// Starts the registry like [`Registry::start`], with more settings of its storage.
+    pub(crate) fn start_with(bed: &Bed, name: &str, storage: &Value) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
             return None;
@@ -36,10 +41,12 @@ impl Registry {
         // itself.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host = format!("127.0.0.1:{port}");
-        let config = json!({
+        let mut config = json!({
             "version": "0.1", "log": {"level": "error"}, "http": {"addr": host, "secret": "of a test"},
             "storage": {"filesystem": {"rootdirectory": bed.path(name)}},
         });
+        let more = storage.as_object().cloned().unwrap_or_default();
+        config["storage"].as_object_mut().unwrap().extend(more);
         // JSON is valid YAML.
         let config = bed.write(&format!("{name}.yml"), &config.to_string());
         let child = Command::new(program)
@@ -179,7 +186,7 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
 }
 
 #[test]
-fn what_goes_wrong_with_registries_is_named() {
+fn errors_of_registries_are_reported() {
     let bed = Bed::new();
     let done = bed.plumbline(&["run", "--local", "-p", "oci://registry.example.com/Team/x:1"]).expect(2);
     assert!(done.err.contains("invalid reference to a registry") && done.err.contains("hint:"), "{}", done.err);
@@ -225,7 +232,7 @@ fn the_proxy_of_the_environment_is_used_unless_it_is_ruled_out() {
 }
 
 #[test]
-fn what_is_named_by_digest_is_fetched_once_and_checked_each_time() {
+fn a_bundle_with_a_digest_is_downloaded_once_and_verified_each_time() {
     let bed = Bed::new();
     let Some(mut registry) = Registry::start(&bed, "storage") else { return };
     sample(&bed);

@@ -56,12 +56,12 @@ impl Job {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_test_plugin_writes_is_reported_and_a_failure_exits_with_0() {
+async fn results_of_the_test_plugin_are_reported_and_a_failure_exits_with_0() {
     let job = Job::new().await;
     std::fs::create_dir(job.bed.path("results")).unwrap();
     for (what, status, reason) in [
-        ("success", "True", "ToldToSucceed"),
-        ("failure", "False", "ToldToFail"),
+        ("success", "True", "ConfiguredToSucceed"),
+        ("failure", "False", "ConfiguredToFail"),
         ("invalid", "False", "InvalidResultFormat"),
     ] {
         let path = job.results_path();
@@ -102,7 +102,7 @@ async fn exit_codes_tell_what_is_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn told_to_end_it_writes_before_it_goes() {
+async fn a_terminated_reporter_writes_before_it_exits() {
     let job = Job::new().await;
     let mut child = job.command(&[]).stderr(std::process::Stdio::null()).spawn().unwrap();
     job.double.requested(|all| all.iter().any(|one| one.query.contains("watch="))).await;

@@ -81,7 +81,7 @@ fn a_flaky_test_passes_the_second_time_and_both_outcomes_are_kept() {
 }
 
 #[test]
-fn with_nothing_failed_nothing_is_run_again_and_that_is_said() {
+fn without_failures_the_rerun_is_skipped_with_a_reason() {
     let bed = Bed::new();
     suite(&bed, "suite", 0, "false", "", "");
     suite(&bed, "retry", 1, "false", "", &again("suite"));
@@ -119,7 +119,7 @@ fn a_killed_run_runs_the_same_tests_again() {
 }
 
 #[test]
-fn a_rerun_without_what_it_runs_again_is_an_error_that_says_so() {
+fn a_rerun_without_its_plugin_is_an_error() {
     let bed = Bed::new();
     suite(&bed, "retry", 1, "false", "", &again("suite"));
     let done = bed.run(&["retry"], &[]).expect(2);
@@ -171,7 +171,7 @@ fn a_flake_of_the_suite_does_not_fail_the_run() {
 }
 
 #[test]
-fn what_fails_each_time_fails_the_run() {
+fn a_test_that_fails_every_time_fails_the_run() {
     let bed = Bed::new();
     let fails = [("FAKE_E2E_FAIL", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")];
     suite_with_retries(&bed, &fails, &[]);

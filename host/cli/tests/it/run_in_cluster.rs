@@ -73,14 +73,14 @@ async fn a_manifest_that_was_printed_is_created() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_creates_nothing() {
     let cluster = Cluster::new().await;
-    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "--dry-run"]).expect(0);
-    assert!(told.err.contains("would create pod `sonobuoy` in namespace `sonobuoy`"), "{}", told.err);
-    assert!(told.err.contains("permission: "), "{}", told.err);
+    let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "--dry-run"]).expect(0);
+    assert!(done.err.contains("would create pod `sonobuoy` in namespace `sonobuoy`"), "{}", done.err);
+    assert!(done.err.contains("permission: "), "{}", done.err);
     assert!(cluster.double.list("pods").is_empty() && cluster.double.list("configmaps").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_created_is_taken_back_when_the_rest_cannot_be() {
+async fn created_objects_are_removed_if_the_rest_fails() {
     let cluster = Cluster::new().await;
     cluster.double.fault(Fault {
         method: Some("POST"),
@@ -98,7 +98,7 @@ async fn what_was_created_is_taken_back_when_the_rest_cannot_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_permission_is_told_before_anything_is_created() {
+async fn a_missing_permission_is_reported_before_anything_is_created() {
     let cluster = Cluster::new().await;
     cluster.double.deny("create", "clusterroles");
     let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
@@ -148,10 +148,10 @@ async fn a_role_that_an_earlier_run_left_behind_is_replaced_in_both_directions()
         run_and_lose_the_namespace(&cluster, before);
         let left = rules(&cluster);
         let run = ["run", "-p", "smoke.yaml", "--aggregator-permissions", after];
-        let told = cluster.plumbline(&[&run[..], &["--dry-run"]].concat()).expect(0);
-        assert!(told.err.contains(&format!("would update clusterrole `{ROLE}`")), "{}", told.err);
-        assert!(told.err.contains(&format!("would keep clusterrolebinding `{ROLE}`")), "{}", told.err);
-        assert!(told.err.contains("would create pod `sonobuoy`"), "{}", told.err);
+        let done = cluster.plumbline(&[&run[..], &["--dry-run"]].concat()).expect(0);
+        assert!(done.err.contains(&format!("would update clusterrole `{ROLE}`")), "{}", done.err);
+        assert!(done.err.contains(&format!("would keep clusterrolebinding `{ROLE}`")), "{}", done.err);
+        assert!(done.err.contains("would create pod `sonobuoy`"), "{}", done.err);
         assert_eq!(rules(&cluster), left, "a dry run changes nothing");
         run_and_lose_the_namespace(&cluster, after);
         assert_eq!(rules(&cluster).contains(r#"["*"],"verbs":["*"]"#), after == "clusterAdmin", "{}", rules(&cluster));
@@ -199,15 +199,15 @@ fn with_dns(cluster: &Cluster) {
 async fn a_cluster_without_a_dns_server_is_a_warning() {
     let cluster = Cluster::new().await;
     let missing = "warning: no DNS server for pods was found in namespace `kube-system`";
-    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(0);
-    assert!(told.err.contains(missing) && told.err.contains("--dns-pod-labels"), "{}", told.err);
-    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "two", "--skip-preflight=dnscheck"]).expect(0);
-    assert!(!told.err.contains("DNS"), "{}", told.err);
+    let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(0);
+    assert!(done.err.contains(missing) && done.err.contains("--dns-pod-labels"), "{}", done.err);
+    let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "two", "--skip-preflight=dnscheck"]).expect(0);
+    assert!(!done.err.contains("DNS"), "{}", done.err);
     let elsewhere = ["run", "-p", "smoke.yaml", "-n", "three", "--dns-namespace", "dns"];
     with_dns(&cluster);
     assert!(cluster.plumbline(&elsewhere).expect(0).err.contains("in namespace `dns`"));
-    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "four"]).expect(0);
-    assert!(!told.err.contains("DNS"), "{}", told.err);
+    let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "four"]).expect(0);
+    assert!(!done.err.contains("DNS"), "{}", done.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

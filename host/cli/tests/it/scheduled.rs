@@ -56,7 +56,7 @@ fn without_pod(job: &Value) -> Value {
 }
 
 #[test]
-fn what_cannot_be_scheduled_is_refused_with_the_reason() {
+fn an_invalid_schedule_of_runs_is_rejected_with_the_reason() {
     let bed = Bed::new();
     for (more, why) in [
         (&[][..], "the archive of a scheduled run is lost with its pod"),
@@ -135,8 +135,8 @@ fn a_run_that_would_overlap_another_one_does_not_start() {
     assert!(pod.bed.archives().is_empty());
     assert_eq!(pod.double.get("configmaps", "checks", "plumbline-schedule"), None, "it does not count as a run");
     let own = pod.double.get("pods", "checks", "sonobuoy").unwrap();
-    let told = own["metadata"]["annotations"]["sonobuoy.hept.io/status"].as_str().unwrap();
-    assert!(told.contains("another run is active"), "{told}");
+    let status = own["metadata"]["annotations"]["sonobuoy.hept.io/status"].as_str().unwrap();
+    assert!(status.contains("another run is active"), "{status}");
 
     pod.double.update("pods", "checks", "by-hand", |pod| pod["status"]["phase"] = json!("Succeeded"));
     aggregate(&pod, &job(0)).expect(5);

@@ -35,16 +35,16 @@ fn nothing(bed: &Bed) {
 
 fn digest_of(bed: &Bed, tar: &str) -> String {
     let done = bed.plumbline(&["plugin", "verify", tar, "--key", "release.pub", "-o", "json"]);
-    let told: Value = serde_json::from_str(&done.out).unwrap();
-    told["digest"].as_str().unwrap().to_owned()
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    document["digest"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn a_signed_bundle_runs_and_the_archive_tells_which_it_was() {
     let (bed, tar) = bed();
     signed(&bed, &["-p", &tar]).expect(0);
-    let told: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
-    let plugin = &told["plugins"][0];
+    let modules: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
+    let plugin = &modules["plugins"][0];
     assert_eq!((&plugin["plugin"], &plugin["source"]), (&"tap".into(), &tar.clone().into()));
     assert_eq!(plugin["bundle"], digest_of(&bed, &tar));
     assert!(plugin["definition-file"].as_str().unwrap().starts_with("sha256:"));
@@ -73,7 +73,7 @@ fn built_in_plugins_need_no_signature() {
 }
 
 #[test]
-fn nothing_is_begun_with_what_is_not_signed() {
+fn unsigned_bundles_do_not_start() {
     let (bed, tar) = bed();
     bed.plugin("loose", "", "true");
     let other = packed(&bed, "other", "hello");

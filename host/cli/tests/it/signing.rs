@@ -74,16 +74,16 @@ fn a_bundle_is_signed_and_verified() {
 }
 
 #[test]
-fn what_is_not_verified_has_its_reason_and_code_1() {
+fn a_failed_verification_has_its_reason_and_exit_code_1() {
     let bed = Bed::new();
     let tar = packed(&bed, "tap", "hello");
     keygen(&bed, "release");
     keygen(&bed, "stranger");
-    let told = |args: &[&str]| {
+    let reasons_of = |args: &[&str]| {
         let done = bed.plumbline(&[&["plugin", "verify", &tar, "-o", "json"], args].concat()).expect(1);
-        let told = json(&done);
-        assert_eq!(told["verified"], false);
-        told["reasons"]
+        let document = json(&done);
+        assert_eq!(document["verified"], false);
+        document["reasons"]
             .as_array()
             .unwrap()
             .iter()
@@ -91,21 +91,21 @@ fn what_is_not_verified_has_its_reason_and_code_1() {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_eq!(told(&["--key", "release.pub"]), "there is no signature");
+    assert_eq!(reasons_of(&["--key", "release.pub"]), "there is no signature");
     sign(&bed, &tar, "stranger").expect(0);
-    assert!(told(&["--key", "release.pub"]).contains("which is not trusted for this name"));
+    assert!(reasons_of(&["--key", "release.pub"]).contains("which is not trusted for this name"));
     bed.write(
         "policy.yaml",
         "version: 1\nkeys: {release: {file: release.pub}}\nrules: [{names: [other-*], keys: [release]}]\n",
     );
     sign(&bed, &tar, "release").expect(0);
     assert_eq!(
-        told(&["--policy", "policy.yaml"]),
+        reasons_of(&["--policy", "policy.yaml"]),
         "no rule of policy `policy.yaml` matches this name, so no signature is trusted"
     );
     // The bundle has the same name and other bytes, so the signatures are for another digest.
     packed(&bed, "tap", "changed");
-    assert!(told(&["--key", "release.pub"]).contains("signed another bundle: sha256:"));
+    assert!(reasons_of(&["--key", "release.pub"]).contains("signed another bundle: sha256:"));
     let shown = bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub"]).expect(1).out;
     assert!(shown.starts_with("not verified: `tap` sha256:"), "{shown}");
 }
@@ -177,17 +177,21 @@ fn keys_are_not_replaced_and_not_left_open_silently() {
 }
 
 #[test]
-fn what_cannot_be_signed_says_what_to_do() {
+fn a_failed_signature_has_a_hint() {
     let bed = Bed::new();
     packed(&bed, "tap", "hello");
     keygen(&bed, "release");
-    let told = |bundle: &str| sign(&bed, bundle, "release").expect(2).err;
-    assert!(told("tap").contains("plumbline plugin pack tap"), "{}", told("tap"));
-    assert!(told("nothing").contains("neither a file nor an installed bundle"), "{}", told("nothing"));
+    let stderr_of = |bundle: &str| sign(&bed, bundle, "release").expect(2).err;
+    assert!(stderr_of("tap").contains("plumbline plugin pack tap"), "{}", stderr_of("tap"));
+    assert!(stderr_of("nothing").contains("neither a file nor an installed bundle"), "{}", stderr_of("nothing"));
     bed.write("lie.bundle.tar", "no tar at all");
-    assert!(told("lie.bundle.tar").contains("`lie.bundle.tar` is not a bundle"), "{}", told("lie.bundle.tar"));
+    assert!(
+        stderr_of("lie.bundle.tar").contains("`lie.bundle.tar` is not a bundle"),
+        "{}",
+        stderr_of("lie.bundle.tar")
+    );
     bed.write("tap.bundle.tar.sigstore.json", "precious");
-    assert!(told("tap.bundle.tar").contains("invalid signatures"), "{}", told("tap.bundle.tar"));
+    assert!(stderr_of("tap.bundle.tar").contains("invalid signatures"), "{}", stderr_of("tap.bundle.tar"));
     assert_eq!(fs::read_to_string(bed.path("tap.bundle.tar.sigstore.json")).unwrap(), "precious");
 }
 

@@ -18,8 +18,8 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     keygen(&bed, "stranger");
     let verify = |code: i32| {
         let args = ["plugin", "verify", &reference, "--policy", "policy.yaml", "-o", "json"];
-        let told: Value = serde_json::from_str(&registry.plumbline(&bed, &args).expect(code).out).unwrap();
-        told
+        let document: Value = serde_json::from_str(&registry.plumbline(&bed, &args).expect(code).out).unwrap();
+        document
     };
     let rule = |pattern: &str| {
         bed.write(
@@ -32,8 +32,8 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     for key in ["stranger.key", "release.key"] {
         registry.plumbline(&bed, &["plugin", "sign", &reference, "--key", key]).expect(0);
     }
-    let told = verify(0);
-    assert_eq!((&told["key"], &told["statement"]["version"]), (&"release".into(), &"1.2".into()));
+    let document = verify(0);
+    assert_eq!((&document["key"], &document["statement"]["version"]), (&"release".into(), &"1.2".into()));
     // A run pulls the bundle and applies the same policy, and so does a run of the installed
     // bundle.
     let run = |plugin: &str, code: i32| {
@@ -52,7 +52,7 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
 }
 
 #[test]
-fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
+fn signatures_of_a_tar_are_pushed_and_an_invalid_one_does_not_hide_others() {
     let bed = Bed::new();
     let Some(registry) = Registry::start(&bed, "registry") else { return };
     let tar = packed(&bed, "tap", "hello");

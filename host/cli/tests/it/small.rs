@@ -51,7 +51,7 @@ fn workers_take_the_options_of_manifests_in_use() {
 const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn a_reader_that_stops_early_is_not_an_error() {
     let bed = Bed::new();
     let commands: &[&[&str]] = &[
         &["results", ARCHIVE, "-m", "detailed"],

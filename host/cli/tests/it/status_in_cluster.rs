@@ -82,7 +82,7 @@ fn sweep(node: &str, state: &str, result: &str) -> Value {
 }
 
 #[test]
-fn what_goes_on_is_shown_in_each_form() {
+fn a_running_run_is_shown_in_every_format() {
     let cluster = InCluster::new();
     let plugins =
         json!([suite("running", 1, &["a test"], ""), sweep("n1", "complete", ""), sweep("n2", "running", "")]);
@@ -149,30 +149,30 @@ fn scripts_find_the_words_of_sonobuoy() {
 }
 
 #[test]
-fn where_there_is_nothing_to_see_it_says_why() {
+fn a_missing_status_has_a_reason() {
     let cluster = InCluster::new();
     let none = |cluster: &InCluster, code: i32, compat: i32| {
         let done = cluster.plumbline(&["status"]).expect(code);
         cluster.plumbline(&["status", "--exit-code", "compat"]).expect(compat);
         cluster.shown(&done)
     };
-    let mut told = vec![none(&cluster, 2, 1)];
+    let mut outputs = vec![none(&cluster, 2, 1)];
     cluster.aggregator("Pending", None);
     cluster.double.put("events", json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "checks"}, "reason": "Scheduled",
         "involvedObject": {"kind": "Pod", "name": "sonobuoy", "namespace": "checks"}, "message": "assigned to n1",
     }));
-    told.push(none(&cluster, 0, 0));
+    outputs.push(none(&cluster, 0, 0));
     cluster.double.update("pods", "checks", "sonobuoy", |pod| {
         pod["status"]["containerStatuses"] = json!([{"name": "kube-sonobuoy", "image": "r/plumbline:1", "imageID": "", "ready": false,
             "restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]);
     });
-    told.push(none(&cluster, 4, 1));
+    outputs.push(none(&cluster, 4, 1));
     cluster.aggregator("Running", None);
-    told.push(none(&cluster, 0, 0));
+    outputs.push(none(&cluster, 0, 0));
     cluster.aggregator("Failed", Some(status("running", json!([suite("running", 1, &[], "")]))));
-    told.push(none(&cluster, 4, 1));
-    insta::assert_snapshot!(told.join("\n"));
+    outputs.push(none(&cluster, 4, 1));
+    insta::assert_snapshot!(outputs.join("\n"));
     cluster.bed.plumbline(&["status", "--kubeconfig", "nowhere"]).expect(4);
 }
 

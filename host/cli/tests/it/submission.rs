@@ -115,7 +115,7 @@ fn from_an_archive_to_a_checked_folder_in_two_commands() {
 }
 
 #[test]
-fn what_failed_or_is_missing_is_refused_and_found() {
+fn failed_or_missing_tests_are_rejected_and_found() {
     let bed = Bed::new();
     let failed = format!("{GOOD}<testcase name='[It] [sig] d [Conformance]'><error>x</error></testcase>");
     archive(&bed, &failed, CERTIFIED);
@@ -197,7 +197,7 @@ fn only_runs_of_the_whole_suite_are_submitted() {
 }
 
 #[test]
-fn what_only_we_could_read_is_told() {
+fn files_that_only_plumbline_can_read_are_reported() {
     let bed = Bed::new();
     archive(&bed, GOOD, CERTIFIED);
     assemble(&bed, &[]).expect(0);
@@ -274,7 +274,7 @@ fn archives_and_products_that_cannot_be_used_say_why() {
 }
 
 #[test]
-fn without_a_list_of_required_tests_nobody_knows() {
+fn without_a_list_the_required_tests_are_unknown() {
     let bed = Bed::new();
     archive(&bed, GOOD, CERTIFIED);
     bed.write("run/serverversion.json", r#"{"gitVersion": "v1.99.0"}"#);

@@ -99,7 +99,7 @@ fn the_focus_of_a_rerun_is_what_failed() {
 
 /// In parallel and without a skip, the image omits serial tests, so reruns are not parallel.
 #[test]
-fn what_failed_is_run_one_after_the_other() {
+fn failed_tests_are_rerun_one_after_the_other() {
     let bed = Bed::new();
     let side_by_side = bed.plumbline(&["gen", "plugin", "e2e", "--e2e-parallel", "true"]).expect(0).out;
     bed.write("e2e.yaml", &side_by_side);
@@ -148,8 +148,8 @@ fn secrets_stay_out_of_definitions() {
     let names: Vec<_> = secrets.iter().map(|secret| secret["metadata"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["auth-repo-cred", "ssh-key"]);
     let maps = of_kind(&documents, "ConfigMap");
-    let told: String = maps.iter().map(|map| map.to_string()).collect();
-    assert!(!told.contains("b3BlbiBzZXNhbWU=") && !told.contains("a private key"), "{told}");
+    let text: String = maps.iter().map(|map| map.to_string()).collect();
+    assert!(!text.contains("b3BlbiBzZXNhbWU=") && !text.contains("a private key"), "{text}");
     let suite: Value = serde_saphyr::from_str(maps[1]["data"]["plugin-0.yaml"].as_str().unwrap()).unwrap();
     let args = variable(&suite, "E2E_EXTRA_ARGS").unwrap();
     assert!(
@@ -185,7 +185,7 @@ fn a_definition_that_was_printed_is_taken_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_the_suite() {
+fn invalid_settings_of_the_suite_are_rejected() {
     let bed = Bed::new();
     bed.write("docker.json", "{}");
     bed.write("empty.yaml", "{}\n");
@@ -210,15 +210,15 @@ fn what_cannot_be_asked_of_the_suite() {
         &["gen", "--rerun-failed", "nowhere.tar.gz"],
         &["gen", "plugin", "host-facts", "--mode", "quick"],
     ];
-    let mut told = String::new();
+    let mut report = String::new();
     for args in cases {
         let version =
             if args[0] == "gen" && !args.contains(&VERSION[0]) && args[1] != "plugin" { &VERSION[..] } else { &[] };
         let done = bed.plumbline(&[args, version].concat());
         assert!(done.out.is_empty(), "{args:?}: {}", done.out);
-        told += &format!("$ plumbline {}\nexit code: {}\n{}\n", args.join(" "), done.code, done.err);
+        report += &format!("$ plumbline {}\nexit code: {}\n{}\n", args.join(" "), done.code, done.err);
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(report);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn outcomes(bed: &Bed, archive: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_options_make_is_run_and_what_failed_is_run_again() {
+fn the_configured_suite_runs_and_its_failures_are_rerun() {
     let (bed, again) = (Bed::new(), Bed::new());
     played(&bed, &["--mode", "certified-conformance"], &[("FAKE_E2E_FAIL", "should (not )?be submitted and removed")]);
     bed.run(&["e2e"], &[]).expect(1);
@@ -295,6 +295,10 @@ fn an_archive_without_results_of_the_suite_has_nothing_to_run_again() {
         bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["e2e"]}"#);
         bed.write(&format!("{dir}/plugins/e2e/sonobuoy_results.yaml"), tree);
         let done = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", dir]).expect(2);
-        assert!(done.err.contains(&format!("archive `{dir}` has no e2e results: no test in it ran")), "{}", done.err);
+        assert!(
+            done.err.contains(&format!("archive `{dir}` has no results of `e2e`: no test in it ran")),
+            "{}",
+            done.err
+        );
     }
 }

@@ -59,7 +59,7 @@ async fn a_vendors_version_becomes_the_images() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_that_is_not_there_is_told_before_anything_is_created() {
+async fn a_missing_image_is_reported_before_anything_is_created() {
     let cluster = Cluster::new("v1.30.99").await;
     // A registry without images.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -84,7 +84,7 @@ async fn an_image_that_is_not_there_is_told_before_anything_is_created() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_focus_on_nothing_is_told_before_anything_is_created() {
+async fn a_focus_that_matches_no_test_is_reported_before_anything_is_created() {
     let cluster = Cluster::new("v1.30.1").await;
     let refused = cluster.plumbline(&["run", "-p", "e2e", "--e2e-focus", "Pods shuold be submitted"]).expect(2);
     assert!(refused.err.contains("no test selected") && refused.err.contains("Pods"), "{}", refused.err);
@@ -96,8 +96,8 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
     let cluster = Cluster::new("v1.30.2").await;
     let image = format!("{NO_REGISTRY}/conformance:v1.30.2");
     let plain = ["conformance", "run", "--kube-conformance-image", &image, "--dry-run"];
-    let told = cluster.plumbline(&plain).expect(0);
-    assert!(told.err.contains("would create pod `sonobuoy`"), "{}", told.err);
+    let dry_run = cluster.plumbline(&plain).expect(0);
+    assert!(dry_run.err.contains("would create pod `sonobuoy`"), "{}", dry_run.err);
     let chosen = |done: &Done| {
         let count = done.err.lines().find_map(|line| line.strip_prefix("selected ")).unwrap().to_owned();
         count.split(' ').next().unwrap().parse::<u32>().unwrap()
@@ -105,7 +105,7 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
     cluster.bed.write("PRODUCT.yaml", PRODUCT);
     let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
     let all = cluster.plumbline(&[&plain[..], &product].concat()).expect(0);
-    assert!(chosen(&all) > chosen(&told), "{} {}", told.err, all.err);
+    assert!(chosen(&all) > chosen(&dry_run), "{} {}", dry_run.err, all.err);
     let quick = cluster.plumbline(&[&plain[..], &["--mode", "quick"]].concat()).expect(0);
     assert_eq!(chosen(&quick), 1);
     cluster.plumbline(&["conformance", "run", "--product", "PRODUCT.yaml"]).expect(2);
@@ -114,7 +114,7 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
+async fn unknown_required_tests_are_reported_before_the_run_starts() {
     let image = format!("{NO_REGISTRY}/conformance:v1");
     for (version, more, warned) in [
         ("v1.99.6", &[][..], true),
@@ -127,8 +127,8 @@ async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
         cluster.bed.write("conformance.yaml", "[]");
         let run = ["conformance", "run", "--kube-conformance-image", &image, "--dry-run"];
         let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
-        let told = cluster.plumbline(&[&run[..], &product, more].concat()).expect(0).err;
-        assert_eq!(told.contains("the required tests of v1.99 are unknown"), warned, "{version} {more:?}: {told}");
+        let stderr = cluster.plumbline(&[&run[..], &product, more].concat()).expect(0).err;
+        assert_eq!(stderr.contains("the required tests of v1.99 are unknown"), warned, "{version} {more:?}: {stderr}");
         let nowhere = cluster.plumbline(&[&run[..], &product, &["--required", "nowhere.yaml"]].concat()).expect(2).err;
         assert!(nowhere.contains("failed to read `nowhere.yaml`"), "{nowhere}");
     }
@@ -136,7 +136,7 @@ async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
 
 /// Otherwise, only the end of a run would report these errors, hours later.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_never_be_submitted_is_refused_before_it_begins() {
+async fn runs_that_cannot_be_submitted_are_rejected_before_they_start() {
     let cluster = Cluster::new("v1.30.2").await;
     cluster.bed.write("PRODUCT.yaml", PRODUCT);
     cluster.bed.write("half.yaml", "vendor: nobody\n");
@@ -152,8 +152,8 @@ async fn what_could_never_be_submitted_is_refused_before_it_begins() {
         ("PRODUCT.yaml", &["--rerun-failed", "old.tar.gz"], "`--rerun-failed` runs a part of the tests"),
         ("PRODUCT.yaml", &["-p", "own.yaml"], "`--submission-dir` is for the plugin `e2e`"),
     ] {
-        let told = refused(product, more);
-        assert!(told.contains(why), "{why}: {told}");
+        let message = refused(product, more);
+        assert!(message.contains(why), "{why}: {message}");
     }
     assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_none(), "nothing was created");
 }

@@ -99,8 +99,8 @@ fn check_with_promtool(text: &str) {
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = [output.stdout, output.stderr].concat();
-    assert!(output.status.success() && told.is_empty(), "{}\n{text}", String::from_utf8_lossy(&told));
+    let messages = [output.stdout, output.stderr].concat();
+    assert!(output.status.success() && messages.is_empty(), "{}\n{text}", String::from_utf8_lossy(&messages));
 }
 
 #[test]

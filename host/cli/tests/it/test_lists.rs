@@ -113,7 +113,7 @@ fn directories_have_a_list_for_each_version() {
 }
 
 #[test]
-fn addresses_are_fetched_by_version_or_whole() {
+fn addresses_are_fetched_by_version_or_completely() {
     let bed = Bed::new();
     let plain = "[It] one\n[It] two\n";
     let base = server(vec![answer("200 OK", "", "#v1.40.0\n+[It] three\n"), answer("200 OK", "", plain)]);

@@ -20,7 +20,7 @@ fn plugin(bed: &Bed, name: &str, format: &str, args: &str) {
 }
 
 #[test]
-fn a_run_judges_it_as_what_it_was_told_to_be() {
+fn a_run_has_the_outcome_that_the_plugin_is_configured_for() {
     let bed = Bed::new();
     for format in ["junit", "gojson", "manual"] {
         plugin(&bed, &format!("good-{format}"), format, &format!("--format={format}, --items=2"));
@@ -59,7 +59,7 @@ fn a_large_file_goes_along_in_a_directory_and_in_an_archive() {
 }
 
 #[test]
-fn what_ends_without_results_says_nothing_is_done() {
+fn without_results_there_is_no_done_file() {
     let bed = Bed::new();
     let dir = bed.path("results");
     let dir = dir.to_str().unwrap();
@@ -80,7 +80,7 @@ fn what_ends_without_results_says_nothing_is_done() {
 }
 
 #[test]
-fn it_stays_until_it_is_told_to_end() {
+fn it_runs_until_it_is_terminated() {
     let bed = Bed::new();
     let dir = bed.path("results");
     let dir = dir.to_str().unwrap();
@@ -95,7 +95,7 @@ fn it_stays_until_it_is_told_to_end() {
 }
 
 #[test]
-fn progress_is_posted_and_a_missing_worker_is_no_harm() {
+fn progress_is_posted_and_a_missing_worker_is_ignored() {
     let bed = Bed::new();
     let dir = bed.path("results");
     let dir = dir.to_str().unwrap();

@@ -52,7 +52,7 @@ fn timeline() -> Vec<u8> {
 }
 
 #[test]
-fn failures_are_told_with_what_happened_at_their_place_and_time() {
+fn failures_are_shown_with_related_cluster_events() {
     let bed = Bed::new();
     let run = archive(&bed, &timeline());
     let text = bed.plumbline(&["results", &run]).expect(1).out;

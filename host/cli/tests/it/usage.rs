@@ -34,7 +34,7 @@ fn runs_that_cannot_begin() {
         &["run", "--local", "--continue", "not-a-run", "--dry-run"],
         &["rum"],
     ];
-    insta::assert_snapshot!(told(&bed, cases));
+    insta::assert_snapshot!(transcript(&bed, cases));
     let left: Vec<_> =
         entries(bed.root()).into_iter().filter(|path| path.to_string_lossy().contains(".plumbline-run")).collect();
     assert!(left.is_empty(), "{left:?}");
@@ -65,7 +65,7 @@ fn archives_that_cannot_be_read() {
         &["results", "whole.tar.gz", "--definition", "x.yaml"],
         &["results", "whole.tar.gz", "-p", "e2e", "--reprocess", "--definition", "x.yaml"],
     ];
-    insta::assert_snapshot!(told(&bed, cases));
+    insta::assert_snapshot!(transcript(&bed, cases));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn directories_that_cannot_be_processed() {
         &["plugin", "postprocess", "dir", "--definition", "nobody.yaml"],
         &["plugin", "postprocess", "dir", "--name", "p", "--module", "bad.wasm"],
     ];
-    insta::assert_snapshot!(told(&bed, cases));
+    insta::assert_snapshot!(transcript(&bed, cases));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_dry_run_says_what_it_would_do_and_leaves_nothing() {
     bed.plumbline(&["status", "--local"]).expect(2);
 }
 
-fn told(bed: &Bed, cases: &[&[&str]]) -> String {
+fn transcript(bed: &Bed, cases: &[&[&str]]) -> String {
     let mut text = String::new();
     for args in cases {
         let done = bed.plumbline(args);

@@ -62,7 +62,7 @@ fn a_known_failure_does_not_fail_a_run() {
 }
 
 #[test]
-fn what_nobody_excuses_fails_and_is_named() {
+fn a_failure_that_no_judge_excuses_fails_and_is_listed() {
     let bed = Bed::new();
     let two = JUNIT
         .replace("</testsuite>", r#"<testcase name="dns works"><failure message="timeout"/></testcase></testsuite>"#);
@@ -87,11 +87,11 @@ fn a_failed_check_fails_a_run_in_which_everything_passed() {
 }
 
 #[test]
-fn a_judge_that_nobody_knows_is_told_before_anything_runs() {
+fn an_unknown_judge_is_reported_before_anything_runs() {
     let bed = Bed::new();
     plugin(&bed, JUNIT, "plumbline:\n  verdict: [{judge: nobody}]\n");
-    let told = bed.run(&["suite"], &[]).expect(2).err;
-    assert!(told.contains("unknown judge `nobody`") && told.contains("known-failures"), "{told}");
+    let stderr = bed.run(&["suite"], &[]).expect(2).err;
+    assert!(stderr.contains("unknown judge `nobody`") && stderr.contains("known-failures"), "{stderr}");
 }
 
 #[test]

@@ -152,9 +152,9 @@ fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     drop(written);
     copy.persist(there).map_err(|error| error.error)?;
     let record = serde_json::to_vec(&Record { digest, path: path.to_owned() })?;
-    let mut beside = NamedTempFile::new_in(dir)?;
-    beside.write_all(&record)?;
-    beside.persist(record_of(there)).map_err(|error| error.error)?;
+    let mut file = NamedTempFile::new_in(dir)?;
+    file.write_all(&record)?;
+    file.persist(record_of(there)).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -288,7 +288,7 @@ mod tests {
         path
     }
 
-    async fn told(text: &str) -> Result<String, String> {
+    async fn output_of(text: &str) -> Result<String, String> {
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), text);
         listing(&program, Listing::Images, None).await.map_err(|error| error.to_string())
@@ -296,8 +296,9 @@ mod tests {
 
     #[tokio::test]
     async fn it_sees_nothing_of_this_machine() {
-        let seen =
-            told("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"").await.unwrap();
+        let seen = output_of("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"")
+            .await
+            .unwrap();
         assert_eq!(seen, "PATH\n--list-images\n");
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "cat \"$KUBE_TEST_REPO_LIST\"");
@@ -307,12 +308,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_goes_wrong_is_told() {
-        let error = told("echo no such flag >&2; exit 2").await.unwrap_err();
+    async fn failures_of_the_program_are_reported() {
+        let error = output_of("echo no such flag >&2; exit 2").await.unwrap_err();
         assert!(error.contains("--list-images` exited with exit status: 2: no such flag"), "{error}");
-        assert!(told("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
-        assert!(told("printf '\\377'").await.unwrap_err().contains("not UTF-8 text"));
-        assert!(told("yes").await.unwrap_err().contains("64 MiB"));
+        assert!(output_of("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
+        assert!(output_of("printf '\\377'").await.unwrap_err().contains("not UTF-8 text"));
+        assert!(output_of("yes").await.unwrap_err().contains("64 MiB"));
         let missing = listing(Path::new("/no/such/program"), Listing::Tests, None).await.unwrap_err();
         assert!(missing.to_string().contains("/no/such/program"));
         let dir = tempfile::tempdir().unwrap();

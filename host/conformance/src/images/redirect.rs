@@ -108,10 +108,10 @@ pub fn is_suite(definition: &Definition) -> bool {
 pub fn redirect(definition: &Definition, prefix: &Prefix, tell: bool) -> Result<Definition, DefinitionError> {
     let mut json = definition.to_json();
     each_image(&mut json, &mut |image| *image = rewrite(image, prefix));
-    let told = definition.spec.env().iter().any(|var| matches!(var.name.as_str(), LIST_VARIABLE | REPO_VARIABLE));
+    let configured = definition.spec.env().iter().any(|var| matches!(var.name.as_str(), LIST_VARIABLE | REPO_VARIABLE));
     if tell
         && is_suite(definition)
-        && !told
+        && !configured
         && let Value::Object(top) = &mut json
     {
         if let Value::Object(files) = top.entry("config-map").or_insert_with(|| json!({})) {
@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_is_told() {
+    fn an_invalid_prefix_is_rejected() {
         for wrong in ["", "/", "mirror", "lan:5000/a:1", "http://lan", "lan:5000/A", "lan:x", "a b.c"] {
-            let told = wrong.parse::<Prefix>().unwrap_err().to_string();
-            assert!(told.contains("invalid location for images"), "{wrong}: {told}");
+            let message = wrong.parse::<Prefix>().unwrap_err().to_string();
+            assert!(message.contains("invalid location for images"), "{wrong}: {message}");
         }
         let prefix: Prefix = "LAN:5000/m".parse().unwrap();
         assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it already exists");
@@ -283,7 +283,7 @@ podSpec:
     }
 
     #[test]
-    fn only_the_suite_is_told_and_only_once() {
+    fn only_the_suite_gets_the_list_of_registries_and_only_once() {
         let prefix: Prefix = "lan:5000".parse().unwrap();
         let text =
             PLUGIN.replace("NAME", "probe").replace("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION", "a.b/probe:1");

@@ -140,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_named() {
-        let told = ImageSet::default().add_list("Flag --x is deprecated", "the list").unwrap_err().to_string();
-        assert!(told.contains("the list has the invalid image `Flag --x is deprecated`"), "{told}");
+    fn an_invalid_image_is_rejected_with_the_reason() {
+        let message = ImageSet::default().add_list("Flag --x is deprecated", "the list").unwrap_err().to_string();
+        assert!(message.contains("the list has the invalid image `Flag --x is deprecated`"), "{message}");
         let many: String = (0..=MAX_IMAGES).map(|at| format!("a.b/c:{at}\n")).collect();
         assert_eq!(ImageSet::default().add_list(&many, "x"), Err(SetError::TooMany));
     }

@@ -57,7 +57,7 @@ impl TestList {
 
     /// Returns a sentence for users who requested `version` and get this list. `None` if the list
     /// is of that version, or its version is not known.
-    pub fn stands_in_for(&self, version: &str) -> Option<String> {
+    pub fn replacement_note(&self, version: &str) -> Option<String> {
         let name = Version::parse(version)?.name();
         if self.version.is_empty() || self.version == name {
             return None;
@@ -299,21 +299,23 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_alone_is_no_name() {
+    fn a_mark_alone_is_not_a_name() {
         for (name, plain) in [("[It]", ""), ("[It]x", "[It]x"), ("  [It]  x ", "x"), ("x [It] y", "x [It] y")] {
             assert_eq!(plain_name(name), plain, "{name}");
         }
     }
 
     #[test]
-    fn a_list_says_for_whom_it_stands_in() {
+    fn a_list_names_the_version_that_it_replaces() {
         let list = TestList::new("v1.30.2", ["a"], "this program");
-        assert_eq!(list.stands_in_for("1.30.2+k3s1"), None);
-        assert!(list.stands_in_for("v1.30.9").is_some_and(|said| said.contains("v1.30.9") && said.contains("v1.30.2")));
+        assert_eq!(list.replacement_note("1.30.2+k3s1"), None);
+        assert!(
+            list.replacement_note("v1.30.9").is_some_and(|said| said.contains("v1.30.9") && said.contains("v1.30.2"))
+        );
     }
 
     #[test]
-    fn names_are_told_from_places_and_talk() {
+    fn test_names_are_distinguished_from_locations_and_log_lines() {
         let output = "W1121 log line: not a test\nThe following spec names can be used:\n    test/e2e/a.go:41: [sig-a] one: with a colon\n    \
                       [sig-b] two: 3\n    ../bugs.go:x: kept\n\n";
         let list = from_program(output, "v1.30.2", "it").unwrap();

@@ -150,7 +150,7 @@ pub fn check_selection(
     let certain =
         Version::parse(&list.version).zip(version.and_then(Version::parse)).is_some_and(|(a, b)| a.same_minor(&b));
     // Within a minor version, tests keep their names.
-    let other = version.filter(|_| !certain).and_then(|version| list.stands_in_for(version));
+    let other = version.filter(|_| !certain).and_then(|version| list.replacement_note(version));
     let mut warnings: Vec<String> = other.into_iter().collect();
     match checked(&list, &selection, focus, skip) {
         Ok(checked) => Ok(Checked { warnings, ..checked }),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_what_stands_in_brackets() {
+    fn tags_are_the_parts_in_brackets() {
         let counts = tags(["[sig-a] x [Slow] [Driver: a b]", "[sig-a] y [[Slow]", "] z [open"].into_iter());
         let counts: Vec<(&str, usize)> = counts.iter().map(|(tag, count)| (tag.as_str(), *count)).collect();
         assert_eq!(counts, [("[Driver: a b]", 1), ("[Slow]", 1), ("[[Slow]", 1), ("[sig-a]", 2)]);

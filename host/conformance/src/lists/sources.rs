@@ -28,7 +28,7 @@ pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
 
 /// Returns the embedded list that is closest to `version` within the same minor version. If there
 /// is none, it returns the latest list that is older. Without a version, it returns the latest
-/// list. The list tells its version ([`TestList::stands_in_for`]).
+/// list. The list tells its version ([`TestList::replacement_note`]).
 ///
 /// # Errors
 /// When `version` is invalid, or older than all lists.

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_off_leaves_no_folder() {
+    fn an_interrupted_assembly_leaves_no_folder() {
         let dir = tempfile::tempdir().unwrap();
         let broken = assemble(&place(), dir.path(), &mut |name, out| match name {
             "e2e.log" => Err(io::Error::other("gone")),

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_verifier_cannot_read_has_a_reason() {
+    fn an_unreadable_report_has_a_reason() {
         for (document, part) in [
             ("<testsuite/>", "the outermost element is `testsuite`"),
             ("", "no element"),

@@ -265,11 +265,11 @@ fn pull_request(contents: &Contents<'_>) -> [Finding; 4] {
     });
     let title = place.map_or_else(|| "Conformance results for vX.YY/product".to_owned(), |place| place.title());
     let call = format!("call the pull request `{title}`");
-    let told = |rule| Finding::not_checked(rule, NO_PULL_REQUEST).hint(call.clone());
+    let not_checked = |rule| Finding::not_checked(rule, NO_PULL_REQUEST).hint(call.clone());
     [
-        told(rules::TITLE),
-        told(rules::TITLE_FORM),
-        told(rules::TITLE_VERSION),
+        not_checked(rules::TITLE),
+        not_checked(rules::TITLE_FORM),
+        not_checked(rules::TITLE_VERSION),
         Finding::not_checked(rules::ONE_COMMIT, NO_PULL_REQUEST)
             .hint("the pull request is one commit with these four files"),
     ]

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_folder_is_no_name() {
+    fn a_name_that_leaves_the_folder_is_invalid() {
         for name in ["", "..", "../x", "a/b", "a b", "-rf", ".git", &"x".repeat(101)] {
             assert!(SubmissionPath::new("v1.30".parse().unwrap(), name).is_err(), "{name}");
         }

@@ -5,43 +5,47 @@ use std::fmt;
 use serde::Serialize;
 
 /// Names of the rules. They are part of machine-readable output and never change.
-pub(super) mod rules {
+pub mod rules {
     /// The pull request has a title.
-    pub(crate) const TITLE: &str = "title-not-empty";
+    pub const TITLE: &str = "title-not-empty";
     /// The title contains version and product.
-    pub(crate) const TITLE_FORM: &str = "title-form";
+    pub const TITLE_FORM: &str = "title-form";
     /// The version in the title matches the folder.
-    pub(crate) const TITLE_VERSION: &str = "title-matches-folder";
+    pub const TITLE_VERSION: &str = "title-matches-folder";
     /// The pull request has one commit.
-    pub(crate) const ONE_COMMIT: &str = "one-commit";
-    /// The four files exist, are not empty and can be read.
-    pub(crate) const REQUIRED_FILES: &str = "required-files";
+    pub const ONE_COMMIT: &str = "one-commit";
+    /// The files that the programme asks for exist, are not empty and can be read.
+    pub const REQUIRED_FILES: &str = "required-files";
+    /// Which files come from something other than the run. This rule is always kept.
+    pub const OTHER_FILES: &str = "other-files";
     /// There are no other files.
-    pub(crate) const NO_OTHER_FILES: &str = "no-other-files";
+    pub const NO_OTHER_FILES: &str = "no-other-files";
     /// The files are in `vX.Y/product`.
-    pub(crate) const FOLDER: &str = "folder-structure";
+    pub const FOLDER: &str = "folder-structure";
     /// There is only one such folder.
-    pub(crate) const ONE_PRODUCT: &str = "one-product";
+    pub const ONE_PRODUCT: &str = "one-product";
     /// The required fields of `PRODUCT.yaml` have a value.
-    pub(crate) const PRODUCT_FIELDS: &str = "product-fields";
+    pub const PRODUCT_FIELDS: &str = "product-fields";
     /// The URLs and the mail address in `PRODUCT.yaml` are well-formed.
-    pub(crate) const PRODUCT_ADDRESSES: &str = "product-addresses";
+    pub const PRODUCT_ADDRESSES: &str = "product-addresses";
     /// The type of the product is known.
-    pub(crate) const PRODUCT_TYPE: &str = "product-type";
+    pub const PRODUCT_TYPE: &str = "product-type";
     /// The URLs return a page.
-    pub(crate) const ADDRESSES_ANSWER: &str = "addresses-answer";
+    pub const ADDRESSES_ANSWER: &str = "addresses-answer";
     /// The version is one of the last three minor versions.
-    pub(crate) const SUPPORTED: &str = "supported-release";
+    pub const SUPPORTED: &str = "supported-release";
     /// The verifier can read the file of results.
-    pub(crate) const RESULTS_READABLE: &str = "results-readable";
+    pub const RESULTS_READABLE: &str = "results-readable";
     /// All required tests passed.
-    pub(crate) const REQUIRED_TESTS: &str = "required-tests";
+    pub const REQUIRED_TESTS: &str = "required-tests";
     /// No conformance test failed.
-    pub(crate) const NO_FAILED_TESTS: &str = "no-failed-tests";
+    pub const NO_FAILED_TESTS: &str = "no-failed-tests";
     /// The version in the log matches the folder. The verifier does not have this rule.
-    pub(crate) const LOG_VERSION: &str = "log-version";
+    pub const LOG_VERSION: &str = "log-version";
+    /// A signed statement says that the files come from a run that passed.
+    pub const ATTESTATION: &str = "attestation";
     /// There is nothing else that a reviewer would reject. The verifier does not have this rule.
-    pub(crate) const HUMAN_REVIEW: &str = "human-review";
+    pub const HUMAN_REVIEW: &str = "human-review";
 }
 
 /// Outcome of a rule.
@@ -94,34 +98,42 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn new(rule: &'static str, outcome: Outcome, what: impl Into<String>) -> Self {
+    fn new(rule: &'static str, outcome: Outcome, what: impl Into<String>) -> Self {
         Self { rule, verifier: true, outcome, what: what.into(), hint: None, names: Vec::new() }
     }
 
-    pub(super) fn passed(rule: &'static str, what: impl Into<String>) -> Self {
+    /// Creates a finding about a rule that the submission conforms to.
+    pub fn passed(rule: &'static str, what: impl Into<String>) -> Self {
         Self::new(rule, Outcome::Passed, what)
     }
 
-    pub(super) fn failed(rule: &'static str, what: impl Into<String>) -> Self {
+    /// Creates a finding about a rule that the submission violates.
+    pub fn failed(rule: &'static str, what: impl Into<String>) -> Self {
         Self::new(rule, Outcome::Failed, what)
     }
 
-    pub(super) fn not_checked(rule: &'static str, what: impl Into<String>) -> Self {
+    /// Creates a finding about a rule that was not checked.
+    pub fn not_checked(rule: &'static str, what: impl Into<String>) -> Self {
         Self::new(rule, Outcome::NotChecked, what)
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// Adds a hint with the fix.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    pub(super) fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    /// Adds the names of tests or files.
+    #[must_use]
+    pub fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.names = names.into_iter().map(Into::into).collect();
         self
     }
 
     /// Marks a rule that the verifier does not have.
-    pub(super) fn ours(mut self) -> Self {
+    #[must_use]
+    pub fn ours(mut self) -> Self {
         self.verifier = false;
         self
     }

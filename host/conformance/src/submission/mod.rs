@@ -22,7 +22,7 @@ pub use assemble::{Assembled, Facts, SubmissionError, assemble, readme};
 pub use cases::{CONFORMANCE, Cases, cleaned};
 pub use check::check;
 pub use contents::{Contents, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, PlaceError, README, SubmissionPath};
-pub use finding::{Finding, Outcome, Summary};
+pub use finding::{Finding, Outcome, Summary, rules};
 pub use product::{FIELDS, Product, ProductError, TYPES};
 pub use required::{Release, ReleaseError, Required, RequiredError};
 pub use suite_settings::{NotSubmittable, SuiteSettings};

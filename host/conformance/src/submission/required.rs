@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused() {
+    fn an_invalid_version_is_rejected() {
         for text in ["", "v1", "latest", "v1.x", "v.1", "v1.99999999999", "-1.2", "v1."] {
             assert!(text.parse::<Release>().is_err(), "{text}");
         }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_list_says_why() {
+    fn an_invalid_list_is_rejected_with_the_reason() {
         for (text, reason) in [
             ("a: b", "not a list of tests"),
             ("- {codename: a, release: soon}", "invalid version `soon`"),

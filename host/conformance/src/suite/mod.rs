@@ -11,6 +11,7 @@ mod settings;
 pub use mode::{DEFAULT_FOCUS, Mode, UnknownMode};
 pub use rerun::{
     MAX_FOCUS_BYTES, MAX_RETRIES, RerunError, RetryError, add_retries, any_test_ran, failed_tests, rerun_focus,
+    reruns_of_kubernetes,
 };
 pub(crate) use settings::PARALLEL_SKIP;
 pub use settings::{
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_build_is_in_a_registry_of_its_own() {
+    fn the_latest_build_is_in_a_separate_registry() {
         let of = |image| image_of_latest(image);
         assert_eq!(
             of("registry.k8s.io/conformance:$V"),

@@ -162,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_mode_is_told_with_what_was_meant() {
+    fn an_error_for_a_mistyped_mode_suggests_the_right_one() {
         assert_eq!("quick".parse(), Ok(Mode::Quick));
-        let told = "conformance-light".parse::<Mode>().unwrap_err().to_string();
-        assert!(told.contains("did you mean `conformance-lite`?") && told.contains("`quick`"), "{told}");
+        let message = "conformance-light".parse::<Mode>().unwrap_err().to_string();
+        assert!(message.contains("did you mean `conformance-lite`?") && message.contains("`quick`"), "{message}");
     }
 }

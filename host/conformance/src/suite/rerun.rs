@@ -34,10 +34,10 @@ pub enum RerunError {
 /// without the framework's prefix. Items for files and for setup and teardown nodes are left out.
 #[must_use]
 pub fn failed_tests(root: &Item) -> Vec<&str> {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let failed = root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
     let tests = failed.filter(|leaf| !leaf.meta.contains_key("file")).map(|leaf| lists::plain_name(&leaf.name));
-    tests.filter(|name| !lists::is_suite_node(name) && told.insert(*name)).collect()
+    tests.filter(|name| !lists::is_suite_node(name) && seen.insert(*name)).collect()
 }
 
 /// Returns whether any test in a result tree ran. Otherwise the failures are not known: the suite
@@ -80,15 +80,18 @@ const BEFORE: [&str; 2] = ["known-failures", "flaky"];
 /// new just because the test fails again.
 const BASELINE: &str = "baseline";
 
-/// Variable with the focus.
-const FOCUS: &str = "E2E_FOCUS";
-
-/// Variables that would change the selection. Reruns have few tests and run them serially, because
-/// a parallel run of the suite skips serial tests.
-const CLEAR: [&str; 2] = ["E2E_SKIP", "E2E_PARALLEL"];
-
-/// Prefix of test names in results of newer suites.
-const STRIP: &str = "[It] ";
+/// Returns how failed tests of the suite of Kubernetes run again. Reruns have few tests and run them
+/// serially, because a parallel run of the suite skips serial tests.
+#[must_use]
+pub fn reruns_of_kubernetes(plugin: PluginName) -> Reruns {
+    Reruns {
+        plugin,
+        focus: "E2E_FOCUS".to_owned(),
+        clear: ["E2E_SKIP", "E2E_PARALLEL"].map(str::to_owned).to_vec(),
+        // Newer suites put it before the names of tests.
+        strip: "[It] ".to_owned(),
+    }
+}
 
 /// Error while adding reruns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -118,7 +121,8 @@ pub enum RetryError {
     Chain(PluginName),
 }
 
-/// Adds up to `retries` reruns of failed tests in `suite` to a run.
+/// Adds up to `retries` reruns of failed tests in `suite` to a run. `how` says how its tests are
+/// selected.
 ///
 /// It returns the additional plugins, each of which reruns the failures of the previous one. It
 /// also adds a judge to the chain of `suite`, which distinguishes flaky tests from failures. The
@@ -128,7 +132,7 @@ pub enum RetryError {
 ///
 /// # Errors
 /// [`RetryError`]. `suite` is then unchanged.
-pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definition>, RetryError> {
+pub fn add_retries(suite: &mut Definition, retries: u32, how: &Reruns) -> Result<Vec<Definition>, RetryError> {
     if retries > MAX_RETRIES {
         return Err(RetryError::TooMany(retries));
     }
@@ -155,12 +159,7 @@ pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definitio
         rerun.name = name.clone();
         rerun.order = before.order.checked_add(1).ok_or_else(|| RetryError::Order(suite.name.clone()))?;
         rerun.description = Some(format!("reruns failed tests of {}", before.name));
-        rerun.plumbline.reruns = Some(Reruns {
-            plugin: before.name.clone(),
-            focus: FOCUS.to_owned(),
-            clear: CLEAR.map(str::to_owned).to_vec(),
-            strip: STRIP.to_owned(),
-        });
+        rerun.plumbline.reruns = Some(Reruns { plugin: before.name.clone(), ..how.clone() });
         rerun.plumbline.verdict = of_tests.clone();
         // A test that passes in a later rerun is not a failure of this one.
         compare(&mut rerun.plumbline.verdict, rest);
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_that_failed_are_named_without_what_stands_around_them() {
+    fn failed_tests_are_listed_by_their_plain_names() {
         let leaf = |name: &str, status: &str| json!({"name": name, "status": status});
         let tree: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": [
             {"name": "junit_01.xml", "status": "failed", "meta": {"file": "results/global/junit_01.xml"}, "items": [
@@ -231,11 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_too_much_are_told() {
+    fn reruns_of_no_test_and_of_too_many_are_rejected() {
         assert_eq!(rerun_focus(&[]), Err(RerunError::NothingFailed));
         let long = "x".repeat(MAX_FOCUS_BYTES / 2);
-        let told = rerun_focus(&[&long, &long]).unwrap_err().to_string();
-        assert!(told.starts_with("2 tests failed") && told.contains("100 KiB"), "{told}");
+        let message = rerun_focus(&[&long, &long]).unwrap_err().to_string();
+        assert!(message.starts_with("2 tests failed") && message.contains("100 KiB"), "{message}");
     }
 
     fn suite(verdict: Value) -> Definition {
@@ -246,6 +245,11 @@ mod tests {
             "plumbline": {"verdict": verdict},
         });
         Definition::from_json(document).unwrap().definition
+    }
+
+    fn retry(suite: &mut Definition, retries: u32) -> Result<Vec<Definition>, RetryError> {
+        let how = reruns_of_kubernetes(suite.name.clone());
+        add_retries(suite, retries, &how)
     }
 
     fn chain(definition: &Definition) -> Vec<(&str, Vec<&str>)> {
@@ -262,15 +266,15 @@ mod tests {
             {"judge": "known-failures", "data": ["known.yaml"]}, {"judge": "allowed-skips", "data": ["known.yaml"]},
             {"judge": "baseline"}, {"judge": "checks"},
         ]));
-        let reruns = add_retries(&mut e2e, 2).unwrap();
-        let told: Vec<_> = reruns
+        let reruns = retry(&mut e2e, 2).unwrap();
+        let rows: Vec<_> = reruns
             .iter()
             .map(|rerun| {
                 let again = rerun.plumbline.reruns.as_ref().unwrap();
                 (rerun.name.as_str(), rerun.order, again.plugin.as_str(), again.focus.as_str())
             })
             .collect();
-        assert_eq!(told, [("e2e-retry-1", 1, "e2e", "E2E_FOCUS"), ("e2e-retry-2", 2, "e2e-retry-1", "E2E_FOCUS")]);
+        assert_eq!(rows, [("e2e-retry-1", 1, "e2e", "E2E_FOCUS"), ("e2e-retry-2", 2, "e2e-retry-1", "E2E_FOCUS")]);
         assert_eq!(
             chain(&e2e),
             [
@@ -299,33 +303,33 @@ mod tests {
     }
 
     #[test]
-    fn without_a_baseline_the_comparison_comes_before_what_speaks_of_the_whole() {
+    fn without_a_baseline_reruns_are_compared_after_the_flaky_list() {
         let mut e2e = suite(json!([{"judge": "flaky"}, {"judge": "mine"}, {"judge": "known-failures"}]));
-        add_retries(&mut e2e, 1).unwrap();
+        retry(&mut e2e, 1).unwrap();
         let names: Vec<_> = chain(&e2e).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["flaky", "reruns", "mine", "known-failures"]);
     }
 
     #[test]
-    fn none_is_none() {
+    fn zero_retries_add_no_rerun() {
         let mut e2e = suite(json!([]));
-        assert_eq!(add_retries(&mut e2e, 0), Ok(Vec::new()));
+        assert_eq!(retry(&mut e2e, 0), Ok(Vec::new()));
         assert_eq!(e2e, suite(json!([])));
     }
 
     #[test]
-    fn what_cannot_be_run_again_is_left_as_it_is() {
+    fn a_definition_that_cannot_be_rerun_is_unchanged() {
         let mut full = suite(json!(vec![json!({"judge": "checks"}); MAX_JUDGES]));
         let mut nodes = suite(json!([]));
         nodes.driver = plumbline_core::Driver::DaemonSet;
         let mut last = suite(json!([]));
         last.order = i32::MAX;
-        let mut rerun = add_retries(&mut suite(json!([])), 1).unwrap().remove(0);
+        let mut rerun = retry(&mut suite(json!([])), 1).unwrap().remove(0);
         for (definition, retries) in
             [(&mut full, 1), (&mut nodes, 1), (&mut last, 1), (&mut rerun, 1), (&mut suite(json!([])), 6)]
         {
             let before = definition.clone();
-            assert!(add_retries(definition, retries).is_err());
+            assert!(retry(definition, retries).is_err());
             assert_eq!(*definition, before);
         }
     }

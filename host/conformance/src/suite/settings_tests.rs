@@ -78,7 +78,7 @@ fn files_and_secrets_are_mounted() {
 }
 
 #[test]
-fn arguments_that_only_the_cluster_knows_are_left_alone_or_told() {
+fn arguments_that_only_the_cluster_knows_are_kept_and_cannot_be_extended() {
     let mut json = built_in().to_json();
     let from = json!({"configMapKeyRef": {"name": "n", "key": "k"}});
     json["spec"]["env"] = json!([{"name": "E2E_EXTRA_ARGS", "valueFrom": from}]);
@@ -100,7 +100,7 @@ fn the_address_for_progress_is_there_once_and_stays() {
 }
 
 #[test]
-fn what_is_given_is_appended() {
+fn given_arguments_are_appended() {
     assert_eq!(appended(OWN, "--node-os-distro=windows --a", " "), format!("{OWN} --node-os-distro=windows --a"));
     assert_eq!(appended(OWN, "", " "), OWN);
     assert_eq!(appended("", "--a", " "), "--a");
@@ -114,7 +114,7 @@ fn chosen_of(env: Value) -> Option<Chosen> {
 }
 
 #[test]
-fn it_is_what_the_image_does_with_it() {
+fn focus_and_skip_are_those_that_the_image_uses() {
     let expected =
         |focus: &str, skip: Option<&str>| Some(Chosen { focus: focus.to_owned(), skip: skip.map(str::to_owned) });
     assert_eq!(chosen_of(json!([])), expected(r"\[Conformance\]", None));
@@ -122,6 +122,6 @@ fn it_is_what_the_image_does_with_it() {
     assert_eq!(chosen_of(parallel), expected("a", Some(r"\[Serial\]")));
     let both = json!([{"name": "E2E_PARALLEL", "value": "true"}, {"name": "E2E_SKIP", "value": "b"}]);
     assert_eq!(chosen_of(both), expected(r"\[Conformance\]", Some("b")));
-    let untold = json!([{"name": "E2E_FOCUS", "valueFrom": {"configMapKeyRef": {"name": "n", "key": "k"}}}]);
-    assert_eq!(chosen_of(untold), None);
+    let from_cluster = json!([{"name": "E2E_FOCUS", "valueFrom": {"configMapKeyRef": {"name": "n", "key": "k"}}}]);
+    assert_eq!(chosen_of(from_cluster), None);
 }

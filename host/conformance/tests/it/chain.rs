@@ -69,24 +69,24 @@ fn nothing_asked_for_changes_nothing() {
 fn checks_of_files_that_no_definition_may_name_are_refused() {
     let check =
         |files: &str| format!("- {{id: A, log: {{files: '{files}', pattern: x, measure: count}}, want: '== 0'}}\n");
-    let told = |text: String| {
+    let error_of = |text: String| {
         let mut definition = definition(json!([]));
         let before = definition.clone();
         let chain = Chain { checks: vec![ListFile::new("c.yaml", text)], ..Chain::default() };
-        let told = chain.apply(&mut definition).unwrap_err().to_string();
+        let message = chain.apply(&mut definition).unwrap_err().to_string();
         assert_eq!(definition, before);
-        told
+        message
     };
     for (files, why) in [("/var/log/x", "must be relative"), ("../x", "must not hold `..`"), ("", "is empty")] {
-        let told = told(check(files));
-        assert!(told.starts_with("failed to pass files to judge `checks`: ") && told.contains(why), "{told}");
+        let message = error_of(check(files));
+        assert!(message.starts_with("failed to pass files to judge `checks`: ") && message.contains(why), "{message}");
     }
     let many: String = (0..65).map(|at| check(&format!("logs/{at}"))).collect();
-    assert!(told(many).contains("more than 64 entries"));
+    assert!(error_of(many).contains("more than 64 entries"));
 }
 
 #[test]
-fn what_is_no_list_is_named() {
+fn an_invalid_list_is_rejected_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let read = |name: &str, text: &[u8]| ListFile::read(&write(dir.path(), name, text)).unwrap_err().to_string();
     assert!(read("a.yaml", b"- [sig-a] b\n").ends_with("; names that begin with `[` must be quoted"));
@@ -103,8 +103,8 @@ fn a_chain_has_an_end() {
     let chain = Chain { checks: vec![ListFile::new("c.yaml", "[]")], ..Chain::default() };
     let mut definition = definition(full);
     let before = definition.clone();
-    let told = chain.apply(&mut definition).unwrap_err().to_string();
-    assert_eq!(told, "the chain of plugin `e2e` has 17 judges: the limit is 16");
+    let message = chain.apply(&mut definition).unwrap_err().to_string();
+    assert_eq!(message, "the chain of plugin `e2e` has 17 judges: the limit is 16");
     assert_eq!(definition, before);
     let many = Chain { flaky: vec![ListFile::new("f.yaml", "[]"); 65], ..Chain::default() };
     assert!(many.apply(&mut definition).unwrap_err().to_string().contains("65 files"));
@@ -114,10 +114,10 @@ fn a_chain_has_an_end() {
     let long: Vec<Value> =
         (0..50).map(|at| json!({"name": format!("{at}{}", "x".repeat(100_000)), "status": "failed"})).collect();
     let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": long})).unwrap();
-    let told = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();
-    assert!(told.contains("more than 4 MiB"), "{told}");
+    let message = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();
+    assert!(message.contains("more than 4 MiB"), "{message}");
     let leaves: Vec<Value> = (0..10_001).map(|at| json!({"name": format!("t{at}"), "status": "failed"})).collect();
     let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": leaves})).unwrap();
-    let told = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();
-    assert!(told.contains("10001 tests failed"), "{told}");
+    let message = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();
+    assert!(message.contains("10001 tests failed"), "{message}");
 }

@@ -9,7 +9,7 @@ use plumbline_core::go_quote;
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 #[test]
-fn what_go_takes_matches_as_it_does_there() {
+fn valid_expressions_match_as_in_go() {
     let cases: &[Case] = &[
         ("", &["", "x"], &[]),
         (r"\[Conformance\]", &["a [Conformance] b"], &["a Conformance b"]),
@@ -85,7 +85,7 @@ fn what_go_takes_matches_as_it_does_there() {
 }
 
 #[test]
-fn what_is_no_expression_is_rejected() {
+fn an_invalid_expression_is_rejected() {
     for pattern in [
         "a(b", "ab)", "a[b", "*a", r"a\", r"x\Z", r"\C", r"\8", r"(a)\1x", "(?=a)", "(?<!a)", "(?P<n", "a{2,1}",
         r"\p{Foo}",

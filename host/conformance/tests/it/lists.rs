@@ -22,15 +22,15 @@ fn write(dir: &Path, name: &str, text: &str) {
 }
 
 /// Returns an error with its sources on one line.
-fn told(error: &dyn std::error::Error) -> String {
+fn full_message(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", told(source)),
+        Some(source) => format!("{error}: {}", full_message(source)),
         None => error.to_string(),
     }
 }
 
 #[test]
-fn every_list_of_this_program_is_whole() {
+fn every_embedded_list_is_complete() {
     for (version, tests, conformance) in [
         ("v1.29.15", 7411, 388),
         ("v1.30.14", 7203, 402),
@@ -51,18 +51,18 @@ fn every_list_of_this_program_is_whole() {
 }
 
 #[test]
-fn the_closest_list_stands_in_and_says_so() {
+fn the_closest_list_is_used_with_a_note() {
     let list = embedded_for(Some("v1.30.9+rke2r1")).unwrap();
     assert_eq!(list.version, "v1.30.14");
     assert_eq!(
-        list.stands_in_for("v1.30.9+rke2r1").unwrap(),
+        list.replacement_note("v1.30.9+rke2r1").unwrap(),
         "no list of the tests of v1.30.9 in this program: using that of v1.30.14"
     );
     assert_eq!(embedded_for(None).unwrap().version, "v1.37.2");
     let newer = embedded_for(Some("v1.99.0")).unwrap();
     assert_eq!(newer.version, "v1.37.2");
     assert_eq!(
-        newer.stands_in_for("v1.99.0").unwrap(),
+        newer.replacement_note("v1.99.0").unwrap(),
         "no list of the tests of v1.99.0 in this program: using that of v1.37.2, although tests were added and renamed since"
     );
     assert_eq!(embedded_for(Some("v1.32.13")).unwrap().version, "v1.30.14", "the one before it");
@@ -86,17 +86,17 @@ fn directories_have_lists_in_any_form_and_deltas() {
     assert_eq!(names("v1.31.2"), "[sig-a] one, [sig-a] two, [sig-b] three, [sig-c] four");
     assert_eq!(names("1.30.0"), "old");
     let close = read_dir(dir, "v1.31.7").unwrap();
-    assert!(close.version == "v1.31.2" && close.stands_in_for("v1.31.7").is_some());
+    assert!(close.version == "v1.31.2" && close.replacement_note("v1.31.7").is_some());
     assert_eq!(read_dir(dir, "").unwrap().version, "v1.31.2");
     assert!(read_dir(dir, "v1.40.0").unwrap_err().to_string().contains("it has v1.31.2, v1.31.1, v1.31.0, v1.30.0"));
     let file = read_file(&dir.join("v1.31.0.gz")).unwrap();
     assert_eq!((file.version.as_str(), file.tests.len()), ("v1.31.0", 3));
-    assert!(told(&read_dir(&dir.join("none"), "v1.31.0").unwrap_err()).contains("No such file"));
+    assert!(full_message(&read_dir(&dir.join("none"), "v1.31.0").unwrap_err()).contains("No such file"));
 }
 
 #[test]
-fn what_is_no_list_is_an_error_that_says_why() {
-    let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| told(&error)).unwrap_err();
+fn an_invalid_list_is_an_error_with_the_reason() {
+    let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| full_message(&error)).unwrap_err();
     assert_eq!(list(b""), "`it` has no tests");
     assert_eq!(list(b"\n \n"), "`it` has no tests");
     assert_eq!(list(b"\xff\xfe"), "`it` is not UTF-8 text");
@@ -113,7 +113,7 @@ fn what_is_no_list_is_an_error_that_says_why() {
 }
 
 #[test]
-fn a_file_of_differences_is_put_together_with_what_stands_beside_it() {
+fn a_delta_file_is_resolved_with_the_lists_next_to_it() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     write(dir, "v1.31.0.gz", "one\ntwo\n");
@@ -121,8 +121,8 @@ fn a_file_of_differences_is_put_together_with_what_stands_beside_it() {
     write(dir, "v1.31.2.txt", "#v1.30.0\n+three\n");
     let list = read_file(&dir.join("v1.31.1.gz")).unwrap();
     assert_eq!((list.version.as_str(), list.tests.join(",")), ("v1.31.1", "three,two".to_owned()));
-    let told = read_file(&dir.join("v1.31.2.txt")).unwrap_err().to_string();
-    assert!(told.contains("no list of tests of v1.30.0"), "{told}");
+    let message = read_file(&dir.join("v1.31.2.txt")).unwrap_err().to_string();
+    assert!(message.contains("no list of tests of v1.30.0"), "{message}");
     // Without a version in its file name, a delta cannot be resolved.
     write(dir, "mine.txt", "#v1.31.0\n+three\n");
     assert!(read_file(&dir.join("mine.txt")).unwrap_err().to_string().contains("of which it is a delta"));
@@ -137,8 +137,8 @@ fn a_pipe_in_a_directory_of_lists_is_not_waited_for() {
         eprintln!("SKIPPED: there is no `mkfifo`");
         return;
     }
-    let told = told(&read_dir(dir.path(), "v1.31.0").unwrap_err());
-    assert!(told.contains("not a regular file"), "{told}");
+    let message = full_message(&read_dir(dir.path(), "v1.31.0").unwrap_err());
+    assert!(message.contains("not a regular file"), "{message}");
 }
 
 #[test]
@@ -189,10 +189,12 @@ fn a_focus_is_checked_before_anything_starts() {
     );
     let error = check(None, "a(?=b)", "").unwrap_err();
     assert_eq!(
-        told(&error),
+        full_message(&error),
         "the focus is not a valid Go regular expression: look-around, including look-ahead and look-behind, is not supported"
     );
-    assert!(told(&check(None, "", "[").unwrap_err()).starts_with("the skip is not a valid Go regular expression"));
+    assert!(
+        full_message(&check(None, "", "[").unwrap_err()).starts_with("the skip is not a valid Go regular expression")
+    );
     // For a later version, nothing is certain.
     let later = check(Some("v1.99.0"), "no test has this name", "").unwrap();
     assert_eq!((later.selected, later.warnings.len()), (0, 2), "{later:?}");

@@ -186,7 +186,7 @@ fn results_that_the_verifier_cannot_read() {
 }
 
 #[test]
-fn what_is_required_is_among_the_tests_of_its_version() {
+fn required_tests_are_tests_of_their_version() {
     let mut compared = 0;
     for (version, release) in Required::known() {
         let required = Required::embedded(release).unwrap().unwrap();

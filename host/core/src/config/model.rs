@@ -412,7 +412,7 @@ pub struct RegistryAccess {
     /// `REGISTRY=HOST[:PORT]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_servers: Vec<String>,
-    /// Additional trusted CA certificates as PEM text, besides those of the image.
+    /// Additional trusted CA certificates as PEM text, in addition to those of the image.
     #[serde(rename = "CA")]
     pub ca: String,
 }

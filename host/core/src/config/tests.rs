@@ -118,12 +118,12 @@ fn null_means_none_where_there_is_one() {
 
 #[test]
 fn bundles_to_fetch_are_complete_and_not_too_many() {
-    let told = |json: &str| Config::over_zero(json).unwrap_err().to_string();
-    let no_digest = told(r#"{"Plumbline":{"Bundles":[{"Plugin":"x","Reference":"oci://r/x"}]}}"#);
+    let error_of = |json: &str| Config::over_zero(json).unwrap_err().to_string();
+    let no_digest = error_of(r#"{"Plumbline":{"Bundles":[{"Plugin":"x","Reference":"oci://r/x"}]}}"#);
     assert_eq!(no_digest, "`Plumbline.Bundles[0].Digest` must be the digest of a bundle: found nothing");
-    assert!(told(r#"{"Plumbline":{"Bundles":[{"Digest":"d"}]}}"#).contains("`Plumbline.Bundles[0].Plugin`"));
+    assert!(error_of(r#"{"Plumbline":{"Bundles":[{"Digest":"d"}]}}"#).contains("`Plumbline.Bundles[0].Plugin`"));
     let many = vec![json!({"Plugin": "x", "Digest": "d"}); MAX_BUNDLES + 1];
-    assert!(told(&json!({"Plumbline": {"Bundles": many}}).to_string()).contains("at most 256"));
+    assert!(error_of(&json!({"Plumbline": {"Bundles": many}}).to_string()).contains("at most 256"));
     for none in [r#"{"Plumbline":{"Bundles":null}}"#, r#"{"Plumbline":{"Registry":null}}"#, "{}"] {
         let config = Config::over_defaults(none).unwrap();
         assert!(!config.to_json().unwrap().contains("Bundles") && !config.to_json().unwrap().contains("Registry"));
@@ -149,25 +149,25 @@ fn a_schedule_is_read_as_it_is_written() {
 
 #[test]
 fn errors_name_the_key() {
-    let told = |json: Value| Config::over_defaults(&json.to_string()).unwrap_err().to_string();
+    let error_of = |json: Value| Config::over_defaults(&json.to_string()).unwrap_err().to_string();
     insta::assert_snapshot!(
         [
-            told(json!([])),
-            told(json!({"burst": -1})),
-            told(json!({"Server": {"bindport": 70000}})),
-            told(json!({"Limits": {"PodLogs": {"FieldSelectors": ["a", 1]}}})),
-            told(json!({"limits": {"podlogs": {"sincetime": "yesterday"}}})),
-            told(json!({"Limits": {"PodLogs": {"SinceSeconds": 1, "SinceTime": "2026-01-31T12:00:00Z"}}})),
-            told(json!({"Namespace": "a", "namespace": "b"})),
-            told(json!({"AggregatorPermissions": "root"})),
-            told(json!({"AggregatorTolerations": [{"effect": "Never"}]})),
-            told(json!({"Plugins": [{}]})),
-            told(json!({"Plumbline": {"Storage": "disk"}})),
-            told(json!({"Plumbline": {"Graces": {"Hello": "1m"}}})),
-            told(json!({"Plumbline": {"Schedule": {"TimeZone": "Etc/UTC"}}})),
-            told(json!({"Plumbline": {"Schedule": {"Cron": "0 25 * * *"}}})),
-            told(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "TimeZone": "Mars/Olympus"}}})),
-            told(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "KeepRuns": "all"}}})),
+            error_of(json!([])),
+            error_of(json!({"burst": -1})),
+            error_of(json!({"Server": {"bindport": 70000}})),
+            error_of(json!({"Limits": {"PodLogs": {"FieldSelectors": ["a", 1]}}})),
+            error_of(json!({"limits": {"podlogs": {"sincetime": "yesterday"}}})),
+            error_of(json!({"Limits": {"PodLogs": {"SinceSeconds": 1, "SinceTime": "2026-01-31T12:00:00Z"}}})),
+            error_of(json!({"Namespace": "a", "namespace": "b"})),
+            error_of(json!({"AggregatorPermissions": "root"})),
+            error_of(json!({"AggregatorTolerations": [{"effect": "Never"}]})),
+            error_of(json!({"Plugins": [{}]})),
+            error_of(json!({"Plumbline": {"Storage": "disk"}})),
+            error_of(json!({"Plumbline": {"Graces": {"Hello": "1m"}}})),
+            error_of(json!({"Plumbline": {"Schedule": {"TimeZone": "Etc/UTC"}}})),
+            error_of(json!({"Plumbline": {"Schedule": {"Cron": "0 25 * * *"}}})),
+            error_of(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "TimeZone": "Mars/Olympus"}}})),
+            error_of(json!({"Plumbline": {"Schedule": {"Cron": "@daily", "KeepRuns": "all"}}})),
             Config::over_defaults("{").unwrap_err().to_string(),
             Config::over_defaults(&" ".repeat(MAX_CONFIG_BYTES + 1)).unwrap_err().to_string(),
         ]
@@ -176,13 +176,13 @@ fn errors_name_the_key() {
 }
 
 #[test]
-fn workers_are_told_an_address_that_is_a_url() {
+fn workers_get_an_address_that_is_valid_in_a_url() {
     let server = Server::default();
     assert_eq!(server.advertised(Some("10.0.0.7"), "pod"), "10.0.0.7:8080");
     assert_eq!(server.advertised(Some("fd00::7"), "pod"), "[fd00::7]:8080");
     assert_eq!(server.advertised(Some(""), "pod"), "pod:8080");
-    let told = Server { advertise_address: "a.b:1".to_owned(), ..server };
-    assert_eq!(told.advertised(Some("10.0.0.7"), "pod"), "a.b:1");
+    let configured = Server { advertise_address: "a.b:1".to_owned(), ..server };
+    assert_eq!(configured.advertised(Some("10.0.0.7"), "pod"), "a.b:1");
 }
 
 proptest! {

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::json;
 
 #[test]
-fn what_yaml_takes_for_numbers_is_text_in_both_views() {
+fn yaml_numbers_are_text_in_both_views() {
     let spec = json!({"image": 5, "command": ["sleep", 1.5], "args": [true], "tty": true, "env": [
         {"name": "A", "value": true}, {"name": "B", "value": 15}, {"name": "C", "value": null}, {"name": "D", "value": "x"}]});
     let container = Container::read(spec, &mut Warnings::default()).unwrap();

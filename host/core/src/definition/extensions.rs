@@ -94,7 +94,7 @@ pub struct Extensions {
     /// The file of the check that runs in place of an image, next to the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
-    /// What the check may read outside its sandbox.
+    /// What the check may read and reach outside its sandbox.
     #[serde(skip_serializing_if = "Rights::is_empty")]
     pub grants: Rights,
 }

@@ -25,16 +25,19 @@ mod verdict {
     }
 
     #[test]
-    fn what_cannot_be_right_is_named() {
-        let told = |entry: Value| read(json!([entry])).unwrap_err();
-        assert_eq!(told(json!({})), "required key `plumbline.verdict[0].judge` is missing");
-        assert!(told(json!({"judge": "../x"})).contains("invalid module name"));
-        let told = |key: &str, text: &str| told(json!({"judge": "j", key: [text]}));
+    fn invalid_judges_are_rejected_by_key() {
+        let error_of = |entry: Value| read(json!([entry])).unwrap_err();
+        assert_eq!(error_of(json!({})), "required key `plumbline.verdict[0].judge` is missing");
+        assert!(error_of(json!({"judge": "../x"})).contains("invalid module name"));
+        let text_error = |key: &str, text: &str| error_of(json!({"judge": "j", key: [text]}));
         for bad in ["../x", "/etc/passwd", "a//b", "", "a\\b", "a\nb", &"x".repeat(241)] {
-            assert!(told("evidence", bad).starts_with("`plumbline.verdict[0].evidence[0]`: the pattern"), "{bad}");
+            assert!(
+                text_error("evidence", bad).starts_with("`plumbline.verdict[0].evidence[0]`: the pattern"),
+                "{bad}"
+            );
         }
         for bad in ["a/b", "..", ""] {
-            assert!(told("data", bad).starts_with("`plumbline.verdict[0].data[0]`: the name"), "{bad}");
+            assert!(text_error("data", bad).starts_with("`plumbline.verdict[0].data[0]`: the name"), "{bad}");
         }
         assert!(read(json!(vec![json!({"judge": "j"}); 17])).unwrap_err().contains("more than 16 judges"));
     }
@@ -65,7 +68,7 @@ mod reruns {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_named() {
+    fn invalid_entries_are_reported_by_key() {
         let errors: Vec<String> = [
             json!("e2e"),
             json!({"focus": "F"}),
@@ -117,7 +120,7 @@ mod checks {
     }
 
     #[test]
-    fn what_contradicts_a_check_is_named() {
+    fn keys_that_contradict_a_check_are_reported() {
         let check = json!({"component": "check.wasm"});
         for (key, value) in [
             ("image", json!("x:1")),

@@ -94,7 +94,7 @@ fn a_default_above_the_cap_comes_down_to_it() {
 }
 
 #[test]
-fn what_one_request_leaves_open_another_may_ask_for() {
+fn unset_limits_of_a_definition_come_from_the_module() {
     let definition = LimitsRequest { memory: Some(1), ..LimitsRequest::default() };
     let module = LimitsRequest { memory: Some(2), items: Some(3), ..LimitsRequest::default() };
     let both = definition.or(&module);

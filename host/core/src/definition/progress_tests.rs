@@ -25,7 +25,7 @@ fn the_key_is_read_and_written() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_named() {
+fn invalid_entries_are_reported_by_key() {
     let errors: Vec<String> = [
         json!([]),
         json!({"file": "a"}),

@@ -116,7 +116,7 @@ fn document() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_read_survives_the_archive(document in document()) {
+    fn a_definition_survives_the_archive(document in document()) {
         let Ok(parsed) = Definition::from_json(document) else { return Ok(()) };
         let json = parsed.definition.to_json();
         // Goes through text, as in an archive.

@@ -239,7 +239,7 @@ fn defaults_of_limits_are_those_that_count() {
 }
 
 #[test]
-fn what_the_reader_refuses_the_schema_refuses() {
+fn the_schema_rejects_the_same_documents_as_the_reader() {
     let checker = Checker::new();
     let own = |key: &str, value: Value| with(&["plumbline"], key, value);
     let limit = |key: &str, value: Value| with(&["plumbline", "limits"], key, value);
@@ -409,7 +409,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_the_schema_accepts_is_read_without_a_warning(document in section(&DEFINITION)) {
+    fn documents_that_match_the_schema_are_read_without_a_warning(document in section(&DEFINITION)) {
         thread_local!(static CHECKER: Checker = Checker::new());
         if CHECKER.with(|checker| checker.accepts(&document)) {
             let parsed = Definition::from_json(document);

@@ -150,7 +150,7 @@ plumbline:
 }
 
 #[test]
-fn what_is_left_out_has_defaults() {
+fn missing_keys_have_defaults() {
     let definition = clean(&with(""));
     assert_eq!((definition.format_module(), definition.expectations_module()), (RAW_FORMAT, "job"));
     assert_eq!(definition.plumbline, Extensions::default());
@@ -302,7 +302,7 @@ fn empty_documents_around_the_definition_do_not_count() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_too_many_bytes_are_refused() {
+fn invalid_text_and_too_many_bytes_are_rejected() {
     assert_eq!(Definition::parse_bytes(b"spec: \xff\xfe"), Err(DefinitionError::NotUtf8 { at: 6 }));
     assert_eq!(Definition::parse_bytes("\u{feff}".as_bytes()).err(), Definition::parse("").err());
     assert_eq!(clean(&format!("\u{feff}{}", with(""))), clean(&with("")));

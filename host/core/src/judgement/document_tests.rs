@@ -15,7 +15,7 @@ fn texts_that_are_empty_are_left_out_and_need_not_be_there() {
 }
 
 #[test]
-fn an_outcome_is_written_as_it_is_said() {
+fn outcomes_are_serialized_by_name() {
     for outcome in [CheckOutcome::Passed, CheckOutcome::Failed, CheckOutcome::Unknown] {
         assert_eq!(serde_json::to_value(outcome).unwrap(), json!(outcome.as_str()));
     }

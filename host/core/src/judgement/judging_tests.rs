@@ -148,19 +148,19 @@ fn the_sentence_says_why() {
     let flaky = || ("failed", Some(ruling("flaky", false)));
     let checks =
         |n: usize, outcome| move |judging: &mut Judging| (0..n).for_each(|_| judging.check("checks", check(outcome)));
-    let told = |verdict: PluginVerdict| verdict.summary().sentence();
+    let sentence_of = |verdict: PluginVerdict| verdict.summary().sentence();
     assert_eq!(
-        told(judged(&[known(), known(), known(), flaky()], checks(7, CheckOutcome::Passed))),
+        sentence_of(judged(&[known(), known(), known(), flaky()], checks(7, CheckOutcome::Passed))),
         "passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks"
     );
-    assert_eq!(told(judged(&[flaky()], |_| {})), "passed: 1 failure, excused: 1 flaky");
-    assert_eq!(told(judged(&[("passed", None)], |_| {})), "passed: no failures");
+    assert_eq!(sentence_of(judged(&[flaky()], |_| {})), "passed: 1 failure, excused: 1 flaky");
+    assert_eq!(sentence_of(judged(&[("passed", None)], |_| {})), "passed: no failures");
     assert_eq!(
-        told(judged(&[known(), ("failed", None)], checks(2, CheckOutcome::Failed))),
+        sentence_of(judged(&[known(), ("failed", None)], checks(2, CheckOutcome::Failed))),
         "failed: 2 failures, 1 excused: 1 known-failure; 1 counts: 1 failure; 0 of 2 checks"
     );
     let skip = ("skipped", Some(ruling("skip-not-allowed", true)));
-    assert_eq!(told(judged(&[skip.clone(), skip], |_| {})), "failed: no failures; 2 count: 2 skip-not-allowed");
+    assert_eq!(sentence_of(judged(&[skip.clone(), skip], |_| {})), "failed: no failures; 2 count: 2 skip-not-allowed");
     // Checks may read files that no module reads.
     let checked = |status: &'static str| {
         judged(&[(status, None)], |judging| judging.check("checks", check(CheckOutcome::Passed))).status
@@ -169,13 +169,13 @@ fn the_sentence_says_why() {
     assert_eq!(checked("skipped"), VerdictStatus::Unknown);
     let broken = JudgeRecord { judge: "j".into(), error: Some("crashed".into()), ..JudgeRecord::default() };
     assert_eq!(
-        told(judged(&[("unknown", None)], |judging| judging.judge(broken))),
+        sentence_of(judged(&[("unknown", None)], |judging| judging.judge(broken))),
         "unknown: no failures; 1 of unknown status; 1 judge could not finish"
     );
 }
 
 #[test]
-fn what_is_said_of_excused_failures_leaves_room_for_those_that_count() {
+fn reasons_of_excused_failures_leave_room_for_those_that_count() {
     let mut judging = Judging::new("p");
     let long = Ruling { reason: "r".repeat(1 << 20), ..ruling("known-failure", false) };
     let path = ["a test".to_owned()];

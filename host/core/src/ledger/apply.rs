@@ -405,7 +405,7 @@ impl Ledger {
         let gone = std::mem::replace(&mut skipped.range, 0..0);
         let count = gone.len();
         let names: usize =
-            self.entries.drain(gone.clone()).filter_map(|entry| entry.progress).map(|told| told.name_bytes()).sum();
+            self.entries.drain(gone.clone()).filter_map(|entry| entry.progress).map(|update| update.name_bytes()).sum();
         self.progress_bytes = self.progress_bytes.saturating_sub(names);
         for other in self.plugins.iter_mut().filter(|other| other.range.start >= gone.end) {
             other.range = other.range.start.saturating_sub(count)..other.range.end.saturating_sub(count);

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::json;
 
 #[test]
-fn keeps_all_keys_beside_the_sentence() {
+fn all_other_keys_of_an_error_are_kept() {
     let document =
         json!({"error": "image cannot be pulled", "pod": {"metadata": {"name": "p"}}, "node": "n1", "details": [1]});
     let record = ErrorRecord::from_json(document.to_string().as_bytes()).unwrap();
@@ -28,7 +28,7 @@ fn other_documents_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_accepted_can_be_read_back_from_a_journal_and_the_rest_is_refused() {
+fn accepted_errors_can_be_read_from_a_journal_and_others_are_rejected() {
     use crate::ledger::{Event, Record};
     let nested = |levels: usize| {
         // The object itself is the first level.

@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_final_stays_so(steps in steps()) {
+    fn final_states_do_not_change(steps in steps()) {
         let mut desk = Harness::new();
         for (pause, step) in steps {
             let before = states(&desk.ledger);
@@ -314,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_admitted_can_begin(steps in steps(), key in key()) {
+    fn an_admitted_upload_can_start(steps in steps(), key in key()) {
         let mut desk = Harness::run(steps);
         desk.tick();
         let admitted = desk.ledger.admit(&key);

@@ -228,8 +228,8 @@ impl Ledger {
             status: self.phase(now),
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
-            skipped: self.told(|plugin| plugin.skipped.clone()),
-            launched: self.told(|plugin| plugin.launched),
+            skipped: self.by_plugin(|plugin| plugin.skipped.clone()),
+            launched: self.by_plugin(|plugin| plugin.launched),
             ..RunStatus::default()
         }
     }
@@ -244,7 +244,7 @@ impl Ledger {
     }
 
     /// Returns what `look` finds for each plugin, by name.
-    fn told<T>(&self, look: impl Fn(&Plugin) -> Option<T>) -> BTreeMap<String, T> {
+    fn by_plugin<T>(&self, look: impl Fn(&Plugin) -> Option<T>) -> BTreeMap<String, T> {
         self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), look(plugin)?))).collect()
     }
 

@@ -45,7 +45,7 @@ fn times_are_local_times_of_the_zone() {
 }
 
 #[test]
-fn what_is_no_schedule_is_refused_with_the_reason() {
+fn an_invalid_schedule_is_rejected_with_the_reason() {
     let long = "1,".repeat(200) + "1 * * * *";
     for (cron, why) in [
         ("", "it has 0 fields"),

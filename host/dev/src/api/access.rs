@@ -56,8 +56,8 @@ fn with_subresource(resource: &str, subresource: &str) -> String {
 }
 
 fn is_denied(denied: &HashSet<(String, String)>, verb: &str, resource: &str) -> bool {
-    let told = |verb: &str, resource: &str| denied.contains(&(verb.to_owned(), resource.to_owned()));
-    told(verb, resource) || told(verb, "*") || told("*", resource) || told("*", "*")
+    let denies = |verb: &str, resource: &str| denied.contains(&(verb.to_owned(), resource.to_owned()));
+    denies(verb, resource) || denies(verb, "*") || denies("*", resource) || denies("*", "*")
 }
 
 /// Answers a SelfSubjectAccessReview.

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_an_object_goes_with_it_or_is_set_free() {
+    fn dependents_are_deleted_or_orphaned_with_their_owner() {
         let mut store = store_with_owner();
         delete(&mut store, "daemonsets.apps", "ns", "d", Dependents::Delete);
         assert!(store.get("pods", "ns", "p").is_none());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_nothing_keeps_the_pods_of_a_job() {
+    fn pods_of_a_job_are_orphaned_by_default() {
         assert_eq!(Dependents::asked("", "jobs.batch"), Dependents::Orphan);
         assert_eq!(Dependents::asked("Background", "jobs.batch"), Dependents::Delete);
         assert_eq!(Dependents::asked("", "daemonsets.apps"), Dependents::Delete);

@@ -51,7 +51,7 @@ pub(crate) fn open(
     if command.is_empty() {
         return Err(Failure::bad_request("you must specify at least 1 command"));
     }
-    let handler = handler.ok_or_else(|| Failure::plain(500, "the test has told nobody to carry out commands"))?;
+    let handler = handler.ok_or_else(|| Failure::plain(500, "the test has no handler for commands"))?;
     let streams = Streams::asked(&request.query);
     let (answer, upgrade) = switch(request)?;
     tokio::spawn(carry_out(upgrade, handler, ExecRequest { namespace, pod, container, command }, streams));

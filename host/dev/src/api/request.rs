@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_of_the_api_is_nothing() {
+    fn other_paths_are_not_part_of_the_api() {
         assert_eq!(parse_path("/"), None);
         assert_eq!(parse_path("/metrics"), None);
     }

@@ -35,7 +35,7 @@ struct Watch {
     selector: Selector,
     shape: Shape,
     /// The version up to which all changes were sent.
-    told: u64,
+    sent_version: u64,
     lines: VecDeque<Bytes>,
     cuts: Cuts,
     until: Instant,
@@ -78,7 +78,7 @@ pub(crate) fn open(
         path: path.clone(),
         selector,
         shape,
-        told: 0,
+        sent_version: 0,
         lines: VecDeque::new(),
         cuts: request.cuts,
         until: Instant::now() + timeout,
@@ -94,18 +94,18 @@ pub(crate) fn open(
 
 impl Watch {
     fn begin(&mut self, state: &State, from: Option<u64>, initial: bool) {
-        self.told = from.unwrap_or(state.store.version());
+        self.sent_version = from.unwrap_or(state.store.version());
         if initial || from.is_none() {
             for (key, object) in state.store.list(&self.id) {
                 if self.concerns(key) && self.selector.matches(object) {
                     self.tell("ADDED", self.shape.show(&self.resource, object));
                 }
             }
-            self.told = state.store.version();
+            self.sent_version = state.store.version();
             if initial {
                 self.bookmark();
             }
-        } else if state.store.changes.is_too_old(self.told) {
+        } else if state.store.changes.is_too_old(self.sent_version) {
             self.expire();
         }
     }
@@ -145,16 +145,16 @@ impl Watch {
             return;
         }
         let expired = state.cuts.watches_expired != self.cuts.watches_expired;
-        if expired || state.store.changes.is_too_old(self.told) {
+        if expired || state.store.changes.is_too_old(self.sent_version) {
             self.expire();
             return;
         }
-        for change in state.store.changes.since(self.told) {
+        for change in state.store.changes.since(self.sent_version) {
             if *change.resource == *self.id && self.concerns(&key_of(&change.after)) {
                 self.tell_change(change);
             }
         }
-        self.told = state.store.version();
+        self.sent_version = state.store.version();
     }
 
     fn concerns(&self, (namespace, name): &Key) -> bool {
@@ -179,7 +179,7 @@ impl Watch {
     /// Sends the bookmark after the initial events.
     fn bookmark(&mut self) {
         let metadata = json!({
-            "resourceVersion": self.told.to_string(), "creationTimestamp": null,
+            "resourceVersion": self.sent_version.to_string(), "creationTimestamp": null,
             "annotations": {"k8s.io/initial-events-end": "true"},
         });
         let object =
@@ -188,7 +188,7 @@ impl Watch {
     }
 
     fn expire(&mut self) {
-        let failure = Failure::expired(format!("too old resource version: {}", self.told));
+        let failure = Failure::expired(format!("too old resource version: {}", self.sent_version));
         self.tell("ERROR", failure.body());
         self.end = End::Quiet;
     }

@@ -102,9 +102,9 @@ fn existing(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> 
 /// Checks that an object matches the path, and fills in missing fields.
 fn identify(resource: &Resource, call: &Call<'_>, object: &mut Value) -> Result<(), Failure> {
     for (field, expected) in [("kind", resource.kind.clone()), ("apiVersion", resource.api_version())] {
-        let told = at::text(object, &format!("/{field}"));
-        if !told.is_empty() && told != expected {
-            let message = format!("the {field} in the data ({told}) does not match the expected one ({expected})");
+        let given = at::text(object, &format!("/{field}"));
+        if !given.is_empty() && given != expected {
+            let message = format!("the {field} in the data ({given}) does not match the expected one ({expected})");
             return Err(Failure::bad_request(message));
         }
         at::set(object, &[field], expected);
@@ -112,11 +112,11 @@ fn identify(resource: &Resource, call: &Call<'_>, object: &mut Value) -> Result<
     if object.get("metadata").is_none_or(|metadata| !metadata.is_object()) {
         at::set(object, &["metadata"], json!({}));
     }
-    let told = at::text(object, "/metadata/namespace").to_owned();
+    let given = at::text(object, "/metadata/namespace").to_owned();
     match &call.path.namespace {
-        Some(namespace) if told.is_empty() => at::set(object, &["metadata", "namespace"], namespace.as_str()),
-        Some(namespace) if told == *namespace => {}
-        None if told.is_empty() => {
+        Some(namespace) if given.is_empty() => at::set(object, &["metadata", "namespace"], namespace.as_str()),
+        Some(namespace) if given == *namespace => {}
+        None if given.is_empty() => {
             at::unset(object, &["metadata", "namespace"]);
         }
         _ => {

@@ -86,16 +86,16 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
             format!("{:.0} ms", of(&|crowd| percentile(&crowd.each, 99.0)) * 1e3),
         ]
     };
-    let [one, all, beside] = &measured;
+    let [one, all, slowed] = &measured;
     let rows = [
         row("one after the other", one),
         row("all at once", all),
-        row("all at once, beside a client at 10 kB/s", beside),
+        row("all at once, with a client at 10 kB/s", slowed),
     ];
     let title =
         format!("{UPLOADS} uploads of {} KiB over mutual TLS, clients included (median of {runs})", BYTES >> 10);
     table::print(&title, ["what", "all of them", "p50", "p99"], &rows);
     let p99 = |runs: &[Crowd]| median(&runs.iter().map(|crowd| percentile(&crowd.each, 99.0)).collect::<Vec<_>>());
-    println!("\nthe slow client changes the others' p99 by {:+.1} %", (p99(beside) / p99(all) - 1.0) * 100.0);
+    println!("\nthe slow client changes the others' p99 by {:+.1} %", (p99(slowed) / p99(all) - 1.0) * 100.0);
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod call;
 mod causes;
+mod check;
 mod child;
 mod cluster;
 mod corpus;
@@ -82,6 +83,8 @@ enum Part {
     Cluster,
     /// 5,000 nodes with two plugins, with a real API server
     Scale,
+    /// Compiling a check, and its process with and without compiled code
+    Check,
     /// Uploads to Plumbline's aggregator and to Sonobuoy's, with a real API server
     Sonobuoy,
 }
@@ -103,6 +106,7 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
             Part::Worker => worker::measure(args.cluster.program.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::History => history::measure(args.cluster.program.as_deref(), args.runs)?,
+            Part::Check => check::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Nodes => nodes::measure()?,
             Part::Cluster => cluster::measure(args.cluster.nodes, args.cluster.keep.as_deref())?,
             Part::Scale => real::scale(&args.cluster)?,
@@ -123,6 +127,7 @@ fn run_child(words: &[String]) -> Result<()> {
             let items = native::read(Path::new(file))?;
             (start.elapsed().as_secs_f64(), items)
         }
+        ["check-compile", wasm, code] => return check::compile(Path::new(wasm), Path::new(code)),
         ["tree", dir] => child::tree(Path::new(dir))?,
         ["start"] => (start::once()?, 0),
         other => return Err(format!("no such measurement: {other:?}").into()),

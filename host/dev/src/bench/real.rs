@@ -209,10 +209,10 @@ pub(crate) fn sonobuoy(args: &ClusterOptions) -> Result<()> {
                 patience: PATIENCE,
             };
             let outcome = runtime.block_on(scale.run(&ground.server, dir.path()))?;
-            let beside = if slow { ", beside a client at 10 kB/s" } else { "" };
+            let note = if slow { ", with a client at 10 kB/s" } else { "" };
             eprintln!("{name}, {nodes} × {} KiB: {:.1} s", bytes >> 10, outcome.uploading);
             rows.push([
-                format!("{nodes} × {} KiB{beside}", bytes >> 10),
+                format!("{nodes} × {} KiB{note}", bytes >> 10),
                 name.to_owned(),
                 format!("{:.2} s", percentile(&outcome.uploads, 50.0)),
                 format!("{:.2} s", percentile(&outcome.uploads, 99.0)),

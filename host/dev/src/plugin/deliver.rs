@@ -206,8 +206,8 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
 }
 
 const SUCCESS: &str =
-    r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin is configured to succeed"}"#;
-const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin is configured to fail", "details": {"checks_run": 5}}"#;
+    r#"{"status": "success", "reason": "ConfiguredToSucceed", "message": "test-plugin is configured to succeed"}"#;
+const FAILURE: &str = r#"{"status": "failure", "reason": "ConfiguredToFail", "message": "test-plugin is configured to fail", "details": {"checks_run": 5}}"#;
 const INVALID: &str = r#"{"status": "passed"}"#;
 
 /// Writes a result for the reporter. A half result is written in place, the others atomically.

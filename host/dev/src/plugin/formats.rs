@@ -119,11 +119,11 @@ mod tests {
     fn the_last_item_fails_and_no_other() {
         for format in [ResultFormat::Junit, ResultFormat::Gojson, ResultFormat::Manual] {
             let report = text(format, 3, true);
-            let told = report.lines().position(|line| {
+            let failure = report.lines().position(|line| {
                 line.contains("failure m") || line.contains("fail\"") || line.contains("status: failed")
             });
             let last = report.lines().position(|line| line.contains("item-0000003"));
-            assert!(told.zip(last).is_some_and(|(told, last)| told >= last), "{report}");
+            assert!(failure.zip(last).is_some_and(|(failure, last)| failure >= last), "{report}");
             assert!(!text(format, 3, false).contains("fail\""), "{format:?}");
         }
     }

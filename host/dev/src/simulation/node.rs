@@ -60,13 +60,13 @@ pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: 
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        told.push_str(&format!(": {error}"));
+        message.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    told
+    message
 }
 
 async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {

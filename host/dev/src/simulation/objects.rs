@@ -123,24 +123,24 @@ fn containers(pod: &mut Value, state: &Value, ready: bool) {
     for (spec, status) in [("/spec/containers", "containerStatuses"), ("/spec/initContainers", "initContainerStatuses")]
     {
         let specs = pod.pointer(spec).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let told = |spec: &Value| {
+        let status_of = |spec: &Value| {
             json!({"name": spec.get("name"), "image": spec.get("image"), "imageID": "", "restartCount": 0, "ready": ready,
                 "state": state, "lastState": {}})
         };
-        let told: Vec<Value> = specs.iter().map(told).collect();
-        if let Some(all) = pod.pointer_mut("/status").filter(|_| !told.is_empty()) {
-            set(all, status, Value::Array(told));
+        let statuses: Vec<Value> = specs.iter().map(status_of).collect();
+        if let Some(all) = pod.pointer_mut("/status").filter(|_| !statuses.is_empty()) {
+            set(all, status, Value::Array(statuses));
         }
     }
 }
 
 fn conditions(pod: &mut Value, met: &[&str]) {
-    let told: Vec<Value> = met
+    let list: Vec<Value> = met
         .iter()
         .map(|kind| json!({"type": kind, "status": "True", "lastTransitionTime": Timestamp::now(), "lastProbeTime": null}))
         .collect();
     if let Some(status) = pod.pointer_mut("/status") {
-        set(status, "conditions", Value::Array(told));
+        set(status, "conditions", Value::Array(list));
     }
 }
 

@@ -121,9 +121,9 @@ impl Simulation {
     }
 
     fn late(&self, double: &ApiDouble) -> String {
-        let told = status_of(double).map(|status| serde_json::to_string(&status).unwrap_or_default());
-        let told: String = told.unwrap_or_default().chars().take(2000).collect();
-        format!("the run was not complete after {} s; its status: {told}", self.patience.as_secs())
+        let text = status_of(double).map(|status| serde_json::to_string(&status).unwrap_or_default());
+        let text: String = text.unwrap_or_default().chars().take(2000).collect();
+        format!("the run was not complete after {} s; its status: {text}", self.patience.as_secs())
     }
 }
 

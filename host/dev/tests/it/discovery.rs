@@ -54,7 +54,7 @@ async fn may(client: &Client, verb: &str, resource: &str, subresource: Option<&s
 }
 
 #[tokio::test]
-async fn what_is_denied_is_denied_in_reviews_and_in_deed() {
+async fn denied_requests_are_denied_in_reviews_and_calls() {
     let (double, client) = start().await;
     double.put("pods", pod("p"));
     double.deny("list", "pods");

@@ -80,7 +80,7 @@ async fn a_connection_breaks_where_it_should() {
 }
 
 #[tokio::test]
-async fn what_does_not_run_cannot_be_entered() {
+async fn exec_into_a_container_that_does_not_run_fails() {
     let (double, client) = start().await;
     double.on_exec(|_| ExecReply::default());
     let mut over = pod("over");

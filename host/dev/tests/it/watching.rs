@@ -102,7 +102,7 @@ fn words(event: WatchEvent<Pod>) -> String {
 }
 
 #[tokio::test]
-async fn a_watch_tells_what_comes_to_match_and_ceases_to() {
+async fn a_watch_reports_objects_that_start_and_stop_matching() {
     let (double, client) = start().await;
     let pods: Api<Pod> = Api::namespaced(client, "ns");
     let from = pods.list(&Default::default()).await.unwrap().metadata.resource_version.unwrap();

@@ -17,7 +17,7 @@ fn config_map(value: Value) -> ConfigMap {
 }
 
 #[tokio::test]
-async fn what_is_created_is_filled_in_and_created_once() {
+async fn created_objects_get_defaults_and_are_created_once() {
     let (double, client) = start().await;
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "ns");
     let map = config_map(json!({"metadata": {"name": "m"}, "data": {"k": "v"}}));
@@ -43,7 +43,7 @@ async fn what_is_created_is_filled_in_and_created_once() {
 }
 
 #[tokio::test]
-async fn what_a_server_refuses_is_refused() {
+async fn invalid_objects_are_rejected_as_a_server_does() {
     let (double, client) = start().await;
     let maps: Api<ConfigMap> = Api::namespaced(client, "ns");
     let bad = config_map(json!({"metadata": {"name": "m", "annotations": {"a.b/c/d": "x"}}}));

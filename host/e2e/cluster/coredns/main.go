@@ -1,4 +1,4 @@
-// Command coredns is CoreDNS with the plugins that a cluster needs.
+// Command coredns is CoreDNS with the plugins that a cluster and the suite of the Gateway API need.
 package main
 
 import (
@@ -7,14 +7,17 @@ import (
 
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
 	_ "github.com/coredns/coredns/plugin/health"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/loadbalance"
+	_ "github.com/coredns/coredns/plugin/log"
 	_ "github.com/coredns/coredns/plugin/ready"
 	_ "github.com/coredns/coredns/plugin/template"
+	_ "github.com/coredns/coredns/plugin/whoami"
 )
 
 func main() {
-	dnsserver.Directives = []string{"errors", "health", "ready", "loadbalance", "cache", "kubernetes", "template"}
+	dnsserver.Directives = []string{"errors", "log", "health", "ready", "loadbalance", "cache", "kubernetes", "template", "whoami", "forward"}
 	coremain.Run()
 }

@@ -65,7 +65,7 @@ impl Bed {
     /// Returns an environment for `test`, or `None` without a cluster. It only chooses the name of
     /// the namespace: the code under test creates it.
     pub(crate) fn new(test: &str) -> Option<Self> {
-        Self::in_turn(test, turns::beside_others)
+        Self::in_turn(test, turns::shared)
     }
 
     /// The same, without other tests at the same time. Use it for tests that disturb nodes.
@@ -121,6 +121,14 @@ impl Bed {
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
     {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Returns the API for a kind in another namespace.
+    pub(crate) fn api_in<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), namespace)
     }
 
     /// Runs a request to the cluster, which must succeed within the timeout.
@@ -279,8 +287,8 @@ pub(crate) fn phase(pod: &Pod) -> &str {
 impl Drop for Bed {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let told = self.runtime.block_on(diagnosis::of(&self.client, &self.namespace));
-            loudly(&format!("---- what is in namespace `{}`\n{told}", self.namespace));
+            let text = self.runtime.block_on(diagnosis::of(&self.client, &self.namespace));
+            loudly(&format!("---- what is in namespace `{}`\n{text}", self.namespace));
         }
         if self.settings.keep {
             loudly(&format!("namespace `{}` stays, as PLUMBLINE_E2E_KEEP says", self.namespace));

@@ -20,7 +20,7 @@ fn built_in_plugins_give_a_result_for_each_node() {
     for (plugin, file) in [("host-facts", "host-facts.json"), ("systemd-logs", "systemd_logs")] {
         let tree = trees.as_array().unwrap().iter().find(|tree| tree["name"] == plugin);
         let tree = tree.unwrap_or_else(|| panic!("{plugin}: {trees}"));
-        // The items besides those of the nodes are about all nodes together.
+        // The other items are about all nodes together.
         let items = tree["items"].as_array().unwrap_or_else(|| panic!("{plugin}: {tree}"));
         let results: Vec<&Value> = items.iter().filter(|item| item["meta"]["type"] == "node").collect();
         let mut names: Vec<_> = results.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect();

@@ -36,7 +36,7 @@ fn objects(bed: &Bed, text: &str) -> Vec<Value> {
 }
 
 /// Applies all of them in order with server-side apply.
-fn apply(bed: &Bed, objects: &[Value]) {
+pub(crate) fn apply(bed: &Bed, objects: &[Value]) {
     let client = bed.api::<Pod>().into_client();
     for object in objects {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();

@@ -17,7 +17,7 @@ const TIMES: usize = 4;
 const AROUND: u64 = 5;
 
 #[test]
-fn retrieving_goes_on_where_the_connection_broke_off() {
+fn a_download_resumes_where_the_connection_broke() {
     let Some(bed) = Bed::new("dropped") else { return };
     let plugin = Plugin::job("large").format("raw").args(&["--bytes=40MiB", "--archive"]);
     bed.run(&[plugin], &["--wait"]).expect(0);

@@ -86,7 +86,7 @@ fn a_plugin_without_a_done_file_is_sent_and_one_that_ran_out_of_time_leaves_what
 }
 
 #[test]
-fn two_runs_side_by_side_and_no_third_beside_the_first() {
+fn two_runs_at_the_same_time_and_no_third_in_the_namespace_of_the_first() {
     let (Some(one), Some(two)) = (Bed::new("one"), Bed::new("two")) else { return };
     let slow = Plugin::job("slow").args(&["--after=15s"]);
     one.run(std::slice::from_ref(&slow), &[]).expect(0);
@@ -130,18 +130,18 @@ fn a_worker_that_is_frozen_is_reported_and_then_lost() {
     let graces = json!({"Silent": 45, "SilentLost": 15});
     fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
     bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", "config.json"]).expect(0);
-    let told = |pod: &Pod, what: &str| {
+    let status_contains = |pod: &Pod, what: &str| {
         let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
         status.is_some_and(|status| status.contains(what))
     };
-    bed.wait_for_pod("sonobuoy", |pod| told(pod, "last-heartbeat"));
+    bed.wait_for_pod("sonobuoy", |pod| status_contains(pod, "last-heartbeat"));
     let Some(worker) = process("worker", &format!("SONOBUOY_NS={}", bed.namespace())) else {
         loudly("SKIPPED frozen: the processes of the cluster's nodes are not seen from here");
         return;
     };
     let frozen = std::time::Instant::now();
     signal(worker, "-STOP");
-    bed.wait_for_pod("sonobuoy", |pod| told(pod, "has sent no heartbeat for more than 45s"));
+    bed.wait_for_pod("sonobuoy", |pod| status_contains(pod, "has sent no heartbeat for more than 45s"));
     loudly(&format!("frozen: the worker was reported {} s after it was stopped", frozen.elapsed().as_secs()));
     let status = bed.command("status", &[]).expect(0).out;
     assert!(status.contains("hangs: the worker of pod"), "{status}");
@@ -155,7 +155,7 @@ fn a_worker_that_is_frozen_is_reported_and_then_lost() {
 }
 
 #[test]
-fn an_aggregator_that_is_killed_goes_on() {
+fn a_killed_aggregator_resumes() {
     let Some(bed) = Bed::new("killed") else { return };
     bed.run(&[Plugin::job("slow").args(&["--after=20s"])], &[]).expect(0);
     bed.wait_for_pod("sonobuoy", |pod| {

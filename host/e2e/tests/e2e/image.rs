@@ -11,7 +11,7 @@ fn ended(pod: &Pod) -> ContainerStateTerminated {
 }
 
 #[test]
-fn it_starts_as_nobody_in_particular() {
+fn the_image_starts_as_an_arbitrary_user() {
     let Some(bed) = Bed::new("image-starts") else { return };
     bed.create_namespace();
     let strict = json!({"securityContext": {
@@ -38,7 +38,7 @@ fn it_answers_to_both_names() {
 }
 
 #[test]
-fn its_test_plugin_does_what_it_is_told() {
+fn its_test_plugin_follows_its_settings() {
     let Some(bed) = Bed::new("image-plugin") else { return };
     bed.create_namespace();
     let dev = json!({"command": ["/plumbline-dev", "plugin"]});

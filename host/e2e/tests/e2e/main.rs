@@ -1,11 +1,12 @@
 //! End-to-end tests of the program against a real cluster (docs/e2e.md).
 //!
 //! Every test is skipped with a message, unless `PLUMBLINE_E2E_KUBECONFIG` is set. Tests that need
-//! more than one node are in the modules `nodes` and `suite`: `cargo xtask e2e` selects them by
-//! these names.
+//! more than two nodes, or the images of suites, are in the modules `gateway`, `nodes` and `suite`:
+//! `cargo xtask e2e` selects them by these names.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod ai_conformance;
 mod attack;
 mod bed;
 mod built_in;
@@ -17,6 +18,7 @@ mod deploy;
 mod diagnosis;
 mod dropped;
 mod faults;
+mod gateway;
 mod hostile;
 mod image;
 mod interop;

@@ -52,7 +52,7 @@ fn nodes_pull_every_image_of_a_run_with_the_secret_of_its_configuration() {
 }
 
 #[test]
-fn an_image_that_needs_credentials_is_named_when_there_are_none() {
+fn an_image_that_needs_missing_credentials_is_reported() {
     let Some(registry) = Registry::from_env("pull-refused") else { return };
     let Some(bed) = Bed::new("pull-refused") else { return };
     let config = impatient(&bed);

@@ -138,9 +138,13 @@ fn six_ways_to_end_become_six_conditions() {
         way(
             "success",
             &["--adapter-result=success", "--after=1s"],
-            ["True", "ToldToSucceed", "test-plugin is configured to succeed"],
+            ["True", "ConfiguredToSucceed", "test-plugin is configured to succeed"],
         ),
-        way("failure", &["--adapter-result=failure"], ["False", "ToldToFail", "test-plugin is configured to fail"]),
+        way(
+            "failure",
+            &["--adapter-result=failure"],
+            ["False", "ConfiguredToFail", "test-plugin is configured to fail"],
+        ),
         Way {
             variables: &[("MAX_WAIT_TIME_SECONDS", "8")],
             ..way(
@@ -260,13 +264,13 @@ fn with_more_permissions_there_are_details_and_an_event() {
     apply(&bed, "rbac.yaml");
     apply(&bed, "rbac-optional.yaml");
     start(&bed, "more", &["--adapter-result=failure"], &[("DETAILS_TO", "annotation")]);
-    assert_eq!(condition(&bed, "more").1, "ToldToFail");
+    assert_eq!(condition(&bed, "more").1, "ConfiguredToFail");
     // The annotation is in the same write as the condition, which needs no permission on Jobs
     // themselves.
     let job = bed.ask(bed.api::<Job>().get("more"));
     let annotations = job.metadata.annotations.unwrap_or_default();
     assert_eq!(annotations["plumbline.dev/adapter-details"], r#"{"checks_run": 5}"#);
-    let about = "involvedObject.kind=Job,involvedObject.name=more,reason=ToldToFail";
+    let about = "involvedObject.kind=Job,involvedObject.name=more,reason=ConfiguredToFail";
     // The event follows the condition a moment later. It exists when the pod has ended.
     let pod = pods(&bed, "more").remove(0).metadata.name.unwrap();
     bed.wait_for_pod(&pod, |pod| phase(pod) == "Succeeded");

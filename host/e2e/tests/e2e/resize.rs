@@ -8,7 +8,7 @@ use crate::bed::Bed;
 use crate::plugin::Plugin;
 
 #[test]
-fn an_aggregator_with_more_memory_goes_on() {
+fn an_aggregator_with_more_memory_resumes() {
     let Some(bed) = Bed::new("resize") else { return };
     bed.run(&[Plugin::job("slow").args(&["--after=25s"])], &[]).expect(0);
     let pod = bed.wait_for_pod("sonobuoy", |pod| {

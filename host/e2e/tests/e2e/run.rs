@@ -48,6 +48,9 @@ fn a_job_and_a_daemon_set_that_pass() {
     let trees = bed.plumbline(&["results", &archive, "-o", "json"]).expect(0).json();
     let names: Vec<&str> = trees.as_array().unwrap().iter().filter_map(|tree| tree["name"].as_str()).collect();
     assert!(names.contains(&"once") && names.contains(&"each"), "{names:?}");
+    // The summary counts errors in logs. Workers of a run without trouble have none.
+    let summary = bed.plumbline(&["results", &archive]).expect(0).out;
+    assert!(summary.contains("Node health: ") && !summary.contains("sonobuoy-worker"), "{summary}");
 
     bed.command("delete", &["--wait", "--yes"]).expect(0);
     assert!(!bed.exists());

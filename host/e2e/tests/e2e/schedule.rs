@@ -105,8 +105,8 @@ fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
     let missed = bed.ask(bed.api::<Event>().list(&ListParams::default().fields("reason=ScheduledRunsMissed")));
     let message = missed.items[0].message.clone().unwrap();
     assert!(message.contains("scheduled runs were missed since the last one"), "{message}");
-    let told = bed.command("doctor", &["-o", "json"]);
-    assert!(told.out.contains("it is suspended, so no run starts"), "{}", told.out);
+    let doctor = bed.command("doctor", &["-o", "json"]);
+    assert!(doctor.out.contains("it is suspended, so no run starts"), "{}", doctor.out);
     bed.command("status", &[]).expect(0);
 
     bed.command("delete", &["--wait", "--yes"]).expect(0);

@@ -31,7 +31,7 @@ impl Settings {
             return None;
         };
         let image = env::var("PLUMBLINE_E2E_IMAGE").ok().filter(|image| !image.is_empty());
-        let binary = set("PLUMBLINE_E2E_BINARY").unwrap_or_else(beside);
+        let binary = set("PLUMBLINE_E2E_BINARY").unwrap_or_else(default_binary);
         assert!(binary.is_file(), "`{}` not found: build it, or set PLUMBLINE_E2E_BINARY", binary.display());
         Some(Self {
             kubeconfig,
@@ -50,7 +50,7 @@ fn set(name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the default path of the program. Cargo puts programs one directory above tests.
-fn beside() -> PathBuf {
+fn default_binary() -> PathBuf {
     let me = env::current_exe().unwrap();
     me.parent().and_then(|deps| deps.parent()).unwrap().join("plumbline")
 }

@@ -1,4 +1,6 @@
-//! Tests of `conformance run` with the real conformance image.
+//! Tests of `conformance run` with the real conformance image, and with other suites.
+
+mod network_policy;
 
 use std::fs;
 

@@ -4,11 +4,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The current holders of the lock.
 struct Turns {
-    beside: usize,
+    shared: usize,
     alone: bool,
 }
 
-static TURNS: Mutex<Turns> = Mutex::new(Turns { beside: 0, alone: false });
+static TURNS: Mutex<Turns> = Mutex::new(Turns { shared: 0, alone: false });
 static CHANGED: Condvar = Condvar::new();
 
 /// A shared or exclusive lock, which is released when dropped.
@@ -18,14 +18,14 @@ pub(crate) struct Turn {
 
 /// Takes a shared lock. Waiting exclusive requests do not block it, because a test may take two
 /// shared locks, one after the other.
-pub(crate) fn beside_others() -> Turn {
-    take(|turns| !turns.alone, |turns| turns.beside += 1);
+pub(crate) fn shared() -> Turn {
+    take(|turns| !turns.alone, |turns| turns.shared += 1);
     Turn { alone: false }
 }
 
 /// Takes an exclusive lock.
 pub(crate) fn alone() -> Turn {
-    take(|turns| !turns.alone && turns.beside == 0, |turns| turns.alone = true);
+    take(|turns| !turns.alone && turns.shared == 0, |turns| turns.alone = true);
     Turn { alone: true }
 }
 
@@ -41,7 +41,7 @@ impl Drop for Turn {
         if self.alone {
             turns.alone = false;
         } else {
-            turns.beside -= 1;
+            turns.shared -= 1;
         }
         CHANGED.notify_all();
     }

@@ -22,7 +22,7 @@ fn advertised(bed: &Bed, address: &str) -> &'static str {
 }
 
 #[test]
-fn what_the_worker_tried_is_in_the_error_and_the_run_ends_there() {
+fn the_error_has_the_attempts_of_the_worker_and_the_run_ends() {
     // The aggregator can reach each of these addresses, which it checks at once. Its workers
     // cannot.
     let cases = [

@@ -89,7 +89,7 @@ pub(crate) fn kubectl(bed: &Bed, args: &[&str]) {
 }
 
 #[test]
-fn a_run_on_a_claim_goes_on_in_the_next_pod() {
+fn a_run_on_a_claim_resumes_in_the_next_pod() {
     let Some(bed) = Bed::new("volume") else { return };
     let Some(places) = Places::of(&bed, "volume") else { return };
     if !has_kubectl("volume") {

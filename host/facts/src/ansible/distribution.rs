@@ -374,7 +374,7 @@ mod tests {
     use super::*;
     use crate::fixture::Tree;
 
-    fn told(files: &[(&str, &str)]) -> [String; 7] {
+    fn facts_of(files: &[(&str, &str)]) -> [String; 7] {
         let tree = Tree::new();
         for (path, content) in files {
             tree.file(path, content);
@@ -388,32 +388,32 @@ mod tests {
     fn distributions_are_named_as_ansible_names_them() {
         let os = "/etc/os-release";
         assert_eq!(
-            told(&[
+            facts_of(&[
                 (os, "ID=debian\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\nVERSION_CODENAME=bookworm\n"),
                 ("/etc/debian_version", "12.11\n"),
             ]),
             ["Debian", "12.11", "12", "11", "bookworm", os, "Debian"]
         );
         assert_eq!(
-            told(&[
+            facts_of(&[
                 (os, "ID=\"rocky\"\nNAME=\"Rocky Linux\"\nVERSION=\"9.4 (Blue Onyx)\"\nVERSION_ID=\"9.4\"\n"),
                 ("/etc/redhat-release", "Rocky Linux release 9.4 (Blue Onyx)\n"),
             ]),
             ["Rocky", "9.4", "9", "", "Blue Onyx", "/etc/redhat-release", "RedHat"]
         );
         assert_eq!(
-            told(&[
+            facts_of(&[
                 (os, "ID=\"rhel\"\nNAME=\"Red Hat Enterprise Linux\"\nVERSION=\"8.9 (Ootpa)\"\nVERSION_ID=\"8.9\"\n"),
                 ("/etc/redhat-release", "Red Hat Enterprise Linux release 8.9 (Ootpa)\n"),
             ]),
             ["RedHat", "8.9", "8", "", "Ootpa", "/etc/redhat-release", "RedHat"]
         );
         assert_eq!(
-            told(&[(os, "ID=\"sles\"\nNAME=\"SLES\"\nVERSION_ID=\"15.5\"\n")]),
+            facts_of(&[(os, "ID=\"sles\"\nNAME=\"SLES\"\nVERSION_ID=\"15.5\"\n")]),
             ["SLES", "15.5", "15", "", "5", os, "SUSE"]
         );
         assert_eq!(
-            told(&[(os, "ID=bottlerocket\nNAME=Bottlerocket\nVERSION_ID=1.20.0\n")]),
+            facts_of(&[(os, "ID=bottlerocket\nNAME=Bottlerocket\nVERSION_ID=1.20.0\n")]),
             ["Bottlerocket", "1.20.0", "1", "", "NA", os, "NA"]
         );
     }
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_its_own_wins_and_a_program_stands_for_os_release() {
+    fn lsb_release_takes_precedence_and_its_program_enables_os_release() {
         let tree = Tree::new();
         tree.file("/etc/os-release", "ID=debian\nVERSION_ID=12\nPRETTY_NAME='Debian 12'\nVERSION_CODENAME=bookworm\n");
         assert_eq!(lsb(&Source::new(tree.root())), Map::new());

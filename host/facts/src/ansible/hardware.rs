@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    fn told(text: &str, architecture: &str) -> (Vec<Value>, [u64; 3]) {
+    fn parsed(text: &str, architecture: &str) -> (Vec<Value>, [u64; 3]) {
         let found = Processors::parse(text, architecture);
         (found.listed, [found.count, found.cores, found.threads])
     }
@@ -333,7 +333,7 @@ mod tests {
             )
         };
         let text: String = (0..8).map(|number| entry(number, number / 4)).collect();
-        let (listed, counts) = told(&text, "x86_64");
+        let (listed, counts) = parsed(&text, "x86_64");
         assert_eq!(counts, [2, 2, 2]);
         assert_eq!(listed.len(), 24);
         assert_eq!(listed.get(..3).unwrap(), ["0", "GenuineIntel", "Xeon"]);
@@ -342,9 +342,9 @@ mod tests {
     #[test]
     fn arm_power_and_rubbish() {
         let arm = "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp\n\nprocessor\t: 1\nCPU part\t: 0xd0c\n";
-        assert_eq!(told(arm, "aarch64"), (vec!["0".into(), "1".into()], [2, 1, 1]));
+        assert_eq!(parsed(arm, "aarch64"), (vec!["0".into(), "1".into()], [2, 1, 1]));
         let power = "processor\t: 0\ncpu\t\t: POWER9\n\nprocessor\t: 1\ncpu\t\t: POWER9\n";
-        assert_eq!(told(power, "ppc64le").1, [2, 1, 1]);
-        assert_eq!(told("cpu cores: 0\nsiblings: 99999999999999999999\n", "x86_64").1, [0, 1, 1]);
+        assert_eq!(parsed(power, "ppc64le").1, [2, 1, 1]);
+        assert_eq!(parsed("cpu cores: 0\nsiblings: 99999999999999999999\n", "x86_64").1, [0, 1, 1]);
     }
 }

@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_moment_in_a_zone_with_daylight_saving() {
         let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-        let told = date_time("2024-01-15T23:30:05.25Z".parse().unwrap(), zone);
+        let facts = date_time("2024-01-15T23:30:05.25Z".parse().unwrap(), zone);
         for (key, want) in [
             ("date", "2024-01-16"),
             ("time", "00:30:05"),
@@ -253,17 +253,17 @@ mod tests {
             ("tz_dst", "CEST"),
             ("tz_offset", "+0100"),
         ] {
-            assert_eq!(told[key], want, "{key}");
+            assert_eq!(facts[key], want, "{key}");
         }
     }
 
     #[test]
     fn lines_are_read_as_the_resolver_reads_them() {
-        let told = dns(
+        let facts = dns(
             "# nameserver 1.1.1.1\nnameserver 10.96.0.10\nnameserver fd00::a\nsearch a\nsearch b.svc c\noptions ndots:5 edns0\n; x\n",
         );
         assert_eq!(
-            Value::from(told),
+            Value::from(facts),
             json!({
                 "nameservers": ["10.96.0.10", "fd00::a"],
                 "search": ["b.svc", "c"],

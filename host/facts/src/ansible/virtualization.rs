@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::fixture::Tree;
 
-    fn told(tree: &Tree) -> (String, &'static str, String, String) {
+    fn found_in(tree: &Tree) -> (String, &'static str, String, String) {
         let found = Found::look(&Source::new(tree.root()));
         let (kind, role) = found.first.unwrap_or_default();
         let list = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" ");
@@ -223,7 +223,7 @@ mod tests {
         tree.file("/.dockerenv", "");
         tree.file("/sys/devices/virtual/dmi/id/sys_vendor", "QEMU\n");
         tree.file("/dev/kvm", "");
-        assert_eq!(told(&tree), ("docker".into(), "guest", "container docker kvm".into(), "kvm".into()));
+        assert_eq!(found_in(&tree), ("docker".into(), "guest", "container docker kvm".into(), "kvm".into()));
     }
 
     #[test]
@@ -231,9 +231,9 @@ mod tests {
         let tree = Tree::new();
         tree.file("/sys/devices/virtual/dmi/id/sys_vendor", "Dell Inc.\n");
         tree.file("/proc/cpuinfo", "processor : 0\nmodel name : Xeon\n");
-        assert_eq!(told(&tree), (String::new(), "", String::new(), String::new()));
+        assert_eq!(found_in(&tree), (String::new(), "", String::new(), String::new()));
         tree.file("/proc/modules", "kvm_intel 1 0 - Live 0x0\nkvm 2 1 kvm_intel, Live 0x0\n");
-        assert_eq!(told(&tree), ("kvm".into(), "host", String::new(), "kvm".into()));
+        assert_eq!(found_in(&tree), ("kvm".into(), "host", String::new(), "kvm".into()));
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         ] {
             let tree = Tree::new();
             tree.file(file, content);
-            let (kind, role, guest, _) = told(&tree);
+            let (kind, role, guest, _) = found_in(&tree);
             assert_eq!((kind.as_str(), role), (want, "guest"), "{file}");
             assert!(guest.contains(want));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{pick, told};
+use super::{facts_of, pick};
 use crate::fixture::Tree;
 
 fn board() -> Tree {
@@ -47,8 +47,8 @@ fn board() -> Tree {
 }
 
 #[test]
-fn a_board_in_a_container_is_told() {
-    let document = told(&board());
+fn facts_of_a_board_in_a_container() {
+    let document = facts_of(&board());
     assert_eq!(
         pick(
             &document,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{errors, pick, told};
+use super::{errors, facts_of, pick};
 use crate::collector::Options;
 use crate::fixture::Tree;
 use crate::gather;
@@ -45,7 +45,7 @@ fn node() -> Tree {
 
 #[test]
 fn a_node_tells_what_drifts_between_nodes() {
-    let document = told(&node());
+    let document = facts_of(&node());
     let own = &document["plumbline_facts"];
     assert_eq!(
         own["kubelet"],
@@ -83,7 +83,7 @@ fn versions_need_leave_to_run_programs_and_a_way_in() {
         let mut error = error.filter(|error| error["fact"] == "plumbline_facts.kubelet.version");
         error.next().unwrap()["reason"].as_str().unwrap().to_owned()
     };
-    let document = told(&tree);
+    let document = facts_of(&tree);
     assert!(errors(&document).contains(&"plumbline_facts.container_runtime.version"));
     assert!(reason(&document).ends_with("`--run-programs` was not given"), "{}", reason(&document));
     let options = Options { run_programs: true, ..Options::new(tree.root()) };

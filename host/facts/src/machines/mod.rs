@@ -14,7 +14,7 @@ use crate::fixture::Tree;
 use crate::gather;
 
 /// Returns the facts of a tree, parsed from the JSON output.
-fn told(tree: &Tree) -> Value {
+fn facts_of(tree: &Tree) -> Value {
     serde_json::from_str(&gather(&Options::new(tree.root())).to_json()).unwrap()
 }
 

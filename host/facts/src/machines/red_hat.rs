@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{errors, hex, pick, told};
+use super::{errors, facts_of, hex, pick};
 use crate::fixture::Tree;
 
 pub(super) fn machine() -> Tree {
@@ -92,8 +92,8 @@ pub(super) fn machine() -> Tree {
 }
 
 #[test]
-fn the_system_is_told_in_ansibles_words() {
-    let document = told(&machine());
+fn facts_of_the_system_have_the_values_of_ansible() {
+    let document = facts_of(&machine());
     assert_eq!(
         pick(
             &document,
@@ -166,7 +166,7 @@ fn processors_memory_and_command_line() {
         "proc_cmdline",
     ];
     assert_eq!(
-        pick(&told(&machine()), &names),
+        pick(&facts_of(&machine()), &names),
         json!({
             "processor": ["0", "GenuineIntel", "Example CPU", "1", "GenuineIntel", "Example CPU"],
             "processor_count": 1, "processor_cores": 1, "processor_threads_per_core": 2, "processor_vcpus": 2,
@@ -184,7 +184,7 @@ fn processors_memory_and_command_line() {
 
 #[test]
 fn the_network_is_that_of_the_first_process() {
-    let document = told(&machine());
+    let document = facts_of(&machine());
     assert_eq!(
         pick(
             &document,
@@ -220,7 +220,7 @@ fn the_network_is_that_of_the_first_process() {
 
 #[test]
 fn a_network_filesystem_is_listed_and_not_asked() {
-    let document = told(&machine());
+    let document = facts_of(&machine());
     let mounts = &document["ansible_facts"]["ansible_mounts"];
     assert_eq!(mounts.as_array().unwrap().len(), 1, "memory is not a mount for Ansible: {mounts}");
     assert_eq!(mounts[0]["mount"], "/mnt/with space");
@@ -229,8 +229,8 @@ fn a_network_filesystem_is_listed_and_not_asked() {
 }
 
 #[test]
-fn what_is_missing_is_named_and_nothing_else() {
-    let document = told(&machine());
+fn only_missing_facts_are_reported() {
+    let document = facts_of(&machine());
     let own_user = if rustix::process::getuid().is_root() { None } else { Some("ansible_user_id") };
     let mut want = vec![
         "ansible_mounts./mnt/with space",
@@ -239,8 +239,8 @@ fn what_is_missing_is_named_and_nothing_else() {
         "plumbline_facts.time.synchronised",
     ];
     want.extend(own_user);
-    let mut told = errors(&document);
-    told.sort_unstable();
+    let mut failed = errors(&document);
+    failed.sort_unstable();
     want.sort_unstable();
-    assert_eq!(told, want, "{:#}", document["errors"]);
+    assert_eq!(failed, want, "{:#}", document["errors"]);
 }

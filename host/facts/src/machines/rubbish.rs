@@ -1,13 +1,13 @@
 //! Trees that are empty, too large, or full of invalid data.
 
 use super::red_hat::machine;
-use super::{errors, told};
+use super::{errors, facts_of};
 use crate::fixture::Tree;
 
 #[test]
 fn each_fact_that_cannot_be_read_is_named_with_its_file() {
-    let document = told(&Tree::new());
-    let told = document["errors"].as_array().unwrap();
+    let document = facts_of(&Tree::new());
+    let listed = document["errors"].as_array().unwrap();
     for (fact, file) in [
         ("ansible_nodename", "/proc/sys/kernel/hostname"),
         ("ansible_system", "/proc/sys/kernel/ostype"),
@@ -30,7 +30,7 @@ fn each_fact_that_cannot_be_read_is_named_with_its_file() {
         ("plumbline_facts.swap", "/proc/meminfo"),
         ("plumbline_facts.disks", "/proc/mounts"),
     ] {
-        let error = told.iter().find(|error| error["fact"] == fact).unwrap_or_else(|| panic!("no error for {fact}"));
+        let error = listed.iter().find(|error| error["fact"] == fact).unwrap_or_else(|| panic!("no error for {fact}"));
         assert!(error["reason"].as_str().unwrap().contains(file), "{error}");
     }
     assert!(document["ansible_facts"].get("ansible_kernel").is_none(), "what is not known is absent");
@@ -43,10 +43,10 @@ fn each_fact_that_cannot_be_read_is_named_with_its_file() {
 #[test]
 fn one_bad_file_spoils_one_fact() {
     let tree = machine();
-    let before: Vec<String> = errors(&told(&tree)).into_iter().map(str::to_owned).collect();
+    let before: Vec<String> = errors(&facts_of(&tree)).into_iter().map(str::to_owned).collect();
     tree.file("/proc/uptime", "yesterday\n");
     tree.file("/proc/meminfo", "MemTotal: 4194304 kB\nMemFree: none\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
-    let document = told(&tree);
+    let document = facts_of(&tree);
     let new: Vec<_> = errors(&document).into_iter().filter(|fact| !before.contains(&(*fact).to_owned())).collect();
     assert_eq!(new, ["ansible_memfree_mb", "ansible_uptime_seconds"]);
     assert_eq!(document["ansible_facts"]["ansible_memtotal_mb"], 4096);
@@ -56,7 +56,7 @@ fn one_bad_file_spoils_one_fact() {
 fn mounts_beyond_the_bound_are_left_out_and_said_so() {
     let tree = machine();
     tree.file("/proc/1/mounts", &"server:/run/containerd/x /x nfs rw 0 0\n".repeat(40_000));
-    let document = told(&tree);
+    let document = facts_of(&tree);
     let mounts = document["ansible_facts"]["ansible_mounts"].as_array().unwrap();
     assert!(mounts.len() > 20_000 && mounts.len() < 40_000);
     assert!(mounts.iter().all(|mount| mount["options"] == "rw"), "no half line");
@@ -111,7 +111,7 @@ fn rubbish_everywhere_is_survived() {
     ] {
         tree.file(path, &rubbish);
     }
-    let document = told(&tree);
+    let document = facts_of(&tree);
     for error in document["errors"].as_array().unwrap() {
         assert!(error["reason"].as_str().unwrap().len() < 1000, "foreign text is cut in reasons: {error}");
     }
@@ -121,6 +121,6 @@ fn rubbish_everywhere_is_survived() {
         "plumbline_facts.certificates./etc/kubernetes/pki/ca.crt",
     ] {
         let known = document["ansible_facts"].get(fact).is_some() || errors(&document).contains(&fact);
-        assert!(known, "{fact} is told or named");
+        assert!(known, "{fact} is neither a fact nor an error");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{pick, told};
+use super::{facts_of, pick};
 use crate::fixture::Tree;
 
 fn server() -> Tree {
@@ -39,8 +39,8 @@ fn server() -> Tree {
 }
 
 #[test]
-fn a_server_with_disks_in_volumes_is_told() {
-    let document = told(&server());
+fn facts_of_a_server_with_logical_volumes() {
+    let document = facts_of(&server());
     assert_eq!(
         pick(
             &document,

@@ -89,7 +89,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn of_a_file_with_a_key_only_the_certificate_is_told() {
+    fn only_the_certificate_of_a_file_with_a_key_is_reported() {
         let key = rcgen::KeyPair::generate().unwrap();
         let mut parameters = rcgen::CertificateParams::new(vec!["node".to_owned()]).unwrap();
         parameters.distinguished_name = rcgen::DistinguishedName::new();
@@ -102,9 +102,9 @@ mod tests {
         tree.file("/both.pem", &format!("{secret}{}", certificate.pem()));
         tree.file("/empty.pem", &secret);
         let source = Source::new(tree.root());
-        let told = certificates(&source, "/both.pem").unwrap();
+        let found = certificates(&source, "/both.pem").unwrap();
         assert_eq!(
-            Value::from(told),
+            Value::from(found),
             json!([{
                 "path": "/both.pem", "subject": "CN=system:node:n1", "issuer": "CN=system:node:n1",
                 "not_before": "2024-01-02T00:00:00Z", "not_after": "2025-01-02T00:00:00Z",

@@ -134,7 +134,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn version_2_is_told_by_its_controllers() {
+    fn version_2_is_recognized_by_its_controllers() {
         let tree = Tree::new();
         tree.file(UNIFIED, "cpuset cpu io memory pids\n");
         let want = json!({"version": 2, "controllers": ["cpu", "cpuset", "io", "memory", "pids"]});

@@ -153,7 +153,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn a_configuration_is_told_without_what_may_be_secret() {
+    fn a_configuration_is_reported_without_possible_secrets() {
         let tree = Tree::new();
         tree.file(
             "/k.yaml",

@@ -129,7 +129,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
     }
-    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is told")]
+    #[expect(clippy::cast_precision_loss, reason = "only one digit after the point is reported")]
     let share = part as f64 / whole as f64;
     (share * 1000.0).round() / 10.0
 }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_configuration_only_known_keys_are_told() {
+    fn only_known_keys_of_a_configuration_are_reported() {
         let tree = Tree::new();
         tree.file(
             "/c.toml",

@@ -80,7 +80,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn what_keeps_the_clock_is_found() {
+    fn the_time_service_is_found() {
         let tree = Tree::new();
         assert_eq!(keeper(&Source::new(tree.root())), None);
         tree.file("/run/systemd/timesync/synchronized", "");

@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_the_end_of_what_came(lines in proptest::collection::vec("[a-z]{0,12}", 0..40), limit in 1_u64..80) {
+        fn the_newest_lines_are_kept(lines in proptest::collection::vec("[a-z]{0,12}", 0..40), limit in 1_u64..80) {
             let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let (text, missing, all) = kept(limit, &[&whole]);
             prop_assert!(whole.ends_with(&text));

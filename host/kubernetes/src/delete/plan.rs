@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_told_apart() {
+    fn objects_are_distinguished() {
         let owners = BTreeSet::from(["u1".to_owned()]);
         for (word, metadata, want) in [
             ("pod", json!({"name": "x", "labels": {"component": "sonobuoy"}}), false),
@@ -389,8 +389,8 @@ mod tests {
             (&bare, true, &nothing, "it has no label"),
             (&system, true, &nothing, "belongs to the cluster"),
         ] {
-            let told = reason_to_keep(namespace, aggregator, others).unwrap();
-            assert!(told.contains(why), "{told}");
+            let reason = reason_to_keep(namespace, aggregator, others).unwrap();
+            assert!(reason.contains(why), "{reason}");
         }
     }
 }

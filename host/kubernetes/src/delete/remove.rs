@@ -34,19 +34,19 @@ pub enum Removed<'a> {
     Failed(&'a Object, ClusterError),
 }
 
-/// Deletes the objects of the plan one after the other, and calls `told` after each. A failure does
-/// not stop the others.
+/// Deletes the objects of the plan one after the other, and calls `on_removed` after each. A
+/// failure does not stop the others.
 ///
 /// An object that has replaced a planned one under the same name stays.
 pub async fn remove<'a>(
     cluster: &Cluster,
     plan: &'a Plan,
-    told: &mut (dyn FnMut(&Removed<'a>) + Send),
+    on_removed: &mut (dyn FnMut(&Removed<'a>) + Send),
 ) -> Vec<ClusterError> {
     let mut failed = Vec::new();
     for object in &plan.objects {
         let removed = one(cluster, object).await;
-        told(&removed);
+        on_removed(&removed);
         if let Removed::Failed(_, error) = removed {
             failed.push(error);
         }
@@ -65,14 +65,14 @@ async fn one<'a>(cluster: &Cluster, object: &'a Object) -> Removed<'a> {
         Ok(_) => Removed::Started(object),
         Err(kube::Error::Api(status)) if status.code == 404 => Removed::WasGone(object),
         Err(error) => {
-            let told = ClusterError::api(format!("delete {object}"), &error);
-            let told = match told.code {
+            let failure = ClusterError::api(format!("delete {object}"), &error);
+            let failure = match failure.code {
                 // This is a namespace that is already terminating, which is the goal.
                 Some(409) if object.is_namespace() => return Removed::Started(object),
-                Some(409) => told.hint("it was created again meanwhile: run the same command again"),
-                _ => told,
+                Some(409) => failure.hint("it was created again meanwhile: run the same command again"),
+                _ => failure,
             };
-            Removed::Failed(object, told)
+            Removed::Failed(object, failure)
         }
     }
 }
@@ -94,8 +94,8 @@ impl fmt::Display for Blocker {
 
 /// Waits until every object of the plan is gone, for at most `limit`.
 ///
-/// Checks at intervals of `look`, and calls `told` with the blockers after each check that found
-/// some. Returns the objects that are left, which is empty on success.
+/// Checks at intervals of `look`, and calls `on_blocked` with the blockers after each check that
+/// found some. Returns the objects that are left, which is empty on success.
 ///
 /// # Errors
 /// Returns an error if the cluster cannot be reached for a longer time.
@@ -104,7 +104,7 @@ pub async fn wait(
     plan: &Plan,
     limit: Option<Duration>,
     look: Duration,
-    told: &mut (dyn FnMut(&[Blocker]) + Send),
+    on_blocked: &mut (dyn FnMut(&[Blocker]) + Send),
 ) -> Result<Vec<Blocker>, ClusterError> {
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let mut failed = 0;
@@ -123,7 +123,7 @@ pub async fn wait(
         if left.is_empty() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(left);
         }
-        told(&left);
+        on_blocked(&left);
         tokio::time::sleep(look).await;
     }
 }
@@ -157,7 +157,7 @@ fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
     let blocker = |why: String| Blocker { object: object.to_string(), why };
     let conditions = data.pointer("/status/conditions").and_then(Value::as_array);
     let text = |condition: &Value, key: &str| Some(condition.get(key)?.as_str()?.to_owned());
-    let told: Vec<_> = conditions
+    let blockers: Vec<_> = conditions
         .into_iter()
         .flatten()
         .filter(|condition| text(condition, "status").as_deref() == Some("True"))
@@ -165,7 +165,7 @@ fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
         .take(MAX_NAMED)
         .map(blocker)
         .collect();
-    if told.is_empty() { vec![blocker("is being removed".to_owned())] } else { told }
+    if blockers.is_empty() { vec![blocker("is being removed".to_owned())] } else { blockers }
 }
 
 /// Returns what is left in a namespace and waits for something. Kinds that cannot be listed are
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_blocks_is_told() {
+    fn blockers_are_listed() {
         let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
         let meta = |json: Value| serde_json::from_value::<ObjectMeta>(json).unwrap();
         for (metadata, want) in [
@@ -255,8 +255,8 @@ mod tests {
             {"type": "NamespaceFinalizersRemaining", "status": "True", "message": "Some content has finalizers remaining: x in 1"},
             {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "All resources discovered"},
         ]}});
-        let told: Vec<_> = namespace_blockers(&object, &data).iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["namespace `ns`: Some content has finalizers remaining: x in 1"]);
+        let blockers: Vec<_> = namespace_blockers(&object, &data).iter().map(ToString::to_string).collect();
+        assert_eq!(blockers, ["namespace `ns`: Some content has finalizers remaining: x in 1"]);
         assert_eq!(namespace_blockers(&object, &Value::Null)[0].why, "is being removed");
     }
 }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_definition_asks_for_is_given() {
+    fn a_definition_gets_the_service_account_that_it_asks_for() {
         let rules = json!({"cluster": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]});
         let own = json!({"serviceAccountName": "plumbline-plugin-p", "automountServiceAccountToken": true});
         assert_eq!(applied(&definition(&json!({"serviceAccountName": "aggregator"}), &rules)), own);

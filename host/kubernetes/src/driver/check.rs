@@ -1,20 +1,21 @@
 //! The container of a check: Plumbline's own image, which runs the component of the plugin. The
-//! component is in ConfigMaps that the aggregator creates, however it got there itself.
+//! component is in ConfigMaps that the aggregator creates, however it got there itself. Its compiled
+//! code is in further ones, so that no pod compiles it.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::ByteString;
-use plumbline_aggregator::Launch;
+use plumbline_aggregator::{CompiledCheck, Launch};
 use plumbline_core::definition::Definition;
-use plumbline_core::{CHECK_VARIABLE, CheckRun, Digest, ModuleLimits};
+use plumbline_core::size::Bytes;
+use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Digest, ModuleLimits};
 use serde_json::{Map, Value, json};
 
 use super::error::DriverError;
-use super::pod_spec::container_name;
 use super::stage::{Stage, WorkerSecurity};
-use crate::manifest::{chunks_of, config_maps_volume};
+use crate::chunks::chunks_of;
 use crate::names;
-use crate::parts::{confined, field_variable, name, object, put, variable};
+use crate::parts::{config_maps_volume, confined, field_variable, name, object, put, variable};
 
 /// The directory with the chunks of the component.
 const COMPONENT_DIR: &str = "/check";
@@ -31,6 +32,14 @@ const MEMORY: &str = "64Mi";
 /// The memory beyond that of the check, in MiB: this program, and the compiler of a small component.
 const OWN_MEMORY: u64 = 128;
 
+/// The maximum size of compiled code in bytes: 16 MiB. Larger code is compiled in each pod, as before
+/// the aggregator did it.
+const MAX_CODE: u64 = 16 << 20;
+
+/// The maximum number of bytes of compiled code that the pods of a plugin read from the API server
+/// together: 16 GiB. With 5,000 nodes, that is 3.3 MiB for each.
+const MAX_CODE_OF_ALL: u64 = 16 << 30;
+
 /// Components above this size in bytes contain a language runtime. Compiling one takes up to 1 GiB.
 const SMALL_COMPONENT: usize = 4 << 20;
 const COMPILE_MEMORY: u64 = 1024;
@@ -38,7 +47,7 @@ const COMPILE_MEMORY: u64 = 1024;
 /// A check to run in a pod.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckPod {
-    /// The ConfigMaps with the chunks of the component.
+    /// The ConfigMaps with the chunks of the component and of its code.
     pub config_maps: Vec<Value>,
     run: CheckRun,
     memory: u64,
@@ -46,26 +55,32 @@ pub struct CheckPod {
 
 impl CheckPod {
     /// Reads the component of a plugin in its bundle. Returns `None` if the plugin runs an image.
+    /// Without `code`, each pod compiles the component.
     ///
     /// # Errors
     /// Returns an error if the component is missing, or does not fit into ConfigMaps. The same
     /// applies to options that do not fit into a variable.
-    pub fn of(stage: &Stage, launch: &Launch, session: &str) -> Result<Option<Self>, DriverError> {
+    pub fn of(
+        stage: &Stage,
+        launch: &Launch,
+        session: &str,
+        code: Option<&CompiledCheck>,
+    ) -> Result<Option<Self>, DriverError> {
         let definition = &launch.definition;
         let Some(file) = &definition.plumbline.component else { return Ok(None) };
-        let failed = |why: String| DriverError::Check(definition.name.clone(), why);
-        let limits = launch.check.clone();
-        let (bundle, limits) = launch
-            .bundle
-            .as_deref()
-            .zip(limits)
-            .ok_or_else(|| failed(format!("check `{file}` did not reach the aggregator")))?;
-        let component = std::fs::read(bundle.join(file));
-        let component = component.map_err(|error| failed(format!("failed to read check `{file}`: {error}")))?;
-        Self::new(stage, definition, session, &component, launch.missing.len(), limits).map(Some)
+        let plugin = || definition.name.clone();
+        let sent = launch.bundle.as_deref().zip(launch.check.clone());
+        let (bundle, check) = sent.ok_or_else(|| DriverError::CheckMissing(plugin()))?;
+        let component = std::fs::read(bundle.join(file)).map_err(|error| DriverError::CheckRead {
+            plugin: plugin(),
+            file: file.clone(),
+            cause: error.to_string(),
+        })?;
+        Self::new(stage, definition, session, &component, code, launch.missing.len(), check.limits).map(Some)
     }
 
-    /// Creates the check of a plugin from its component.
+    /// Creates the check of a plugin from its component, and its code if it is small enough for this
+    /// number of pods.
     ///
     /// # Errors
     /// Returns the same errors as [`CheckPod::of`].
@@ -74,30 +89,34 @@ impl CheckPod {
         definition: &Definition,
         session: &str,
         component: &[u8],
+        code: Option<&CompiledCheck>,
         expected_results: usize,
         limits: ModuleLimits,
     ) -> Result<Self, DriverError> {
-        let failed = |why: String| DriverError::Check(definition.name.clone(), why);
         let file = definition.plumbline.component.as_deref().unwrap_or_default();
-        let chunks = chunks_of(&definition.name, file, component).map_err(|error| failed(error.to_string()))?;
         // The owner is part of the name: what another pod of this aggregator created may be deleted
         // with it. So an object of this name has this content.
-        let owner = stage.owner.as_ref().and_then(|owner| owner.uid.get(..8)).unwrap_or_default();
-        let map = |(at, (key, bytes)): (usize, (String, Vec<u8>))| {
-            let name =
-                format!("{}-{session}-{owner}{}{at}", names::CHECK_CONFIG_MAP, if owner.is_empty() { "" } else { "-" });
-            let fields = json!({"binaryData": {key: ByteString(bytes)}, "immutable": true});
-            let mut map = object(&stage.namespace, "v1", "ConfigMap", &name, fields);
-            if let (Some(owners), Some(metadata)) = (stage.owner_references(), map.get_mut("metadata")) {
-                put(metadata, "ownerReferences", json!(owners));
-            }
-            map
-        };
-        let config_maps = chunks.into_iter().enumerate().map(map).collect();
+        let owner = stage.owner.as_ref().and_then(|owner| owner.uid.get(..8));
+        let name =
+            [Some(names::CHECK_CONFIG_MAP), Some(session), owner].into_iter().flatten().collect::<Vec<_>>().join("-");
+        let mut config_maps = config_maps(stage, &name, chunks_of(&definition.name, file, component)?);
+        let code = code.and_then(|code| {
+            let carried = CarriedCode::new(definition, file, code, expected_results);
+            carried
+                .inspect_err(|why| tracing::info!(plugin = %definition.name, "each pod compiles the check: {why}"))
+                .ok()
+        });
+        if let Some(CarriedCode { about, chunks }) = &code {
+            // The digest is part of the name: a restarted aggregator may be of another release.
+            let digest = about.digest.hex();
+            let name = format!("{name}-code-{}", digest.get(..8).unwrap_or_default());
+            config_maps.extend(self::config_maps(stage, &name, chunks.clone()));
+        }
         let guest = limits.memory.div_ceil(1 << 20).saturating_add(OWN_MEMORY);
         let memory = if component.len() > SMALL_COMPONENT { guest.max(COMPILE_MEMORY) } else { guest };
         let mut run = CheckRun::new(definition, COMPONENT_DIR.into(), expected_results, limits);
         run.digest = Some(Digest::of(component));
+        run.code = code.map(|code| code.about);
         HOST_DIR.clone_into(&mut run.root);
         // The container of a DaemonSet is restarted when it ends.
         run.stay = definition.driver.is_per_node();
@@ -107,7 +126,7 @@ impl CheckPod {
     /// Returns the container. The definition adds environment, mounts and resources.
     pub(super) fn container(&self, stage: &Stage, definition: &Definition) -> Result<Value, DriverError> {
         let text = self.run.to_variable();
-        let text = text.map_err(|error| DriverError::Check(definition.name.clone(), error.to_string()))?;
+        let text = text.map_err(|error| DriverError::CheckRun { plugin: definition.name.clone(), error })?;
         let mut raw = definition.spec.raw().clone();
         let mut env = take_list(&mut raw, "env");
         if !env.iter().any(|variable| name(variable) == Some("NODE_NAME")) {
@@ -134,7 +153,7 @@ impl CheckPod {
                 put(&mut container, key, value);
             }
         }
-        put(&mut container, "name", json!(container_name(definition)));
+        put(&mut container, "name", json!(names::plugin_container(definition)));
         put(&mut container, "image", json!(stage.worker_image));
         put(&mut container, "command", json!([names::BINARY]));
         put(&mut container, "args", json!(["run-check"]));
@@ -153,6 +172,40 @@ impl CheckPod {
         let host = |(name, path): (String, String)| json!({"name": name, "hostPath": {"path": path}});
         std::iter::once(config_maps_volume(VOLUME, &maps)).chain(host_volumes(definition).map(host)).collect()
     }
+}
+
+/// Compiled code that goes along with the component.
+struct CarriedCode {
+    about: CompiledCode,
+    chunks: Vec<(String, Vec<u8>)>,
+}
+
+impl CarriedCode {
+    /// Splits the code of the component in `file`. The error says why it does not go along.
+    fn new(definition: &Definition, file: &str, code: &CompiledCheck, pods: usize) -> Result<Self, String> {
+        let (bytes, pods) = (code.bytes.len() as u64, pods.max(1) as u64);
+        let limit = MAX_CODE.min(MAX_CODE_OF_ALL / pods);
+        if bytes > limit {
+            return Err(format!("its code has {}, more than {} for {pods} pods", Bytes(bytes), Bytes(limit)));
+        }
+        let name = format!("{}.code", file.strip_suffix(".wasm").unwrap_or(file));
+        let chunks = chunks_of(&definition.name, &name, &code.bytes).map_err(|error| error.to_string())?;
+        let about = CompiledCode { file: name, digest: Digest::of(&code.bytes), target: code.target.clone() };
+        Ok(Self { about, chunks })
+    }
+}
+
+/// Returns a ConfigMap for each chunk, named `name` with a number.
+fn config_maps(stage: &Stage, name: &str, chunks: Vec<(String, Vec<u8>)>) -> Vec<Value> {
+    let map = |(at, (key, bytes)): (usize, (String, Vec<u8>))| {
+        let fields = json!({"binaryData": {key: ByteString(bytes)}, "immutable": true});
+        let mut map = object(&stage.namespace, "v1", "ConfigMap", &format!("{name}-{at}"), fields);
+        if let (Some(owners), Some(metadata)) = (stage.owner_references(), map.get_mut("metadata")) {
+            put(metadata, "ownerReferences", json!(owners));
+        }
+        map
+    };
+    chunks.into_iter().enumerate().map(map).collect()
 }
 
 /// Returns whether the check of a plugin reads directories of its node.

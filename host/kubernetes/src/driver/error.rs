@@ -1,6 +1,8 @@
 //! Errors in definitions that prevent their execution in a cluster.
 
-use plumbline_core::PluginName;
+use plumbline_core::{CheckRunTooLarge, PluginName};
+
+use crate::chunks::ChunkError;
 
 /// An error in a definition that is detectable without the API server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,9 +15,30 @@ pub enum DriverError {
     /// The definition has neither an image nor a command that the image of the run could execute.
     #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
     NoImage(PluginName),
-    /// The check of a plugin cannot run in a pod, for this reason.
-    #[error("plugin `{0}`: {1}")]
-    Check(PluginName, String),
+    /// The aggregator does not have the component of a check.
+    #[error("plugin `{0}`: its check did not reach the aggregator")]
+    CheckMissing(PluginName),
+    /// The component of a check cannot be read.
+    #[error("plugin `{plugin}`: failed to read check `{file}`: {cause}")]
+    CheckRead {
+        /// The plugin.
+        plugin: PluginName,
+        /// The file of the component.
+        file: String,
+        /// The cause.
+        cause: String,
+    },
+    /// The component of a check does not fit into ConfigMaps.
+    #[error(transparent)]
+    CheckChunks(#[from] ChunkError),
+    /// The options and rights of a check do not fit into a variable.
+    #[error("plugin `{plugin}`: {error}")]
+    CheckRun {
+        /// The plugin.
+        plugin: PluginName,
+        /// The size.
+        error: CheckRunTooLarge,
+    },
     /// The check of a plugin reads files of its node, which the Pod Security level of the namespace
     /// does not allow.
     #[error(

@@ -17,7 +17,7 @@ pub use account::{PluginAccount, reserved_secret};
 pub use check::CheckPod;
 pub(crate) use check::reads_files;
 pub use error::DriverError;
-pub use pod_spec::{container_name, default_pod_spec, progress_ports};
+pub use pod_spec::{default_pod_spec, progress_ports};
 pub(crate) use pod_spec::{level_of, uses_host_network};
 pub use stage::{Stage, WorkerSecurity};
 pub use worker::secret;

@@ -69,12 +69,6 @@ fn default_tolerations() -> Value {
     ])
 }
 
-/// Returns the name of the plugin's own container.
-#[must_use]
-pub fn container_name(definition: &Definition) -> &str {
-    definition.spec.name().unwrap_or("plugin")
-}
-
 /// Returns true if the plugin's pods use the network of their nodes.
 pub(crate) fn uses_host_network(definition: &Definition, level: PodSecurity) -> bool {
     match &definition.pod_spec {
@@ -117,20 +111,7 @@ pub(super) fn pod_spec(
     access: &WorkerAccess,
     check: Option<&CheckPod>,
 ) -> Result<Value, DriverError> {
-    let level = level_of(definition, stage.pod_security);
-    let mut spec = match &definition.pod_spec {
-        Some(spec) if spec.is_object() => spec.clone(),
-        Some(_) => return Err(wrong_type(definition, "podSpec".to_owned(), "a mapping")),
-        None => default_pod_spec(definition.driver, level, stage.job_tolerations.as_deref()),
-    };
-    if let Some(secret) = reserved_secret(definition) {
-        return Err(DriverError::SecretReserved(definition.name.clone(), secret));
-    }
-    match &stage.plugin_account {
-        Some(shared) => PluginAccount::of(definition, &stage.service_account).apply(&mut spec, shared),
-        None if definition.pod_spec.is_none() => put(&mut spec, "serviceAccountName", json!(stage.service_account)),
-        None => {}
-    }
+    let mut spec = with_account(stage, definition)?;
     let mut containers = take_list(definition, &mut spec, "podSpec", "containers")?;
     let mut init = take_list(definition, &mut spec, "podSpec", "initContainers")?;
     let mut plugin = match check {
@@ -170,13 +151,38 @@ pub(super) fn pod_spec(
     put_list(&mut spec, "containers", containers);
     put_list(&mut spec, "initContainers", init);
     add_volumes(definition, &mut spec, check.map(|check| check.volumes(definition)).unwrap_or_default())?;
-    let mut secrets = take_list(definition, &mut spec, "podSpec", "imagePullSecrets")?;
+    add_pull_secret(stage, definition, &mut spec)?;
+    Ok(spec)
+}
+
+/// Returns the pod spec of the definition, or that of its driver, with the account of the plugin.
+fn with_account(stage: &Stage, definition: &Definition) -> Result<Value, DriverError> {
+    let level = level_of(definition, stage.pod_security);
+    let mut spec = match &definition.pod_spec {
+        Some(spec) if spec.is_object() => spec.clone(),
+        Some(_) => return Err(wrong_type(definition, "podSpec".to_owned(), "a mapping")),
+        None => default_pod_spec(definition.driver, level, stage.job_tolerations.as_deref()),
+    };
+    if let Some(secret) = reserved_secret(definition) {
+        return Err(DriverError::SecretReserved(definition.name.clone(), secret));
+    }
+    match &stage.plugin_account {
+        Some(shared) => PluginAccount::of(definition, &stage.service_account).apply(&mut spec, shared),
+        None if definition.pod_spec.is_none() => put(&mut spec, "serviceAccountName", json!(stage.service_account)),
+        None => {}
+    }
+    Ok(spec)
+}
+
+/// Adds the pull secret of the run, unless the definition names it already.
+fn add_pull_secret(stage: &Stage, definition: &Definition, spec: &mut Value) -> Result<(), DriverError> {
+    let mut secrets = take_list(definition, spec, "podSpec", "imagePullSecrets")?;
     let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
     if let Some(wanted) = wanted.filter(|wanted| !secrets.iter().any(|secret| name(secret) == Some(wanted))) {
         secrets.push(json!({"name": wanted}));
     }
-    put_list(&mut spec, "imagePullSecrets", secrets);
-    Ok(spec)
+    put_list(spec, "imagePullSecrets", secrets);
+    Ok(())
 }
 
 /// Returns the plugin's own container. Without an image, it gets the worker's, which contains all
@@ -185,12 +191,12 @@ pub(super) fn pod_spec(
 /// Definitions prepared by `gen` or `run` have an image. A hand-written ConfigMap may lack it.
 fn plugin_container(stage: &Stage, definition: &Definition) -> Result<Value, DriverError> {
     let mut plugin = Value::Object(definition.spec.raw().clone());
-    put(&mut plugin, "name", json!(container_name(definition)));
+    put(&mut plugin, "name", json!(names::plugin_container(definition)));
     if definition.spec.image().is_some() {
         return Ok(plugin);
     }
     if definition.plumbline.component.is_some() {
-        return Err(DriverError::Check(definition.name.clone(), "its check did not reach the aggregator".to_owned()));
+        return Err(DriverError::CheckMissing(definition.name.clone()));
     }
     if definition.spec.command().is_empty() {
         return Err(DriverError::NoImage(definition.name.clone()));

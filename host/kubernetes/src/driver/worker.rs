@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_plugin_that_says_nothing_the_worker_reads_everybodys_files() {
+    fn the_worker_of_a_plugin_without_a_user_reads_all_files() {
         let context = like_plugin(&Value::Null, &Value::Null);
         assert_eq!(context["runAsUser"], 0);
         assert_eq!(context["runAsNonRoot"], false);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_plugin_with_a_user_the_worker_has_the_same() {
+    fn the_worker_has_the_user_of_its_plugin() {
         let context = like_plugin(&json!({"runAsUser": 7, "runAsGroup": 8}), &json!({"runAsUser": 1000}));
         assert_eq!((&context["runAsUser"], &context["runAsGroup"]), (&json!(1000), &json!(8)));
         assert_eq!(context["runAsNonRoot"], true);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_that_assigns_users_is_not_told_one() {
+    fn no_user_is_set_on_a_platform_that_assigns_users() {
         let platform = context(WorkerSecurity::Platform, &Value::Null, &Value::Null);
         assert!(platform["seccompProfile"].is_object(), "{platform}");
         assert!(platform.get("runAsUser").is_none() && platform.get("runAsNonRoot").is_none(), "{platform}");

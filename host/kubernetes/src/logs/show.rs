@@ -168,7 +168,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn plugins_are_told_apart() {
+    fn plugins_are_distinguished() {
         let pod =
             |labels: Value| PodView::read(&json!({"metadata": {"name": "p", "labels": labels}, "spec": {}})).unwrap();
         let options = |plugin: &str| LogOptions {

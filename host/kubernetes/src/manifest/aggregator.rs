@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::options::ManifestOptions;
 use crate::driver::uses_host_network;
 use crate::names;
-use crate::parts::{confined, field_variable, labels, merged, name, object, put, variable, without_nulls};
+use crate::parts::{
+    config_maps_volume, confined, field_variable, labels, merged, name, object, put, variable, without_nulls,
+};
 
 /// The name of the volume claim for the run and its archive.
 const CLAIM: &str = "plumbline-output";
@@ -179,17 +181,6 @@ fn mounts(volumes: &[(&str, Value)]) -> Vec<Value> {
 fn pull_secret(config: &Config) -> Option<&str> {
     let fetches = config.plumbline.bundles.iter().any(|bundle| !bundle.reference.is_empty());
     (fetches && !config.image_pull_secrets.is_empty()).then_some(config.image_pull_secrets.as_str())
-}
-
-/// Returns a volume with the files of all these ConfigMaps in one directory.
-pub(crate) fn config_maps_volume(volume: &str, maps: &[String]) -> Value {
-    match maps {
-        [one] => json!({"name": volume, "configMap": {"name": one}}),
-        maps => {
-            let sources: Vec<_> = maps.iter().map(|map| json!({"configMap": {"name": map}})).collect();
-            json!({"name": volume, "projected": {"sources": sources}})
-        }
-    }
 }
 
 /// Returns the tolerations: control planes under both names, for clusters without other nodes, and

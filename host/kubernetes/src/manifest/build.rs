@@ -64,6 +64,12 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     // Sonobuoy encodes the key twice and omits the namespace, so that no plugin can use it. This
     // Secret is usable.
     objects.extend(options.ssh_key.as_ref().map(|key| secret("ssh-key", "Opaque", "id_rsa", key)));
+    for (name, values) in &options.secrets {
+        let encoded = |(key, value): (&String, &String)| (key.clone(), json!(ByteString(value.clone().into_bytes())));
+        let data: Map<String, Value> = values.iter().map(encoded).collect();
+        let body = json!({"type": "Opaque", "data": data});
+        objects.push(object(&config.namespace, "v1", "Secret", name, body));
+    }
 
     let plugins = options.sorted_plugins();
     let definitions = definitions(config, &plugins)?;

@@ -2,24 +2,14 @@
 
 use plumbline_core::PluginName;
 use plumbline_core::definition::DefinitionError;
-use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::size::Bytes;
 
+use crate::chunks::{ChunkError, MAX_MODULES};
 use crate::driver::DriverError;
 
 /// Maximum size of the data in one ConfigMap: 900 KiB. The API server limits the whole object,
 /// including keys and metadata, to 1 MiB.
 pub const MAX_CONFIG_MAP_BYTES: usize = 900 << 10;
-
-/// Maximum size of a module in bytes, which is the limit of the sandbox.
-pub const MAX_MODULE_BYTES: u64 = MAX_COMPONENT_BYTES;
-
-/// Maximum size of all modules together, compressed: 32 MiB. A cluster's data store has a few GiB
-/// for everything.
-pub(super) const MAX_PACKED_BYTES: usize = 32 << 20;
-
-/// Maximum number of modules in a run.
-pub(super) const MAX_MODULES: usize = 256;
 
 /// Error while building a manifest.
 #[derive(Debug, thiserror::Error)]
@@ -66,35 +56,19 @@ pub enum ManifestError {
         /// Its size in bytes.
         bytes: usize,
     },
-    /// The file name of a module, which is truncated here, cannot be a ConfigMap key.
-    #[error(
-        "module file `{1}` of plugin `{0}` has a name that ConfigMaps do not allow: use letters, digits, `-`, `_` and `.`, at most 100 characters"
-    )]
-    ModuleName(PluginName, String),
-    /// A module file with this size exceeds the limit for loading.
-    #[error(
-        "module file `{1}` of plugin `{0}` has {size}, more than the limit of {limit}",
-        size = Bytes(*.2 as u64),
-        limit = Bytes(MAX_MODULE_BYTES)
-    )]
-    ModuleSize(PluginName, String, usize),
+    /// A module does not fit into ConfigMaps.
+    #[error(transparent)]
+    Chunks(#[from] ChunkError),
     /// The run has too many modules.
     #[error("there are {0} modules: ConfigMaps carry at most {MAX_MODULES}")]
     TooManyModules(usize),
-    /// All modules together are too large for the cluster's data store.
-    #[error(
-        "the modules have {size} when compressed: ConfigMaps carry at most {limit}",
-        size = Bytes(*.0 as u64),
-        limit = Bytes(MAX_PACKED_BYTES as u64)
-    )]
-    ModulesTooLarge(usize),
     /// The archive of a scheduled run would be lost with its pod.
     #[error("the archive of a scheduled run is lost with its pod: keep it on a volume, or upload it")]
     ScheduleWithoutStorage,
     /// Limits for archives are for those on a volume.
     #[error("limits for the archives of scheduled runs need a volume: other archives are lost with their pods")]
     KeepWithoutVolume,
-    /// Compression or JSON serialization failed. This is not known to happen.
+    /// JSON serialization failed. This is not known to happen.
     #[error("failed to write the manifest: {0}")]
     Write(String),
 }

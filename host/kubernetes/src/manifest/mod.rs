@@ -19,11 +19,8 @@ mod prepare;
 pub mod rbac;
 mod yaml;
 
-pub(crate) use aggregator::config_maps_volume;
 pub use build::{manifest, plugin_account};
-pub use error::{MAX_CONFIG_MAP_BYTES, MAX_MODULE_BYTES, ManifestError};
-pub(crate) use modules::chunks_of;
-pub use modules::{UnpackError, Unpacked, packed_bytes, unpack_modules};
+pub use error::{MAX_CONFIG_MAP_BYTES, ManifestError};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
 pub use prepare::{Transform, image_of_run, prepare_definition};
 pub use yaml::{to_document, to_yaml};

@@ -28,6 +28,8 @@ pub struct ManifestOptions {
     pub docker_config: Option<DockerConfig>,
     /// A private key for plugins that log in to nodes, which becomes the Secret `ssh-key`.
     pub ssh_key: Option<Vec<u8>>,
+    /// Further Secrets, whose values plugins take into their environment: by name and key.
+    pub secrets: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A plugin of the run.
@@ -62,6 +64,7 @@ impl ManifestOptions {
             log_level: "info".to_owned(),
             docker_config: None,
             ssh_key: None,
+            secrets: BTreeMap::new(),
         }
     }
 

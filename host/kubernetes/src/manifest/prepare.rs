@@ -15,7 +15,7 @@ use crate::parts::{merged, mount, name, put};
 /// Maximum length of a volume name (DNS-1123 label).
 const MAX_VOLUME_NAME: usize = 63;
 
-/// The changes to make to a definition, besides those that the configuration of the run asks for.
+/// The changes to make to a definition, in addition to those that the configuration asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transform {
     /// The image that replaces the definition's.

@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_is_read_as_the_same(value in values()) {
+        fn written_yaml_reads_back_equal(value in values()) {
             let yaml = to_document(&value);
             let read: Value = serde_saphyr::from_str(&yaml).map_err(|error| TestCaseError::fail(format!("{error}\n{yaml}")))?;
             prop_assert_eq!(read, value, "{}", yaml);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn logs_that_cannot_be_read_are_given_up_and_one_that_can_be_counts_anew() {
+    async fn unreadable_logs_are_given_up_until_one_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let double = ApiDouble::start().await.unwrap();
         std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();

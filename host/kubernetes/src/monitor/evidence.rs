@@ -161,8 +161,8 @@ impl Evidence {
             |line: &&str| line.contains("reach the aggregator") || line.contains("the aggregator rejected this worker");
         // Each cause is logged once with a hint, and then repeatedly without.
         let first = log.lines().rev().find(|line| tells(line) && !line.contains("still failing to reach"));
-        let told = first.or_else(|| log.lines().rev().find(tells));
-        WorkerSays::Ours(told.map(without_head))
+        let line = first.or_else(|| log.lines().rev().find(tells));
+        WorkerSays::Ours(line.map(without_head))
     }
 
     /// Returns true if the pod's last event is the start of an image pull. The kubelet reports a
@@ -207,12 +207,12 @@ impl Evidence {
             record = record.with("logs", self.logs);
         }
         if let Some(pod) = pod {
-            let told = record.clone().with("pod", pod.clone());
+            let with_pod = record.clone().with("pod", pod.clone());
             // Check that the record can be read back from the journal. A record that is nested too
             // deeply would block all others.
-            let readable = ErrorRecord::from_json(told.to_error_json().to_string().as_bytes()).is_ok();
+            let readable = ErrorRecord::from_json(with_pod.to_error_json().to_string().as_bytes()).is_ok();
             if readable && pod.to_string().len() <= MAX_POD_BYTES {
-                record = told;
+                record = with_pod;
             } else {
                 missing.push("the pod is left out: it is larger than 256 KiB, or nested too deeply".to_owned());
                 let metadata = json!({"name": verdict.pod.as_ref().map(|pod| &pod.name)});
@@ -227,10 +227,10 @@ impl Evidence {
 /// sentence already contains.
 fn without_head(line: &str) -> String {
     let cause = line.split_once("reach the aggregator; retrying cause=").map(|(_, cause)| cause);
-    let told = cause.unwrap_or(line).trim();
-    match told.split_once(" hint=") {
-        Some((told, hint)) => format!("{told} ({})", hint.trim_matches('"')),
-        None => told.to_owned(),
+    let text = cause.unwrap_or(line).trim();
+    match text.split_once(" hint=") {
+        Some((text, hint)) => format!("{text} ({})", hint.trim_matches('"')),
+        None => text.to_owned(),
     }
 }
 

@@ -36,9 +36,10 @@ pub(super) fn exits(pods: &[PodView], watched: &Watched) -> Vec<Exit> {
 /// Containers of a DaemonSet are restarted whatever their exit code is.
 pub(super) fn ended_well(pod: &PodView, watched: &Watched) -> Option<ResultKey> {
     let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
-    let beside = |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
+    let is_monitored =
+        |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
     let well = |container: &ContainerView| container.ended().is_some_and(|end| end.code == 0);
-    let containers: Vec<_> = pod.containers.iter().filter(beside).collect();
+    let containers: Vec<_> = pod.containers.iter().filter(is_monitored).collect();
     let over = !containers.is_empty() && containers.into_iter().all(well);
     (over && !watched.per_node && watched.missing.contains(&key)).then_some(key)
 }
@@ -96,11 +97,11 @@ mod tests {
             container: "scan".into(),
             heard: WorkerContact::new(|_| None),
         };
-        let told: Vec<String> =
+        let lines: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
         let good: Vec<bool> = exits(&pods, &watched).iter().map(|exit| exit.success).collect();
         assert_eq!(good, [true, false, false, false, false]);
-        insta::assert_snapshot!(told.join("\n"), @r"
+        insta::assert_snapshot!(lines.join("\n"), @r"
         a/w1: container `scan` of pod `p-w1` ended with exit code 0
         a/w2: container `scan` of pod `p-w2` ended with exit code 3
         a/w3: container `scan` of pod `p-w3` was killed because it used more memory than its limit of 64Mi, exit code 137 (OOMKilled)

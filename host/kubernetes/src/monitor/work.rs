@@ -373,7 +373,8 @@ impl Work {
     fn settle(&mut self, settling: Settling, pods: Vec<PodView>) {
         let Settling { watched, reply, .. } = settling;
         // A result with a verdict already has its error.
-        let told = exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
+        let unreported =
+            exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
         self.index.forget(&watched.plugin);
         self.reports.remove(&watched.plugin);
         let capture = self.capture.afresh();
@@ -403,7 +404,7 @@ impl Work {
                 tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
             }
             // The receiver may be gone.
-            let _ = reply.send(told);
+            let _ = reply.send(unreported);
             Outcome::Done
         });
     }

@@ -79,8 +79,8 @@ pub(super) async fn discover(
             let name = at.name();
             let what = format!("list the resources of `{name}`");
             let list = fetch.json(&what, &at.path()).await;
-            let told = list.as_ref().map(|_| 0).map_err(ToString::to_string);
-            record.query(&format!("discovery/{name}"), "", began, told);
+            let outcome = list.as_ref().map(|_| 0).map_err(ToString::to_string);
+            record.query(&format!("discovery/{name}"), "", began, outcome);
             (at, list.ok())
         })
         .buffered(AT_ONCE)

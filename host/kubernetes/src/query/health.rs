@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_collected_is_no_problem() {
+    fn an_empty_collection_is_not_a_problem() {
         let tree = tempfile::tempdir().unwrap();
         let (health, problems) = assess(tree.path());
         assert_eq!(serde_json::to_value(health).unwrap(), serde_json::to_value(ClusterHealth::default()).unwrap());

@@ -1,6 +1,7 @@
 //! Reads objects for checks: a page of a list, or one object, within limits on rate and size. The
 //! values of Secrets are never passed on.
 
+use plumbline_core::redacted;
 use serde_json::Value;
 
 use super::fetch::{Fetch, FetchError, WITHIN, get};
@@ -20,12 +21,6 @@ const MAX_ANSWER: usize = 16 << 20;
 
 /// Maximum length in bytes of selectors and of the token of a page.
 const MAX_PARAMETER: usize = 16 << 10;
-
-/// The text in place of a value of a Secret.
-const REDACTED: &str = "REDACTED";
-
-/// The annotation in which `kubectl apply` keeps a copy of the object.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Objects to read.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +83,7 @@ impl ObjectReader {
         };
         let mut found = Vec::new();
         let mut take = |object| {
-            found.push(objects.clean(object));
+            found.push(redacted(objects.api_version, objects.resource, object));
             Ok(())
         };
         let metadata = read_list(serde_json::Deserializer::from_slice(&bytes), &mut take);
@@ -120,7 +115,7 @@ impl ObjectReader {
         };
         let object = serde_json::from_slice(&bytes);
         let object = object.map_err(|error| failed(format!("the answer is not JSON: {error}")))?;
-        Ok(Some(objects.clean(object)))
+        Ok(Some(redacted(objects.api_version, objects.resource, object)))
     }
 }
 
@@ -141,25 +136,6 @@ impl Objects<'_> {
         };
         Ok(format!("{root}/{}/{place}{}", self.api_version, self.resource))
     }
-
-    /// Removes what no check needs from an object, and the values of a Secret.
-    fn clean(&self, mut object: Value) -> Value {
-        let is_secret = self.api_version == "v1" && self.resource == "secrets";
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-            if is_secret && let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-                annotations.remove(LAST_APPLIED);
-            }
-        }
-        if is_secret {
-            for field in ["data", "stringData"] {
-                for (_, value) in object.get_mut(field).and_then(Value::as_object_mut).into_iter().flatten() {
-                    *value = REDACTED.into();
-                }
-            }
-        }
-        object
-    }
 }
 
 /// Returns whether `name` can be a segment of a path. Names of RBAC objects may contain colons.
@@ -174,8 +150,6 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn objects<'a>(api_version: &'a str, resource: &'a str, namespace: Option<&'a str>) -> Objects<'a> {
@@ -195,28 +169,5 @@ mod tests {
             assert!(!is_segment(bad), "{bad}");
         }
         assert!(is_segment("system:node-proxier") && is_segment("n1.example.org"));
-    }
-
-    #[test]
-    fn values_of_secrets_never_leave() {
-        let secret = json!({
-            "metadata": {
-                "name": "s", "managedFields": [{}],
-                "annotations": {(LAST_APPLIED): "{\"data\":{\"password\":\"aHVudGVyMg==\"}}", "owner": "me"},
-            },
-            "data": {"password": "aHVudGVyMg==", "empty": null}, "stringData": {"token": "hunter2"}, "type": "Opaque",
-        });
-        let clean = objects("v1", "secrets", None).clean(secret.clone());
-        assert_eq!(
-            clean,
-            json!({
-                "metadata": {"name": "s", "annotations": {"owner": "me"}},
-                "data": {"password": "REDACTED", "empty": "REDACTED"}, "stringData": {"token": "REDACTED"}, "type": "Opaque",
-            })
-        );
-        // Other objects keep their data.
-        let map = objects("v1", "configmaps", None).clean(secret);
-        assert_eq!(map["stringData"]["token"], "hunter2");
-        assert!(map["metadata"].get("managedFields").is_none());
     }
 }

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_leaves_nothing() {
+    fn an_unfinished_list_leaves_no_file() {
         let out = tempfile::tempdir().unwrap();
         let mut files = ListFiles::new(Scratch::new(out.path()).unwrap(), pods(), Destination::Cluster);
         files.item(pod("", "a")).unwrap();

@@ -122,7 +122,7 @@ impl Work<'_> {
                 } else {
                     let began = Instant::now();
                     let result = self.collect(resource, &targets.selection, Destination::Cluster).await;
-                    self.told(resource, "", began, result);
+                    self.record_query(resource, "", began, result);
                 }
             }));
         }
@@ -186,13 +186,13 @@ impl Work<'_> {
             match self.collect(resource, &targets.selection, place).await {
                 // Permissions may be granted in each namespace, but not cluster-wide.
                 Err(error) if error.is_forbidden() => tracing::debug!("{error}: asking in each namespace"),
-                result => return self.told(resource, "", began, result),
+                result => return self.record_query(resource, "", began, result),
             }
         }
         for namespace in &targets.taken {
             let began = Instant::now();
             let result = self.collect(resource, &targets.selection, Destination::Namespace(namespace.clone())).await;
-            self.told(resource, namespace, began, result);
+            self.record_query(resource, namespace, began, result);
         }
     }
 
@@ -225,15 +225,15 @@ impl Work<'_> {
         Ok(count)
     }
 
-    fn told(&self, resource: &Resource, namespace: &str, began: Instant, result: Result<usize, ClusterError>) {
+    fn record_query(&self, resource: &Resource, namespace: &str, began: Instant, result: Result<usize, ClusterError>) {
         self.record.query(&resource.plural, namespace, began, result.map_err(|error| error.to_string()));
     }
 
     async fn version(&self) {
         let began = Instant::now();
         let version = self.fetch.json("ask the API server for its version", "/version").await;
-        let told = version.as_ref().map(|_| 0).map_err(ToString::to_string);
-        self.record.query("serverversion", "", began, told);
+        let outcome = version.as_ref().map(|_| 0).map_err(ToString::to_string);
+        self.record.query("serverversion", "", began, outcome);
         if let Ok(version) = version {
             self.write(layout::SERVER_VERSION, &version);
         }

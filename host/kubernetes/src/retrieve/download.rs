@@ -260,11 +260,11 @@ pub(super) fn piece_command(dir: &str, more: &[&str]) -> Vec<String> {
 
 /// Returns true if a program does not support the given command.
 pub(super) fn is_unknown(exit: &Exit, out: &[u8]) -> bool {
-    let told = |text: &str| {
+    let says_unknown = |text: &str| {
         let text = text.to_lowercase();
         UNKNOWN.iter().any(|known| text.contains(known))
     };
-    exit.code != 0 && (told(&exit.stderr) || told(&String::from_utf8_lossy(out)))
+    exit.code != 0 && (says_unknown(&exit.stderr) || says_unknown(&String::from_utf8_lossy(out)))
 }
 
 pub(super) fn check_exit(command: &[String], exit: Exit) -> Result<(), RetrieveError> {

@@ -75,7 +75,7 @@ fn a_line_that_brings_nothing_is_given_up_and_gone_on_with_later() {
     let error = bring(&source, dir.path(), &TarInfo::default()).unwrap_err();
     assert!(matches!(&error, RetrieveError::BrokenOff { have: 30_000, size: 100_000, .. }), "{error}");
     assert_eq!(error.stage(), Stage::Transfer);
-    assert!(error.hint().unwrap().contains("a.tar.gz.part"), "where it is, is told");
+    assert!(error.hint().unwrap().contains("a.tar.gz.part"), "the hint names the partial file");
 
     let retrieved = bring(&source, dir.path(), &TarInfo::default()).unwrap();
     assert_eq!(fs::read(&retrieved.path).unwrap(), source.bytes);
@@ -119,7 +119,7 @@ fn an_archive_that_is_here_is_not_fetched_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_arrives_is_what_was_sent(
+    fn the_download_equals_the_source(
         size in 0_usize..300_000,
         drops in proptest::collection::vec(0_u64..120_000, 0..12),
         interruptions in 0_usize..3,

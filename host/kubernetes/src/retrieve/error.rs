@@ -181,8 +181,8 @@ impl NotReady {
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Failed(failure) => {
-                let told = failure.as_ref().and_then(|failure| failure.hint.as_deref());
-                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
+                let failure_hint = failure.as_ref().and_then(|failure| failure.hint.as_deref());
+                let own = failure_hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
                 let more = if failure.is_some() { "more" } else { "why" };
                 format!("{own}see {more} with `plumbline logs`; download the results so far with `--partial`")
             }

@@ -32,7 +32,7 @@ impl Part {
     pub(super) async fn open(target: &Path, archive: &FinishedArchive) -> Result<Self, RetrieveError> {
         let (target, archive) = (target.to_owned(), archive.clone());
         blocking(move || {
-            let (path, side) = (beside(&target, ".part"), beside(&target, ".part.json"));
+            let (path, side) = (with_suffix(&target, ".part"), with_suffix(&target, ".part.json"));
             let failed = || RetrieveError::local("write", &path);
             let mut file =
                 OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed())?;
@@ -118,7 +118,7 @@ impl Part {
 
 /// Returns the path for data that is not the expected archive.
 pub(super) fn damaged(target: &Path) -> PathBuf {
-    beside(target, ".damaged")
+    with_suffix(target, ".damaged")
 }
 
 /// Returns size and digest of the file at `path`, or `None` if it does not exist or has a size
@@ -147,7 +147,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     }
 }
 
-fn beside(target: &Path, extension: &str) -> PathBuf {
+fn with_suffix(target: &Path, extension: &str) -> PathBuf {
     let mut name = OsString::from(target);
     name.push(extension);
     name.into()

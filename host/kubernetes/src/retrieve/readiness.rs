@@ -128,12 +128,12 @@ mod tests {
 
     use super::*;
 
-    fn told(status: serde_json::Value) -> String {
+    fn message_of(status: serde_json::Value) -> String {
         readiness(Some(&status.to_string())).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_run_that_goes_on_says_what_it_waits_for() {
+    fn an_active_run_lists_what_it_waits_for() {
         let mut plugins = vec![
             json!({"plugin": "e2e", "node": "global", "status": "running"}),
             json!({"plugin": "logs", "node": "n1", "status": "complete"}),
@@ -141,12 +141,12 @@ mod tests {
             json!({"plugin": "logs", "node": "40 nodes", "status": "complete", "folded": 40}),
         ];
         assert_eq!(
-            told(json!({"status": "running", "plugins": plugins})),
+            message_of(json!({"status": "running", "plugins": plugins})),
             "the run continues, 42 of 43 results are in; missing: `e2e`"
         );
         plugins.extend((0..9).map(|n| json!({"plugin": "x", "node": format!("n{n}"), "status": "running"})));
         assert_eq!(
-            told(json!({"status": "running", "plugins": plugins})),
+            message_of(json!({"status": "running", "plugins": plugins})),
             "the run continues, 42 of 52 results are in; missing: `e2e`, `x` from `n0`, `x` from `n1`, `x` from `n2`, `x` from `n3` and 5 more"
         );
     }
@@ -155,10 +155,13 @@ mod tests {
     fn every_state_without_an_archive_has_its_sentence() {
         assert_eq!(readiness(None), Err(NotReady::NoStatus));
         assert!(matches!(readiness(Some("{")), Err(NotReady::Damaged(_))));
-        assert_eq!(told(json!({"status": "running", "plugins": null})), "the run continues, 0 of 0 results are in");
+        assert_eq!(
+            message_of(json!({"status": "running", "plugins": null})),
+            "the run continues, 0 of 0 results are in"
+        );
         assert_eq!(readiness(Some(r#"{"status":"failed"}"#)), Err(NotReady::Failed(None)));
         let failure = json!({"reason": "the disk is full", "hint": "make room"});
-        assert_eq!(told(json!({"status": "failed", "failure": failure})), "the run failed: the disk is full");
+        assert_eq!(message_of(json!({"status": "failed", "failure": failure})), "the run failed: the disk is full");
         let hint = readiness(Some(&json!({"status": "failed", "failure": failure}).to_string())).unwrap_err().hint();
         assert!(hint.starts_with("make room\n"), "{hint}");
         assert_eq!(readiness(Some(r#"{"status":"post-processing"}"#)), Err(NotReady::PostProcessing));

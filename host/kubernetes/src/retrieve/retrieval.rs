@@ -80,7 +80,7 @@ async fn ready(
         Wait::No => Some(Instant::now()),
         Wait::AtMost(limit) => limit.and_then(|limit| Instant::now().checked_add(limit)),
     };
-    let (mut told, mut failed) = (String::new(), 0);
+    let (mut shown, mut failed) = (String::new(), 0);
     loop {
         let error = match find(cluster, &options.namespace).await {
             Ok((target, annotation)) => match readiness(annotation.as_deref()) {
@@ -92,7 +92,7 @@ async fn ready(
         match &error {
             RetrieveError::NotReady(not) if not.may_change() => failed = 0,
             // Only a run that was seen before is worth waiting for an unreachable cluster.
-            RetrieveError::Cluster(error) if error.is_transient() && failed < MAX_FAILED_LOOKS && !told.is_empty() => {
+            RetrieveError::Cluster(error) if error.is_transient() && failed < MAX_FAILED_LOOKS && !shown.is_empty() => {
                 failed += 1;
             }
             _ => return Err(error),
@@ -104,9 +104,9 @@ async fn ready(
             RetrieveError::NotReady(not) => not.to_string(),
             other => other.to_string(),
         };
-        if now != told {
+        if now != shown {
             tell(Progress::Waiting(&now));
-            told = now;
+            shown = now;
         }
         tokio::time::sleep(options.look).await;
     }

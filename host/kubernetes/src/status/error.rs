@@ -19,7 +19,7 @@ pub enum StatusError {
         namespace: String,
     },
     /// The pod is not running yet.
-    #[error("the aggregator has not started: pod `{pod}` is pending{}", told(.waiting.as_deref()))]
+    #[error("the aggregator has not started: pod `{pod}` is pending{}", waiting_text(.waiting.as_deref()))]
     Pending {
         /// The pod.
         pod: String,
@@ -53,7 +53,7 @@ pub enum StatusError {
         last: Option<Box<Seen>>,
     },
     /// The pod is running, but has no status yet.
-    #[error("the aggregator has not published its status yet: pod `{pod}` has no annotation `{}`{}", crate::names::STATUS_ANNOTATION, told(.waiting.as_deref()))]
+    #[error("the aggregator has not published its status yet: pod `{pod}` has no annotation `{}`{}", crate::names::STATUS_ANNOTATION, waiting_text(.waiting.as_deref()))]
     NoAnnotation {
         /// The pod.
         pod: String,
@@ -75,7 +75,7 @@ pub enum StatusError {
     Cluster(#[from] ClusterError),
 }
 
-fn told(waiting: Option<&Waiting>) -> String {
+fn waiting_text(waiting: Option<&Waiting>) -> String {
     waiting.map(|waiting| format!(": {}", waiting.words())).unwrap_or_default()
 }
 
@@ -99,8 +99,8 @@ impl StatusError {
                 _ => "try again in a moment, or wait for it with `plumbline wait`".to_owned(),
             }),
             Self::PodFailed { pod, namespace, last, .. } => {
-                let told = last.as_ref().and_then(|last| last.status.failure.as_ref()?.hint.as_deref());
-                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
+                let failure_hint = last.as_ref().and_then(|last| last.status.failure.as_ref()?.hint.as_deref());
+                let own = failure_hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
                 Some(format!("{own}see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
             }
             Self::PodUnknown { node, .. } => {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status_is_an_error() {
+    fn an_invalid_status_is_an_error() {
         assert!(unpack(b"no gzip").unwrap_err().contains("damaged"));
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(b"[1").unwrap();

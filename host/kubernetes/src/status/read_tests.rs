@@ -23,7 +23,7 @@ fn seen(pod: &PodView) -> Result<Seen, StatusError> {
     look("ns", pod, pod.run_status.as_deref().map(parse))
 }
 
-fn told(pod: &PodView) -> String {
+fn message_of(pod: &PodView) -> String {
     let error = seen(pod).unwrap_err();
     format!("{error}\n{}", error.hint().unwrap_or_default())
 }
@@ -58,11 +58,11 @@ fn each_failure_says_what_and_what_to_do() {
         pod("Succeeded", Some(r#"{"status":"running"}"#), json!({})),
         pod("Unknown", None, json!({})),
     ];
-    insta::assert_snapshot!(all.iter().map(told).collect::<Vec<_>>().join("\n\n"));
+    insta::assert_snapshot!(all.iter().map(message_of).collect::<Vec<_>>().join("\n\n"));
 }
 
 #[test]
-fn what_a_running_pod_says_is_seen() {
+fn the_status_of_a_running_pod_is_read() {
     let running = pod("Running", Some(r#"{"status":"running","heartbeat":"2026-11-20T13:00:00Z"}"#), json!({}));
     let seen_now = seen(&running).unwrap();
     let at = |text: &str| text.parse().unwrap();
@@ -75,7 +75,7 @@ fn what_a_running_pod_says_is_seen() {
 }
 
 #[test]
-fn the_last_events_are_told_in_their_order() {
+fn the_last_events_are_listed_in_their_order() {
     let event = |n: u32, time: Value| {
         let mut event = json!({"metadata": {}, "involvedObject": {}, "reason": format!("R{n}"), "message": "a\n b"});
         event.as_object_mut().unwrap().extend(time.as_object().unwrap().clone());

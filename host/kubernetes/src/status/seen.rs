@@ -161,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn troubles_are_told_and_say_more_than_a_start() {
-        let mut beside = waiting("ContainerCreating", "");
-        beside["name"] = json!("beside");
-        let spec = json!({"nodeName": "n1", "containers": [{"name": "beside"}, {"name": "plugin", "image": "r/i:1"}]});
+    fn problems_are_shown_and_take_precedence_over_a_start() {
+        let mut sidecar = waiting("ContainerCreating", "");
+        sidecar["name"] = json!("sidecar");
+        let spec = json!({"nodeName": "n1", "containers": [{"name": "sidecar"}, {"name": "plugin", "image": "r/i:1"}]});
         let both = json!({"phase": "Pending", "containerStatuses": [
-            beside, waiting("ImagePullBackOff", "Back-off\npulling image")]});
+            sidecar, waiting("ImagePullBackOff", "Back-off\npulling image")]});
         let found = Waiting::of(&pod(spec.clone(), both)).unwrap();
         assert_eq!(found.words(), "image `r/i:1` cannot be pulled (ImagePullBackOff): Back-off pulling image");
         assert_eq!((found.plugin.as_deref(), found.node.as_deref()), (Some("bench"), Some("n1")));
@@ -179,19 +179,20 @@ mod tests {
     }
 
     #[test]
-    fn of_a_container_that_crashes_the_last_end_is_told() {
+    fn the_last_exit_of_a_crashing_container_is_shown() {
         let mut crashing = waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container=p pod=p_ns(1)");
-        let told = |status: &Value| {
+        let words_of = |status: &Value| {
             let status = json!({"phase": "Running", "containerStatuses": [status]});
             Waiting::of(&pod(json!({"containers": [{"name": "plugin"}]}), status)).unwrap().words()
         };
         assert!(
-            told(&crashing).ends_with("(CrashLoopBackOff): back-off 5m0s restarting failed container=p pod=p_ns(1)")
+            words_of(&crashing)
+                .ends_with("(CrashLoopBackOff): back-off 5m0s restarting failed container=p pod=p_ns(1)")
         );
         crashing["lastState"] =
             json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no\nsuch file"}});
         assert_eq!(
-            told(&crashing),
+            words_of(&crashing),
             "crashes again and again (CrashLoopBackOff): it ended with exit code 128 (StartError): exec: no such file"
         );
     }

@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    fn told(before: Before<'_>, after: &NodeView) -> Vec<String> {
+    fn lines(before: Before<'_>, after: &NodeView) -> Vec<String> {
         let now = "2026-01-01T00:01:00Z".parse().unwrap();
         let entries = node_changes(before, after, now);
         assert!(entries.iter().all(|entry| entry.node.as_deref() == Some("lab2")));
@@ -119,7 +119,7 @@ mod tests {
     fn states_start_and_end() {
         let (well, ill) =
             (node(&[], &["dedicated=db:NoSchedule"]), node(&["Ready", "KernelDeadlock"], &["a:NoSchedule"]));
-        let started = told(Before::Seen(&well), &ill);
+        let started = lines(Before::Seen(&well), &ill);
         let want = [
             "2026-01-01T00:00:00Z NodeCondition Some(Start) Ready",
             "2026-01-01T00:00:00Z NodeCondition Some(Start) KernelDeadlock",
@@ -127,18 +127,18 @@ mod tests {
             "2026-01-01T00:01:00Z NodeTaint Some(End) dedicated=db:NoSchedule",
         ];
         assert_eq!(started, want);
-        assert_eq!(told(Before::Seen(&ill), &well).len(), 4);
-        assert!(told(Before::Seen(&ill), &ill).is_empty());
+        assert_eq!(lines(Before::Seen(&ill), &well).len(), 4);
+        assert!(lines(Before::Seen(&ill), &ill).is_empty());
     }
 
     #[test]
     fn the_first_list_has_no_permanent_states() {
         let taints =
             ["node-role.kubernetes.io/control-plane:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"];
-        let first = told(Before::Unknown, &node(&["DiskPressure", "VendorThing"], &taints));
+        let first = lines(Before::Unknown, &node(&["DiskPressure", "VendorThing"], &taints));
         assert_eq!(first.len(), 2, "{first:?}");
         assert!(first[0].ends_with("DiskPressure") && first[1].contains("unschedulable"), "{first:?}");
-        let joined = told(Before::Absent, &node(&["Ready"], &[]));
+        let joined = lines(Before::Absent, &node(&["Ready"], &[]));
         assert_eq!((joined.len(), joined[0].contains("NodeAdded")), (2, true), "{joined:?}");
     }
 
@@ -146,13 +146,13 @@ mod tests {
     fn taints_that_repeat_a_condition_are_left_out() {
         let tainted =
             node(&["Ready"], &["node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/not-ready:NoSchedule"]);
-        assert_eq!(told(Before::Seen(&node(&[], &[])), &tainted).len(), 1);
+        assert_eq!(lines(Before::Seen(&node(&[], &[])), &tainted).len(), 1);
     }
 
     #[test]
     fn a_time_in_the_future_is_not_believed() {
         let mut later = node(&["Ready"], &[]);
         later.conditions[0].since = "2036-01-01T00:00:00Z".parse().ok();
-        assert!(told(Before::Seen(&node(&[], &[])), &later)[0].starts_with("2026-01-01T00:01:00Z"));
+        assert!(lines(Before::Seen(&node(&[], &[])), &later)[0].starts_with("2026-01-01T00:01:00Z"));
     }
 }

@@ -169,7 +169,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn told(entries: &[TimelineEntry]) -> Vec<String> {
+    fn lines(entries: &[TimelineEntry]) -> Vec<String> {
         let line = |entry: &TimelineEntry| {
             format!(
                 "{} {}-{} ×{}",
@@ -189,13 +189,13 @@ mod tests {
         pending.add(entry(1, 101), s(0));
         pending.add(entry(2, 90), s(0));
         assert!(pending.take(Duration::from_millis(500)).is_empty());
-        assert_eq!(told(&pending.take(s(1))), ["p2 90-90 ×1", "p1 100-101 ×2"]);
+        assert_eq!(lines(&pending.take(s(1))), ["p2 90-90 ×1", "p1 100-101 ×2"]);
         for second in 0..50 {
             pending.add(entry(1, 110 + second), s(2));
         }
         assert!(pending.take(s(60)).is_empty());
         let repeated = pending.take(s(61));
-        assert_eq!((told(&repeated), repeated[0].text.as_str()), (vec!["p1 110-159 ×50".to_owned()], "at 159"));
+        assert_eq!((lines(&repeated), repeated[0].text.as_str()), (vec!["p1 110-159 ×50".to_owned()], "at 159"));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         pending.add(entry(1, 100), s(0));
         pending.take(s(1));
         pending.add(entry(1, 102), s(2));
-        assert_eq!(told(&pending.take_all(s(3))), ["p1 102-102 ×1"]);
+        assert_eq!(lines(&pending.take_all(s(3))), ["p1 102-102 ×1"]);
         assert!(pending.take_all(s(4)).is_empty());
     }
 
@@ -215,13 +215,13 @@ mod tests {
         // A list after an interruption has it again.
         pending.add_warning(warning("u", 100, 105, 3), at(100), s(0));
         pending.add_warning(warning("u", 100, 108, 5), at(100), s(0));
-        assert_eq!(told(&pending.take(s(1))), ["p0 105-108 ×5"]);
+        assert_eq!(lines(&pending.take(s(1))), ["p0 105-108 ×5"]);
         pending.add_warning(warning("u", 100, 108, 5), at(100), s(30));
         pending.add_warning(warning("v", 300, 300, 1), at(100), s(30));
-        assert_eq!(told(&pending.take_all(s(31))), ["p0 300-300 ×1"]);
+        assert_eq!(lines(&pending.take_all(s(31))), ["p0 300-300 ×1"]);
         // The first repetitions happened before the recording started.
         pending.add_warning(warning("w", 50, 301, 900), at(100), s(32));
-        assert_eq!(told(&pending.take_all(s(33))), ["p0 301-301 ×1"]);
+        assert_eq!(lines(&pending.take_all(s(33))), ["p0 301-301 ×1"]);
     }
 
     #[test]

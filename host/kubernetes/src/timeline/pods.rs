@@ -40,7 +40,7 @@ fn container_changes(
 ) -> impl Iterator<Item = TimelineEntry> {
     let restarts = before.map_or(0, |before| after.restarts.saturating_sub(before.restarts));
     let is_killed = |container: &ContainerView| container.ended().is_some_and(Ended::was_out_of_memory);
-    // A kill that was told when the container ended is not told again when it restarts.
+    // A kill is recorded when the container ends, and not again when it restarts.
     let was_killed = before.is_some_and(is_killed);
     let restart = (restarts > 0).then(|| match &after.last {
         Some(last) if last.was_out_of_memory() && (restarts > 1 || !was_killed) => {
@@ -87,7 +87,7 @@ mod tests {
         json!({"terminated": {"exitCode": code, "reason": reason}})
     }
 
-    fn told(before: Option<&PodView>, after: &PodView) -> Vec<String> {
+    fn lines(before: Option<&PodView>, after: &PodView) -> Vec<String> {
         let entries = pod_changes(before, after, Timestamp::UNIX_EPOCH);
         for entry in &entries {
             let subject =
@@ -102,40 +102,40 @@ mod tests {
         let run = |restarts, last| pod("u", "Running", restarts, json!({"running": {}}), last);
         let before = run(1, json!({}));
         let crashed = run(3, ended(2, "Error"));
-        assert_eq!(told(Some(&before), &crashed), ["Restart container `c` restarted after exit code 2 (Error) ×2"]);
-        assert!(told(Some(&crashed), &crashed).is_empty());
+        assert_eq!(lines(Some(&before), &crashed), ["Restart container `c` restarted after exit code 2 (Error) ×2"]);
+        assert!(lines(Some(&crashed), &crashed).is_empty());
         // The restarts of a pod that is seen for the first time may be old.
-        assert!(told(None, &crashed).is_empty());
+        assert!(lines(None, &crashed).is_empty());
         let other = pod("v", "Running", 5, json!({"running": {}}), json!({}));
-        assert!(told(Some(&before), &other).is_empty());
+        assert!(lines(Some(&before), &other).is_empty());
     }
 
     #[test]
-    fn a_kill_for_memory_is_told_once_for_each_end() {
+    fn a_kill_for_memory_is_recorded_once_for_each_end() {
         let run = |restarts, state, last| pod("u", "Running", restarts, state, last);
         let running = run(0, json!({"running": {}}), json!({}));
         let killed = run(0, ended(137, "OOMKilled"), json!({}));
         let again = run(1, json!({"running": {}}), ended(137, "OOMKilled"));
         let want = ["OomKill container `c` was killed for memory (limit 1Gi) ×1"];
-        assert_eq!(told(Some(&running), &killed), want);
-        assert!(told(Some(&killed), &killed).is_empty());
-        assert_eq!(told(Some(&running), &again), want);
+        assert_eq!(lines(Some(&running), &killed), want);
+        assert!(lines(Some(&killed), &killed).is_empty());
+        assert_eq!(lines(Some(&running), &again), want);
         let restarted = ["Restart container `c` restarted after exit code 137 (OOMKilled) ×1"];
-        assert_eq!(told(Some(&killed), &again), restarted);
+        assert_eq!(lines(Some(&killed), &again), restarted);
     }
 
     #[test]
-    fn an_eviction_is_told_once() {
+    fn an_eviction_is_recorded_once() {
         let running = pod("u", "Running", 0, json!({"running": {}}), json!({}));
         let evicted = PodView {
             reason: Some("Evicted".into()),
             message: Some("The node was low on memory.".into()),
             ..pod("u", "Failed", 0, json!({}), json!({}))
         };
-        assert_eq!(told(Some(&running), &evicted), ["Eviction The node was low on memory. ×1"]);
-        assert!(told(Some(&evicted), &evicted).is_empty());
+        assert_eq!(lines(Some(&running), &evicted), ["Eviction The node was low on memory. ×1"]);
+        assert!(lines(Some(&evicted), &evicted).is_empty());
         let disrupted = PodView { disruption: Some("EvictionByEvictionAPI: drained".into()), ..running.clone() };
-        assert_eq!(told(Some(&running), &disrupted), ["Eviction EvictionByEvictionAPI: drained ×1"]);
-        assert!(told(Some(&disrupted), &disrupted).is_empty());
+        assert_eq!(lines(Some(&running), &disrupted), ["Eviction EvictionByEvictionAPI: drained ×1"]);
+        assert!(lines(Some(&disrupted), &disrupted).is_empty());
     }
 }

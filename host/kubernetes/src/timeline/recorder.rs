@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_told_in_words() {
+    fn requests_are_described_in_words() {
         let errors = [("503".to_owned(), 2), ("no-response".to_owned(), 1)].into();
         let some = ApiRequests { requests: 40, errors, slowest_ms: 1234 };
         assert_eq!(in_words(&some), "3 of 40 requests failed: 503 ×2, no-response ×1; slowest 1.2 s");

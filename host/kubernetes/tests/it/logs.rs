@@ -128,9 +128,9 @@ async fn a_run_is_followed_through_restarts_and_broken_connections_to_its_end() 
     aggregator(&bed, "running");
     plugin(&bed, "e2e", running("c", 0));
     log(&bed, "e2e", "one");
-    let (told, mut heard) = unbounded_channel();
+    let (sender, mut heard) = unbounded_channel();
     let mut tell = move |event: LogEvent| {
-        told.send(line(event)).unwrap();
+        sender.send(line(event)).unwrap();
         Ok(())
     };
     let options = options(None);
@@ -164,7 +164,7 @@ async fn a_run_is_followed_through_restarts_and_broken_connections_to_its_end() 
 }
 
 #[tokio::test]
-async fn a_run_that_is_over_is_told_whole() {
+async fn the_logs_of_a_finished_run_are_complete() {
     let bed = Bed::new().await;
     aggregator(&bed, "complete");
     plugin(&bed, "e2e", json!({"phase": "Succeeded"}));
@@ -192,9 +192,9 @@ async fn the_end_of_the_aggregators_pod_is_the_end() {
     let bed = Bed::new().await;
     aggregator(&bed, "running");
     log(&bed, "sonobuoy", "one");
-    let (told, mut heard) = unbounded_channel();
+    let (sender, mut heard) = unbounded_channel();
     let mut tell = move |event: LogEvent| {
-        told.send(line(event)).unwrap();
+        sender.send(line(event)).unwrap();
         Ok(())
     };
     let options = options(None);
@@ -208,7 +208,7 @@ async fn the_end_of_the_aggregators_pod_is_the_end() {
 }
 
 #[tokio::test]
-async fn who_stops_listening_ends_it() {
+async fn a_closed_output_ends_the_logs() {
     let bed = Bed::new().await;
     aggregator(&bed, "running");
     log(&bed, "sonobuoy", "one");

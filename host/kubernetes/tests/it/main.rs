@@ -6,6 +6,7 @@ mod dispatch;
 mod logs;
 mod manifest;
 mod monitor;
+mod object_reader;
 mod pod_security;
 mod query;
 mod query_bed;

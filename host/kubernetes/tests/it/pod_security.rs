@@ -103,7 +103,7 @@ fn without_a_privileged_namespace_a_silent_daemon_set_uses_nothing_of_its_nodes(
 }
 
 #[test]
-fn what_is_not_modest_is_refused_for_what_it_asks_for() {
+fn a_privileged_pod_is_rejected_for_each_privilege() {
     let greedy = MODEST.replace("DRIVER", "Job").replace("runAsNonRoot: true", "runAsNonRoot: false");
     let job = workload(&stage(), &definition(&greedy), SESSION, &access(), None).unwrap();
     assert!(breaches(&job["spec"]).contains(&"container `plugin`: `runAsNonRoot` is not true".to_owned()));
@@ -112,7 +112,7 @@ fn what_is_not_modest_is_refused_for_what_it_asks_for() {
         "volumes": [{"name": "root", "hostPath": {"path": "/"}}],
         "containers": [{"name": "c", "ports": [{"hostPort": 80}], "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}],
     });
-    let told = breaches(&spec).join("\n");
+    let text = breaches(&spec).join("\n");
     for word in [
         "`hostPID`",
         "`hostPath`",
@@ -123,6 +123,6 @@ fn what_is_not_modest_is_refused_for_what_it_asks_for() {
         "capabilities are added",
         "a port of the host",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(text.contains(word), "{word}: {text}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::query_bed::{Bed, errors, only};
 
 #[tokio::test]
-async fn everything_stands_where_readers_look_for_it() {
+async fn all_files_are_where_readers_expect_them() {
     let bed = Bed::new().await;
     bed.double.put(
         "nodes",
@@ -118,7 +118,7 @@ async fn rights_in_each_namespace_do() {
 }
 
 #[tokio::test]
-async fn what_is_forbidden_is_recorded_and_the_rest_goes_on() {
+async fn forbidden_queries_are_recorded_and_the_rest_continues() {
     let bed = Bed::new().await;
     bed.config_map("default", "a");
     bed.double.deny("list", "services");
@@ -221,7 +221,7 @@ async fn filters_choose_objects_and_namespaces() {
 }
 
 #[tokio::test]
-async fn bad_filters_are_told_once_and_the_rest_goes_on() {
+async fn invalid_filters_are_reported_once_and_the_rest_continues() {
     let bed = Bed::new().await;
     bed.config_map("default", "a");
     bed.config_map("kube-system", "b");
@@ -247,13 +247,13 @@ async fn without_a_list_of_namespaces_the_own_one_is_looked_at() {
 }
 
 #[tokio::test]
-async fn who_gives_up_leaves_whole_files() {
+async fn an_interrupted_query_leaves_whole_files() {
     let bed = Bed::new().await;
     bed.config_map("default", "a");
     let hang = FaultKind::Stall(Duration::from_secs(3600));
     bed.double.fault(Fault { method: None, path_contains: "/services?".to_owned(), kind: hang, times: 1 });
-    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let observer = |progress: &Progress| told.send(progress.latest.clone()).unwrap();
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let observer = |progress: &Progress| sender.send(progress.latest.clone()).unwrap();
     let (options, out) = (only(&["configmaps", "services"]), bed.out());
     {
         let survey = survey(&bed.cluster, &options, &out, &observer);

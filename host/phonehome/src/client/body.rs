@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_file_is_said_so() {
+    async fn a_source_that_is_not_a_regular_file_is_an_error() {
         let (directory, path) = file(b"x");
         let missing = RequestBody::open(&Source::File(directory.path().join("missing"))).await.err().unwrap();
         assert!(matches!(&missing, ClientError::Source { source, .. } if source.kind() == io::ErrorKind::NotFound));

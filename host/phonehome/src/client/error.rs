@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_heal_is_told_from_what_will_not() {
+    fn temporary_errors_are_distinguished_from_permanent_ones() {
         for (status, temporary) in [
             (StatusCode::BAD_REQUEST, false),
             (StatusCode::FORBIDDEN, false),

@@ -86,7 +86,7 @@ async fn a_worker_of_another_run_is_not_let_in() {
 }
 
 #[tokio::test]
-async fn the_certificate_of_the_aggregator_is_none_for_a_worker() {
+async fn a_worker_cannot_use_the_certificate_of_the_aggregator() {
     let run = Run::new();
     let server = taking_all(&run).await;
     let config = ClientConfig {
@@ -164,17 +164,17 @@ async fn certificates_end_with_the_run_and_begin_before_it() {
 
 #[tokio::test]
 async fn sessions_are_resumed_with_the_run_that_began_them_and_no_other() {
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let run = Run::new();
     let server = serve_raw(&run, {
-        let tell = tell.clone();
+        let sender = sender.clone();
         move |_, mut stream| {
-            let tell = tell.clone();
+            let sender = sender.clone();
             async move {
                 let session = stream.get_ref().1;
                 let peer = session.peer_certificates().and_then(<[_]>::first).unwrap();
                 let peer = plumbline_phonehome::PeerIdentity::from_certificate(peer).unwrap();
-                tell.send((session.handshake_kind().unwrap(), peer)).unwrap();
+                sender.send((session.handshake_kind().unwrap(), peer)).unwrap();
                 crate::harness::read_head(&mut stream).await;
                 let answer = b"HTTP/1.1 409 Conflict\r\ncontent-length: 0\r\n\r\n";
                 tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.unwrap();
@@ -187,7 +187,7 @@ async fn sessions_are_resumed_with_the_run_that_began_them_and_no_other() {
     let upload = Upload::result(Source::Bytes("x".into()), "", None);
     for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
         client.put_result(&key(), &upload, &RetryPolicy::never()).await.unwrap();
-        let (kind, peer) = told.recv().await.unwrap();
+        let (kind, peer) = receiver.recv().await.unwrap();
         assert_eq!(kind, expected);
         assert!(peer.may_act_for(&"e2e".parse().unwrap()), "a resumed session has the certificate of the first one");
     }
@@ -204,7 +204,7 @@ async fn a_restarted_aggregator_takes_the_workers_it_had() {
 }
 
 #[tokio::test]
-async fn what_does_not_speak_tls_is_said_so() {
+async fn a_server_without_tls_is_reported() {
     let run = Run::new();
     let server = serve_tcp(|_, mut stream| async move {
         tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();

@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use crate::harness::{Run, answer, command, has, serve, skipped};
 
 #[tokio::test]
-async fn results_errors_and_signs_of_life_can_be_sent_by_hand() {
+async fn results_errors_and_heartbeats_can_be_sent_by_hand() {
     if !has("curl") {
         return skipped("curl");
     }
     let run = Run::new();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let server = serve(&run, move |_, request, identity| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             let (head, body) = request.into_parts();
             let route = Route::parse(head.uri.path()).unwrap();
@@ -30,7 +30,7 @@ async fn results_errors_and_signs_of_life_can_be_sent_by_hand() {
                 return answer(403, "this certificate does not speak for that plugin\n");
             }
             let body = body.collect().await.unwrap().to_bytes();
-            tell.send((route, head.headers, body)).unwrap();
+            sender.send((route, head.headers, body)).unwrap();
             answer(200, "")
         }
     })
@@ -65,7 +65,7 @@ async fn results_errors_and_signs_of_life_can_be_sent_by_hand() {
         curl("/api/v1/results/global/e2e", &[xml, [named[0], named[1]], [named[2], named[3]]].concat()).await.0,
         0
     );
-    let (route, headers, body) = told.recv().await.unwrap();
+    let (route, headers, body) = receiver.recv().await.unwrap();
     assert_eq!(
         (route.kind, route.key.to_string().as_str(), body.as_ref()),
         (RouteKind::Results, "e2e/global", &b"<testsuites/>"[..])
@@ -77,7 +77,7 @@ async fn results_errors_and_signs_of_life_can_be_sent_by_hand() {
         curl("/api/v1/results/by-node/worker-1/e2e", &["-H", "Content-Type: application/gzip", "-T", "-"]).await.0,
         0
     );
-    let (route, headers, body) = told.recv().await.unwrap();
+    let (route, headers, body) = receiver.recv().await.unwrap();
     assert_eq!((route.key.to_string().as_str(), body.as_ref()), ("e2e/worker-1", &b"from a pipe"[..]));
     assert_eq!(headers["transfer-encoding"], "chunked");
     assert!(is_archive(Some(headers["content-type"].as_bytes())));
@@ -93,12 +93,12 @@ async fn results_errors_and_signs_of_life_can_be_sent_by_hand() {
         r#"{"error":"full"}"#,
     ];
     assert_eq!(curl("/api/v1/results/global/e2e", &failure).await.0, 0);
-    let (_, headers, body) = told.recv().await.unwrap();
+    let (_, headers, body) = receiver.recv().await.unwrap();
     assert_eq!((headers[HEADER_ERROR].as_bytes(), body.as_ref()), (&b"true"[..], &br#"{"error":"full"}"#[..]));
 
     let beat = ["-d", r#"{"phase":"waiting","since":"2026-01-02T03:04:05Z"}"#];
     assert_eq!(curl("/api/v1/heartbeat/global/e2e", &beat).await.0, 0);
-    let (route, _, body) = told.recv().await.unwrap();
+    let (route, _, body) = receiver.recv().await.unwrap();
     assert_eq!((route.kind, Heartbeat::parse(&body).unwrap().phase), (RouteKind::Heartbeat, Phase::Waiting));
 
     let (code, said) = curl("/api/v1/results/global/systemd-logs", &named[2..]).await;

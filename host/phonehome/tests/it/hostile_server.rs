@@ -31,17 +31,17 @@ async fn flooding(
     beginning: &'static str,
     text: &'static [u8],
 ) -> (crate::harness::Served, mpsc::UnboundedReceiver<usize>) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, receiver) = mpsc::unbounded_channel();
     let server = serve_raw(run, move |_, mut stream| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             read_head(&mut stream).await;
             stream.write_all(beginning.as_bytes()).await.unwrap();
-            tell.send(flood(&mut stream, text).await).unwrap();
+            sender.send(flood(&mut stream, text).await).unwrap();
         }
     })
     .await;
-    (server, told)
+    (server, receiver)
 }
 
 #[tokio::test]
@@ -52,10 +52,10 @@ async fn a_head_without_end_is_not_read_to_the_end() {
         ("HTTP/1.1 200 OK\r\nx-long: ", b"a"),
         ("HTTP/1.1 200 ", b"O"),
     ] {
-        let (server, mut told) = flooding(&run, beginning, text).await;
+        let (server, mut receiver) = flooding(&run, beginning, text).await;
         let error = run.client(server.address).put_result(&key(), &upload(), &RetryPolicy::never()).await.unwrap_err();
         assert!(matches!(&error, ClientError::Transport { .. }), "{beginning:?}: {}", chain(&error));
-        let taken = told.recv().await.unwrap();
+        let taken = receiver.recv().await.unwrap();
         assert!(taken < ENDLESS, "{beginning:?}: {taken} bytes were taken");
     }
 }
@@ -67,7 +67,7 @@ async fn a_body_without_end_is_cut() {
         "HTTP/1.1 403 Forbidden\r\ncontent-length: 1000000000000\r\n\r\n",
         "HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n",
     ] {
-        let (server, mut told) = flooding(&run, beginning, b"no ").await;
+        let (server, mut receiver) = flooding(&run, beginning, b"no ").await;
         match run.client(server.address).put_result(&key(), &upload(), &RetryPolicy::never()).await.unwrap_err() {
             error @ ClientError::Refused { .. } => {
                 let shown = error.to_string();
@@ -77,10 +77,10 @@ async fn a_body_without_end_is_cut() {
             }
             other => panic!("{}", chain(&other)),
         }
-        let taken = told.recv().await.unwrap();
+        let taken = receiver.recv().await.unwrap();
         assert!(taken < ENDLESS, "{taken} bytes were taken");
     }
-    let (server, _told) = flooding(&run, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", b"yes ").await;
+    let (server, _receiver) = flooding(&run, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", b"yes ").await;
     let answer = run.client(server.address).post_progress(&key(), "{}".into()).await.unwrap();
     assert!(answer.is_success() && answer.body.len() == MAX_ANSWER_BYTES);
 }
@@ -96,7 +96,7 @@ async fn answering(run: &Run, text: &'static [u8]) -> crate::harness::Served {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_an_error_that_may_pass() {
+async fn an_invalid_http_response_is_a_temporary_error() {
     let run = Run::new();
     for text in [
         &b"SSH-2.0-OpenSSH_9.9\r\n"[..],
@@ -147,7 +147,7 @@ async fn words_of_the_other_side_cannot_steer_a_terminal() {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_elsewhere() {
+async fn redirects_are_not_followed() {
     let run = Run::new();
     let elsewhere = serve_raw(&run, |_, _| async {}).await;
     let location = elsewhere.address;

@@ -43,23 +43,23 @@ async fn understand(request: Request<Incoming>) -> Seen {
 }
 
 async fn listening(run: &Run, status: u16) -> (Served, mpsc::UnboundedReceiver<Seen>) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, receiver) = mpsc::unbounded_channel();
     let server = serve(run, move |_, request, _| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
-            tell.send(understand(request).await).unwrap();
+            sender.send(understand(request).await).unwrap();
             answer(status, "so be it\n")
         }
     })
     .await;
-    (server, told)
+    (server, receiver)
 }
 
 #[tokio::test]
 async fn messages_arrive_under_their_routes_and_any_answer_is_one() {
     let run = Run::new();
     for status in [200, 400, 403, 404, 500, 503] {
-        let (server, mut told) = listening(&run, status).await;
+        let (server, mut receiver) = listening(&run, status).await;
         let client = run.client(server.address);
         let by_node = ResultKey::new("e2e".parse().unwrap(), "worker-1".parse().unwrap());
 
@@ -67,7 +67,7 @@ async fn messages_arrive_under_their_routes_and_any_answer_is_one() {
         let said = client.post_progress(&by_node, update.clone()).await.unwrap();
         assert_eq!((said.status.as_u16(), said.body.as_ref()), (status, &b"so be it\n"[..]));
         assert_eq!(said.is_success(), status == 200);
-        let seen = told.recv().await.unwrap();
+        let seen = receiver.recv().await.unwrap();
         assert_eq!((seen.kind, seen.key.as_str(), &seen.body), (RouteKind::Progress, "e2e/worker-1", &update));
         assert_eq!(seen.content_type.as_deref(), Some("application/json"));
 
@@ -78,13 +78,13 @@ async fn messages_arrive_under_their_routes_and_any_answer_is_one() {
             results_dir: "/tmp/results".to_owned(),
         };
         client.hello(&key(), &hello).await.unwrap();
-        let seen = told.recv().await.unwrap();
+        let seen = receiver.recv().await.unwrap();
         assert_eq!((seen.kind, seen.key.as_str()), (RouteKind::Hello, "e2e/global"));
         assert_eq!(Hello::parse(&seen.body).unwrap(), hello);
 
         let heartbeat = Heartbeat { phase: Phase::Uploading, since: Timestamp::UNIX_EPOCH };
         client.heartbeat(&key(), &heartbeat).await.unwrap();
-        let seen = told.recv().await.unwrap();
+        let seen = receiver.recv().await.unwrap();
         assert_eq!((seen.kind, seen.key.as_str()), (RouteKind::Heartbeat, "e2e/global"));
         assert_eq!(Heartbeat::parse(&seen.body).unwrap(), heartbeat);
         assert_eq!(server.connections(), 3, "messages are not tried again");
@@ -94,7 +94,7 @@ async fn messages_arrive_under_their_routes_and_any_answer_is_one() {
 #[tokio::test]
 async fn an_upload_says_what_it_is() {
     let run = Run::new();
-    let (server, mut told) = listening(&run, 200).await;
+    let (server, mut receiver) = listening(&run, 200).await;
     let client = run.client(server.address);
     for (content_type, filename, kind, file_name) in [
         ("application/gzip", Some("e2e.tar.gz"), true, "e2e.tar.gz"),
@@ -107,7 +107,7 @@ async fn an_upload_says_what_it_is() {
         let upload = Upload::result(Source::Bytes("abc".into()), content_type, filename.map(str::to_owned));
         let outcome = client.put_result(&key(), &upload, &RetryPolicy::never()).await.unwrap();
         assert_eq!(outcome, Outcome::Stored);
-        let seen = told.recv().await.unwrap();
+        let seen = receiver.recv().await.unwrap();
         assert_eq!((seen.is_archive, seen.file_name.as_str(), seen.error), (kind, file_name, None));
         assert_eq!(seen.content_type.unwrap_or_default(), content_type);
         assert_eq!((seen.length.as_deref(), seen.body.as_ref()), (Some("3"), &b"abc"[..]));
@@ -117,10 +117,10 @@ async fn an_upload_says_what_it_is() {
 #[tokio::test]
 async fn a_failure_says_why() {
     let run = Run::new();
-    let (server, mut told) = listening(&run, 200).await;
+    let (server, mut receiver) = listening(&run, 200).await;
     let failure = Upload::failure("the done file names `x\"\ny`, which does not exist");
     run.client(server.address).put_result(&key(), &failure, &RetryPolicy::never()).await.unwrap();
-    let seen = told.recv().await.unwrap();
+    let seen = receiver.recv().await.unwrap();
     assert_eq!(
         (seen.kind, seen.error.as_deref(), seen.file_name.as_str()),
         (RouteKind::Results, Some("true"), "error.json")
@@ -148,7 +148,7 @@ async fn a_content_type_that_no_header_can_hold_is_refused_here() {
 async fn both_ways_to_say_that_it_is_over_are_success() {
     let run = Run::new();
     for (status, outcome) in [(200, Outcome::Stored), (201, Outcome::Stored), (409, Outcome::AlreadyReceived)] {
-        let (server, _told) = listening(&run, status).await;
+        let (server, _receiver) = listening(&run, status).await;
         let upload = Upload::result(Source::Bytes("abc".into()), "", None);
         let got = run.client(server.address).put_result(&key(), &upload, &RetryPolicy::default()).await.unwrap();
         assert_eq!((got, server.connections()), (outcome, 1), "{}", StatusCode::from_u16(status).unwrap());

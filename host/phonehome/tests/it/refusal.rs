@@ -25,9 +25,9 @@ async fn a_refusal_before_the_body_costs_no_byte_of_it() {
     for (status, closes) in
         [("403 Forbidden", true), ("403 Forbidden", false), ("409 Conflict", true), ("413 Too Large", false)]
     {
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
         let server = serve_raw(&run, move |_, mut stream| {
-            let tell = tell.clone();
+            let sender = sender.clone();
             async move {
                 let head = read_head(&mut stream).await.to_ascii_lowercase();
                 assert!(head.contains("expect: 100-continue\r\n"), "{head}");
@@ -35,7 +35,7 @@ async fn a_refusal_before_the_body_costs_no_byte_of_it() {
                 let connection = if closes { "close" } else { "keep-alive" };
                 let answer = format!("HTTP/1.1 {status}\r\nconnection: {connection}\r\ncontent-length: 3\r\n\r\nno\n");
                 stream.write_all(answer.as_bytes()).await.unwrap();
-                tell.send(read_until_end(&mut stream).await).unwrap();
+                sender.send(read_until_end(&mut stream).await).unwrap();
             }
         })
         .await;
@@ -48,16 +48,16 @@ async fn a_refusal_before_the_body_costs_no_byte_of_it() {
             }
             Err(other) => panic!("{status}: {}", chain(&other)),
         }
-        assert_eq!(told.recv().await.unwrap(), 0, "bytes of the body after {status}");
+        assert_eq!(receiver.recv().await.unwrap(), 0, "bytes of the body after {status}");
     }
 }
 
 #[tokio::test]
 async fn a_refusal_in_the_middle_ends_the_body() {
     let run = Run::new();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let server = serve_raw(&run, move |_, mut stream| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             read_head(&mut stream).await;
             stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.unwrap();
@@ -65,7 +65,7 @@ async fn a_refusal_in_the_middle_ends_the_body() {
             tokio::io::AsyncReadExt::read_exact(&mut stream, &mut seen).await.unwrap();
             stream.write_all(b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 10\r\n\r\ntoo large\n").await.unwrap();
             stream.flush().await.unwrap();
-            tell.send(seen.len() + read_until_end(&mut stream).await).unwrap();
+            sender.send(seen.len() + read_until_end(&mut stream).await).unwrap();
         }
     })
     .await;
@@ -75,7 +75,7 @@ async fn a_refusal_in_the_middle_ends_the_body() {
         ClientError::Refused { status, body, .. } => assert_eq!((status.as_u16(), body.as_str()), (413, "too large\n")),
         other => panic!("{}", chain(&other)),
     }
-    let seen = told.recv().await.unwrap();
+    let seen = receiver.recv().await.unwrap();
     assert!(seen < BODY_BYTES, "{seen} bytes came although nobody wanted them");
 }
 
@@ -117,7 +117,7 @@ async fn an_aggregator_that_never_gives_the_go_ahead_gets_the_body_all_the_same(
 }
 
 #[tokio::test]
-async fn who_does_not_know_the_expectation_is_asked_without_it() {
+async fn a_request_is_repeated_without_expect_after_417() {
     let run = Run::new();
     let server = serve_raw(&run, |number, mut stream| async move {
         let head = read_head(&mut stream).await.to_ascii_lowercase();

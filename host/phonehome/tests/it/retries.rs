@@ -84,7 +84,7 @@ async fn a_connection_that_is_cut_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_the_aggregator_will_never_take_is_not_tried_again() {
+async fn permanent_rejections_are_not_retried() {
     let run = Run::new();
     for status in [301, 307, 400, 401, 403, 404, 405, 411, 413, 415] {
         let server = serve(&run, move |_, _, _| async move { answer(status, "because\n") }).await;

@@ -80,16 +80,16 @@ async fn an_upload_that_is_dropped_ends_and_is_not_complete() {
 
     let run = Run::new();
     let (begun, mut has_begun) = mpsc::unbounded_channel();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let server = serve_raw(&run, move |_, mut stream| {
-        let (begun, tell) = (begun.clone(), tell.clone());
+        let (begun, sender) = (begun.clone(), sender.clone());
         async move {
             read_head(&mut stream).await;
             stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.unwrap();
             let mut piece = vec![0; 1 << 20];
             tokio::io::AsyncReadExt::read_exact(&mut stream, &mut piece).await.unwrap();
             begun.send(()).unwrap();
-            tell.send(piece.len() + read_until_end(&mut stream).await).unwrap();
+            sender.send(piece.len() + read_until_end(&mut stream).await).unwrap();
         }
     })
     .await;
@@ -102,7 +102,7 @@ async fn an_upload_that_is_dropped_ends_and_is_not_complete() {
         () = async { has_begun.recv().await.unwrap() } => {}
     }
     // The future and its connection are gone. The rest never arrives, and the server notices that.
-    let seen = told.recv().await.unwrap() as u64;
+    let seen = receiver.recv().await.unwrap() as u64;
     assert!(seen < LENGTH, "{seen} bytes of an upload that was dropped");
 }
 
@@ -113,17 +113,17 @@ async fn a_file_that_changes_under_way_never_looks_complete() {
         let length = 5 * MIB;
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(length).unwrap();
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
         let path = file.path().to_owned();
         let server = serve_raw(&run, move |_, mut stream| {
-            let (tell, path) = (tell.clone(), path.clone());
+            let (sender, path) = (sender.clone(), path.clone());
             async move {
                 let head = read_head(&mut stream).await.to_ascii_lowercase();
                 assert!(head.contains(&format!("content-length: {}\r\n", 5 * MIB)), "{head}");
                 let changed = fs::File::options().write(true).open(&path).unwrap();
                 changed.set_len(if grows { 6 * MIB } else { 4 * MIB }).unwrap();
                 stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.unwrap();
-                tell.send(read_until_end(&mut stream).await).unwrap();
+                sender.send(read_until_end(&mut stream).await).unwrap();
             }
         })
         .await;
@@ -134,13 +134,13 @@ async fn a_file_that_changes_under_way_never_looks_complete() {
             .unwrap_err();
         assert!(matches!(&error, ClientError::SourceChanged { length: 5_242_880, .. }), "{}", chain(&error));
         assert_eq!(error.hint(), Some("write the done file only when the result is complete"));
-        let seen = told.recv().await.unwrap() as u64;
+        let seen = receiver.recv().await.unwrap() as u64;
         assert!(seen < length, "{seen} of {length} bytes came");
     }
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_no_reason_to_call() {
+async fn a_missing_file_causes_no_request() {
     let run = Run::new();
     let server = serve(&run, |_, _, _| async { answer(200, "") }).await;
     let missing = Path::new("/nonexistent/result");

@@ -82,7 +82,7 @@ async fn a_server_that_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_comes_to_an_end_with_its_answer() {
+async fn a_response_that_never_ends_times_out() {
     let run = Run::new();
     for beginning in ["HTTP/1.1 200 OK\r\nx-more: ", "HTTP/1.1 500 Oh\r\ncontent-length: 1000000\r\n\r\nand"] {
         let server = serve_raw(&run, move |_, mut stream| async move {

@@ -180,10 +180,10 @@ impl Auth {
     }
 }
 
-fn unauthorized(credentials: Option<&Credentials>, told: String) -> Cause {
+fn unauthorized(credentials: Option<&Credentials>, message: String) -> Cause {
     let credentials = credentials.map_or_else(
         || "requests without credentials, and none are configured for it".to_owned(),
         Credentials::description,
     );
-    Cause::Unauthorized { credentials, told }
+    Cause::Unauthorized { credentials, message }
 }

@@ -115,11 +115,11 @@ impl Http {
     /// Converts an unexpected response to an error.
     pub(super) async fn failure(&self, response: Response) -> Cause {
         let status = response.status();
-        let told = self.message(response).await;
+        let message = self.message(response).await;
         match status {
-            StatusCode::FORBIDDEN => Cause::Denied(told),
-            StatusCode::NOT_FOUND => Cause::NotFound(told),
-            _ => Cause::Status { status: status.as_u16(), told },
+            StatusCode::FORBIDDEN => Cause::Denied(message),
+            StatusCode::NOT_FOUND => Cause::NotFound(message),
+            _ => Cause::Status { status: status.as_u16(), message },
         }
     }
 }

@@ -80,11 +80,11 @@ async fn the_highest_layer_counts() {
 }
 
 #[tokio::test]
-async fn what_a_layer_has_hidden_is_gone() {
+async fn a_file_that_a_layer_hides_is_not_found() {
     let low: [(&str, Is); 1] = [("usr/bin/a", Is::File("low"))];
     for gone in ["usr/bin/.wh.a", "usr/.wh.bin", ".wh.usr", "usr/bin/.wh..wh..opq", ".wh..wh..opq"] {
-        let told = of(&[&low, &[(gone, Is::File(""))]], "usr/bin/a").await.unwrap_err();
-        assert!(told.contains("not found"), "{gone}: {told}");
+        let message = of(&[&low, &[(gone, Is::File(""))]], "usr/bin/a").await.unwrap_err();
+        assert!(message.contains("not found"), "{gone}: {message}");
         // A whiteout applies only to the layers below.
         let same = of(&[&low, &[("usr/bin/a", Is::File("new")), (gone, Is::File(""))]], "usr/bin/a").await;
         assert_eq!(same.unwrap(), "new", "{gone}");
@@ -92,8 +92,8 @@ async fn what_a_layer_has_hidden_is_gone() {
     for other in ["usr/bin/.wh.b", "usr/bin/.wh.a2", "usr/sbin/.wh..wh..opq", "usr/.wh.bi"] {
         assert_eq!(of(&[&low, &[(other, Is::File(""))]], "usr/bin/a").await.unwrap(), "low", "{other}");
     }
-    let told = of(&[&low, &[("usr/bin", Is::File("a file now"))]], "usr/bin/a").await.unwrap_err();
-    assert!(told.contains("not found"), "{told}");
+    let message = of(&[&low, &[("usr/bin", Is::File("a file now"))]], "usr/bin/a").await.unwrap_err();
+    assert!(message.contains("not found"), "{message}");
 }
 
 #[tokio::test]
@@ -105,23 +105,23 @@ async fn links_are_followed_and_end() {
     assert_eq!(of(&[hard], "second").await.unwrap(), "same");
     // A layer above deletes the first name. The second name still has the content.
     assert_eq!(of(&[hard, &[(".wh.first", Is::File(""))]], "second").await.unwrap(), "same");
-    let told = of(&[&[("a", Is::Soft("b")), ("b", Is::Soft("a"))]], "a").await.unwrap_err();
-    assert!(told.contains("links"), "{told}");
+    let message = of(&[&[("a", Is::Soft("b")), ("b", Is::Soft("a"))]], "a").await.unwrap_err();
+    assert!(message.contains("links"), "{message}");
     // A directory in a layer above hides a link of the same name.
     let covered = of(&[&[("d", Is::Soft("e")), ("e/a", Is::File("x"))], &[("d", Is::Dir)]], "d/a").await.unwrap_err();
     assert!(covered.contains("not found"), "{covered}");
 }
 
 #[tokio::test]
-async fn rubbish_is_told() {
+async fn invalid_layers_are_rejected() {
     for (entries, path, expected) in [
         (&[("a", Is::Dir)][..], "a", "not a regular file"),
         (&[("a", Is::Fifo)][..], "a", "not a regular file"),
         (&[("a", Is::File("x"))][..], "../a", "not found"),
         (&[("a", Is::File("x"))][..], "", "not found"),
     ] {
-        let told = of(&[entries], path).await.unwrap_err();
-        assert!(told.contains(expected), "{path}: {told}");
+        let message = of(&[entries], path).await.unwrap_err();
+        assert!(message.contains(expected), "{path}: {message}");
     }
     let whole = layer(&[("a", Is::File("x"))]);
     for (bytes, expected) in [
@@ -129,8 +129,8 @@ async fn rubbish_is_told() {
         (vec![0x28, 0xb5, 0x2f, 0xfd, 0], "zstd"),
         (whole[..whole.len() / 2].to_vec(), "tar"),
     ] {
-        let told = of_bytes(&[bytes], "a").await.unwrap_err();
-        assert!(told.contains(expected), "{told}");
+        let message = of_bytes(&[bytes], "a").await.unwrap_err();
+        assert!(message.contains(expected), "{message}");
     }
     let long = "d/".repeat(100) + "a";
     assert_eq!(of_bytes(&[layer(&[(&long, Is::File("long"))])], &long).await.unwrap(), "long");

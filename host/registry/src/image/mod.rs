@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn platforms_are_chosen_and_told() {
+    fn a_platform_is_selected_and_all_are_listed() {
         let mut statement = entry("unknown/unknown", b"s");
         statement.annotations.insert("vnd.docker.reference.type".into(), "attestation-manifest".into());
         let all = [entry("linux/amd64", b"a"), entry("linux/arm64/v8", b"b"), entry("linux/arm64/v9", b"c"), statement];

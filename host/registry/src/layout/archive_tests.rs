@@ -82,7 +82,7 @@ fn hostile_archives_are_refused_by_name() {
 }
 
 #[test]
-fn what_killed_processes_have_unpacked_is_removed_and_what_is_in_use_is_not() {
+fn leftovers_of_killed_processes_are_removed_and_directories_in_use_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let made = |name: &str, old: bool| {
         let path = dir.path().join(name);

@@ -27,7 +27,7 @@ fn image(layout: &Layout, content: &[u8], subject: Option<Descriptor>) -> RawMan
 }
 
 #[test]
-fn what_is_put_in_is_found_under_its_name() {
+fn stored_images_are_found_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::create(&dir.path().join("new")).unwrap();
     let (one, two) = (image(&layout, b"one", None), image(&layout, b"two", None));
@@ -108,7 +108,7 @@ fn lists_that_are_written_at_a_time_lose_nothing() {
 }
 
 #[test]
-fn what_killed_writers_left_is_swept_and_nothing_else() {
+fn only_temporary_files_of_killed_writers_are_swept() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::create(dir.path()).unwrap();
     let one = image(&layout, b"one", None);

@@ -59,8 +59,8 @@ async fn a_helper_is_asked_for_the_registry_by_its_name() {
 #[tokio::test]
 async fn a_helper_that_has_nothing_leads_on() {
     let script = "cat >/dev/null; echo 'credentials not found in native keychain'; exit 1";
-    let told = outcome(script, |_| STORE.into()).await.unwrap_err().to_string();
-    assert!(told.contains("none are configured for it"), "{told}");
+    let message = outcome(script, |_| STORE.into()).await.unwrap_err().to_string();
+    assert!(message.contains("none are configured for it"), "{message}");
 }
 
 #[tokio::test]
@@ -72,11 +72,11 @@ async fn a_helper_that_fails_is_an_error_and_not_a_stranger() {
         ("kill -9 $$", "signal"),
     ] {
         let cause = outcome(script, |_| STORE.into()).await.unwrap_err();
-        let told = cause.to_string();
-        assert!(matches!(cause, Cause::Credentials(_)), "{told}");
+        let message = cause.to_string();
+        assert!(matches!(cause, Cause::Credentials(_)), "{message}");
         assert!(
-            told.contains(expected) && told.contains("docker-credential-test") && told.contains("config.json"),
-            "{told}"
+            message.contains(expected) && message.contains("docker-credential-test") && message.contains("config.json"),
+            "{message}"
         );
     }
     let cause = outcome("", |_| r#"{"credsStore":"not-there"}"#.into()).await.unwrap_err();
@@ -93,6 +93,6 @@ async fn wrong_credentials_are_named_without_their_secret() {
         CredentialFiles { files: vec![file(dir.path(), "a.json", text.as_bytes())], ..CredentialFiles::default() };
     let client = Client::new(Settings { credentials, ..settings(&server.host) }).unwrap();
     let error = client.manifest(&reference(&server.host, "n:1")).await.unwrap_err();
-    let told = format!("{} {:?}", error.cause, client);
-    assert!(told.contains("user `user`") && told.contains("a.json") && !told.contains("other"), "{told}");
+    let message = format!("{} {:?}", error.cause, client);
+    assert!(message.contains("user `user`") && message.contains("a.json") && !message.contains("other"), "{message}");
 }

@@ -50,9 +50,9 @@ async fn another_manifest_than_was_asked_for_is_refused() {
     let wanted = Digest::of(b"something else");
     let asked = reference(&server.host, "n:1").with_digest(wanted);
     let error = client(&server.host).manifest(&asked).await.unwrap_err();
-    let told = error.cause.to_string();
+    let message = error.cause.to_string();
     let got = Digest::of(manifest_text(&[]).as_bytes());
-    assert!(told.contains(&wanted.to_string()) && told.contains(&got.to_string()), "{told}");
+    assert!(message.contains(&wanted.to_string()) && message.contains(&got.to_string()), "{message}");
     assert!(error.to_string().contains(&asked.to_string()));
 
     const OTHER: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -63,7 +63,7 @@ async fn another_manifest_than_was_asked_for_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_manifest_is_named() {
+async fn an_invalid_manifest_is_rejected_with_the_reason() {
     let cause = manifest(&[("content-type", media::OCI_INDEX)], manifest_text(&[])).await.to_string();
     assert!(cause.contains("but its `mediaType` is"), "{cause}");
     let cause = manifest(&[("content-type", "text/html")], "<html>log in</html>").await.to_string();
@@ -81,10 +81,10 @@ async fn a_blob_is_what_was_promised_or_nothing() {
     assert_eq!(blob(&wanted, b"0123456789").await.unwrap(), b"0123456789");
     assert!(matches!(blob(&wanted, b"012345678").await, Err(Cause::Size { said: 10, got: 9, more: false })));
     assert!(matches!(blob(&wanted, b"0123456789A").await, Err(Cause::Size { said: 10, more: true, .. })));
-    let told = blob(&wanted, b"987654321X").await.unwrap_err().to_string();
+    let message = blob(&wanted, b"987654321X").await.unwrap_err().to_string();
     assert!(
-        told.contains(&wanted.digest.to_string()) && told.contains(&Digest::of(b"987654321X").to_string()),
-        "{told}"
+        message.contains(&wanted.digest.to_string()) && message.contains(&Digest::of(b"987654321X").to_string()),
+        "{message}"
     );
 }
 
@@ -109,19 +109,22 @@ async fn a_promise_that_is_too_large_is_not_even_tried() {
 }
 
 #[tokio::test]
-async fn what_a_registry_says_is_told_short_and_clean() {
+async fn messages_of_a_registry_are_shortened_and_sanitized() {
     let body = format!(r#"{{"errors":[{{"code":"DENIED","message":"no\u001b[31m{}"}}]}}"#, "x".repeat(10_000));
     let server = Double::start(move |_, _, _| answer(403, &[], body.clone())).await;
     let error = client(&server.host).manifest(&reference(&server.host, "n:1")).await.unwrap_err();
-    let told = error.cause.to_string();
-    assert!(matches!(*error.cause, Cause::Denied(_)) && told.len() < 500 && !told.contains('\u{1b}'), "{told}");
+    let message = error.cause.to_string();
+    assert!(
+        matches!(*error.cause, Cause::Denied(_)) && message.len() < 500 && !message.contains('\u{1b}'),
+        "{message}"
+    );
     let server = Double::start(|_, _, _| answer(404, &[], endless())).await;
     let error = client(&server.host).manifest(&reference(&server.host, "n:1")).await.unwrap_err();
     assert!(error.is_not_found() && error.is_usage(), "{error:?}");
 }
 
 #[tokio::test]
-async fn container_images_and_others_are_no_plugins() {
+async fn container_images_and_other_artifacts_are_not_plugins() {
     let layer = |kind: &str| Descriptor::of(kind, b"x");
     let cases = [
         (vec![layer("application/vnd.oci.image.layer.v1.tar+gzip")], "neither a bundle nor a WebAssembly file"),

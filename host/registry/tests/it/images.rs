@@ -151,10 +151,10 @@ async fn archives_and_registries_hold_it_as_others_expect() {
         .await
         .unwrap();
 
-    if let Some(told) = skopeo(dir.path(), &["inspect", &format!("oci-archive:{}", archive.display())]) {
-        let told: Value = serde_json::from_str(&told).unwrap();
-        assert_eq!((&told["Digest"], &told["Labels"]["what"]), (&json!(made.digest), &json!("x")));
-        assert_eq!(told["Layers"].as_array().unwrap().len(), 2);
+    if let Some(text) = skopeo(dir.path(), &["inspect", &format!("oci-archive:{}", archive.display())]) {
+        let inspected: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&inspected["Digest"], &inspected["Labels"]["what"]), (&json!(made.digest), &json!("x")));
+        assert_eq!(inspected["Layers"].as_array().unwrap().len(), 2);
         // This unpacks every layer and compares it with the digests in the configuration.
         let docker = format!("docker-archive:{}:x:1", dir.path().join("docker.tar").display());
         skopeo(dir.path(), &["copy", &format!("oci-archive:{}", archive.display()), &docker]);
@@ -175,9 +175,9 @@ async fn archives_and_registries_hold_it_as_others_expect() {
 }
 
 #[tokio::test]
-async fn what_is_no_image_is_named() {
+async fn an_invalid_image_is_rejected_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let told = async |name: &str, change: fn(&mut Value), platform: Option<&str>| {
+    let error_of = async |name: &str, change: fn(&mut Value), platform: Option<&str>| {
         let (from, root) = base(&dir.path().join(name), change);
         let platform = platform.map(|text| text.parse().unwrap());
         let place = Storage::Layout(from);
@@ -188,16 +188,18 @@ async fn what_is_no_image_is_named() {
         let to = Storage::Layout(Layout::create(&dir.path().join(format!("{name}-to"))).unwrap());
         read.append(&addition(dir.path()), &to).await.unwrap_err().cause.to_string()
     };
-    let lies = told("lies", |config| config["rootfs"]["diff_ids"] = json!([]), None).await;
+    let lies = error_of("lies", |config| config["rootfs"]["diff_ids"] = json!([]), None).await;
     assert_eq!(lies, "its configuration has 0 layers, but its manifest has 1");
-    assert!(told("bundle", |config| *config = json!({"name": "x"}), None).await.contains("not a container image"));
+    assert!(error_of("bundle", |config| *config = json!({"name": "x"}), None).await.contains("not a container image"));
     assert!(
-        told("text", |config| *config = json!("x"), None).await.contains("invalid configuration of a container image")
+        error_of("text", |config| *config = json!("x"), None)
+            .await
+            .contains("invalid configuration of a container image")
     );
-    let other = told("other", |_| {}, Some("linux/arm64")).await;
+    let other = error_of("other", |_| {}, Some("linux/arm64")).await;
     assert_eq!(other, "it is for linux/amd64, expected linux/arm64");
-    assert!(told("labels", |config| config["config"]["Labels"] = json!(7), None).await.contains("`config.Labels`"));
-    assert!(told("history", |config| config["history"] = json!("x"), None).await.contains("`history`"));
+    assert!(error_of("labels", |config| config["config"]["Labels"] = json!(7), None).await.contains("`config.Labels`"));
+    assert!(error_of("history", |config| config["history"] = json!("x"), None).await.contains("`history`"));
     for path in ["", "/a", "a//b", "../a", "a/./b", "a/"] {
         assert!(LayerBuilder::default().file(path, Path::new("/etc/hostname"), false).is_err(), "{path}");
     }

@@ -60,7 +60,7 @@ async fn by_digest_the_registry_is_not_asked_again_and_by_tag_for_the_digest_onl
 }
 
 #[tokio::test]
-async fn what_is_damaged_comes_anew_and_is_whole_again() {
+async fn a_damaged_download_is_repeated() {
     let server = registry().await;
     let dir = tempfile::tempdir().unwrap();
     let client = Client::new(Settings { downloads: Some(dir.path().to_owned()), ..settings(&server.host) }).unwrap();

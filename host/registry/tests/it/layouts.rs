@@ -11,7 +11,7 @@ use crate::server::{Registry, skopeo};
 use crate::{file, reference};
 
 #[tokio::test]
-async fn what_is_saved_is_loaded_elsewhere_with_its_signatures() {
+async fn a_saved_bundle_is_loaded_elsewhere_with_its_signatures() {
     let (Some(here), Some(there)) = (Registry::open().await, Registry::closed().await) else { return };
     let dir = here.dir.path();
     let (client, name) = (here.client(), reference(&here.host, "team/check:1"));

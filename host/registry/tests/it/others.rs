@@ -63,7 +63,7 @@ async fn skopeo_reads_what_we_push_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn what_skopeo_pushes_we_pull() {
+async fn artifacts_pushed_by_skopeo_can_be_pulled() {
     let Some(registry) = Registry::open().await else { return };
     let dir = registry.dir.path();
     let (client, name) = (registry.client(), reference(&registry.host, "first:1"));

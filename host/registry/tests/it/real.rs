@@ -96,7 +96,7 @@ async fn modules_of_old_are_pulled() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_named() {
+async fn missing_artifacts_are_reported() {
     let Some(registry) = Registry::open().await else { return };
     let client = registry.client();
     let error = pull(&client, &reference(&registry.host, "no/such:1")).await.unwrap_err();
@@ -129,8 +129,8 @@ async fn encryption_and_passwords_are_those_that_were_set() {
     let path = file(registry.dir.path(), "wrong.json", text.as_bytes());
     let credentials = CredentialFiles { files: vec![path], ..CredentialFiles::default() };
     let error = pull(&Client::new(Settings { credentials, ..registry.settings() }).unwrap(), &name).await.unwrap_err();
-    let told = error.cause.to_string();
-    assert!(told.contains("user `user`") && told.contains("wrong.json"), "{told}");
+    let message = error.cause.to_string();
+    assert!(message.contains("user `user`") && message.contains("wrong.json"), "{message}");
 
     let untrusting = Settings { authorities: Vec::new(), ..registry.settings() };
     let error = pull(&Client::new(untrusting).unwrap(), &name).await.unwrap_err();
@@ -141,7 +141,7 @@ async fn encryption_and_passwords_are_those_that_were_set() {
 }
 
 #[tokio::test]
-async fn an_authority_that_is_none_is_named() {
+async fn an_invalid_ca_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let name = reference("127.0.0.1:1", "n:1");
     for (content, expected) in

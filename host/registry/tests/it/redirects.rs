@@ -44,7 +44,7 @@ async fn credentials_do_not_go_to_another_host() {
 }
 
 #[tokio::test]
-async fn a_host_that_wants_a_password_after_a_redirect_gets_none() {
+async fn no_password_is_sent_after_a_redirect() {
     let dir = tempfile::tempdir().unwrap();
     let thief = Double::start(|_, _, _| answer(401, &[("www-authenticate", "Basic realm=x")], "")).await;
     let server = Double::start(sends(format!("http://{}/", thief.host))).await;
@@ -57,11 +57,14 @@ async fn a_host_that_wants_a_password_after_a_redirect_gets_none() {
 }
 
 #[tokio::test]
-async fn nothing_goes_where_there_is_no_encryption() {
+async fn nothing_is_sent_over_plain_http() {
     let open = Double::start(|_, _, _| answer(200, &[], "content")).await;
     let cause = outcome(&format!("http://{}/x?secret", open.host)).await;
-    let told = cause.to_string();
-    assert!(matches!(cause, Cause::Redirect { .. }) && told.contains(&open.host) && !told.contains("secret"), "{told}");
+    let message = cause.to_string();
+    assert!(
+        matches!(cause, Cause::Redirect { .. }) && message.contains(&open.host) && !message.contains("secret"),
+        "{message}"
+    );
     assert!(open.seen().is_empty());
     for to in ["file:///etc/passwd", "ftp://h/x"] {
         assert!(matches!(outcome(to).await, Cause::Redirect { .. }), "{to}");

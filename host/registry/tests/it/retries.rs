@@ -36,7 +36,7 @@ async fn one_that_stays_busy_is_given_up_and_named() {
 }
 
 #[tokio::test]
-async fn a_download_that_breaks_is_begun_again() {
+async fn an_interrupted_download_is_restarted() {
     let cut = b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234".to_vec();
     let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n0123456789".to_vec();
     let wanted = Descriptor::of(media::WASM, b"0123456789");
@@ -49,7 +49,7 @@ async fn a_download_that_breaks_is_begun_again() {
 }
 
 #[tokio::test]
-async fn an_upload_that_breaks_is_begun_again_as_a_new_one() {
+async fn an_interrupted_upload_is_restarted_as_a_new_one() {
     let server = Double::start(|seen, _, before| match seen.method.as_str() {
         "HEAD" => answer(404, &[], ""),
         "POST" => answer(202, &[("location", &format!("/upload/{before}?state=x"))], ""),
@@ -71,7 +71,7 @@ async fn an_upload_that_breaks_is_begun_again_as_a_new_one() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_at_once() {
+async fn an_unreachable_registry_is_reported_at_once() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let host = format!("127.0.0.1:{port}");
     let error = client(&host).manifest(&reference(&host, "n:1")).await.unwrap_err();

@@ -125,7 +125,7 @@ pub(crate) fn skopeo(dir: &Path, arguments: &[&str]) -> Option<String> {
         command.env_remove(proxy);
     }
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "skopeo {}: {told}", arguments.join(" "));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "skopeo {}: {stderr}", arguments.join(" "));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -167,8 +167,8 @@ async fn a_token_that_is_not_accepted_is_renewed_once_and_then_named() {
     })
     .await;
     let error = client(&server.host).manifest(&reference(&server.host, "n:1")).await.unwrap_err();
-    let told = error.cause.to_string();
-    assert!(told.contains("none are configured for it") && told.contains("go away"), "{told}");
+    let message = error.cause.to_string();
+    assert!(message.contains("none are configured for it") && message.contains("go away"), "{message}");
     assert!(error.hint().unwrap().contains("login"));
     assert_eq!(server.seen().len(), 3);
 }

@@ -91,7 +91,7 @@ fn statuses_are_charged_and_counted() {
 }
 
 #[test]
-fn json_that_is_none_is_named() {
+fn invalid_json_is_reported() {
     let mut emitter = Emitter::new(&ModuleLimits::default());
     let details = vec![("pod".to_owned(), RawDetail::Json("{]".into()))];
     let message = rule(emitter.check(RawItem { details, ..raw(0, "a") }));
@@ -101,7 +101,7 @@ fn json_that_is_none_is_named() {
 proptest! {
     /// Any sequence of depths that passes forms a tree.
     #[test]
-    fn what_passes_is_a_tree(depths in prop::collection::vec(0u32..6, 0..30)) {
+    fn accepted_items_form_a_tree(depths in prop::collection::vec(0u32..6, 0..30)) {
         let mut emitter = Emitter::new(&ModuleLimits { depth: 4, ..ModuleLimits::default() });
         let mut passed = Vec::new();
         for depth in depths {

@@ -42,8 +42,8 @@ mod reading {
     fn a_failure_comes_after_what_could_be_read_and_stays() {
         let mut source = reading(Made(2, 1, Some("the disk is on fire")), u64::MAX);
         assert_eq!(next(&mut source, 9), Ok(Ok(2)));
-        let told = Ok(Err("failed to read the results: the disk is on fire".to_owned()));
-        assert_eq!((next(&mut source, 9), next(&mut source, 9)), (told.clone(), told));
+        let failure = Ok(Err("failed to read the results: the disk is on fire".to_owned()));
+        assert_eq!((next(&mut source, 9), next(&mut source, 9)), (failure.clone(), failure));
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod files {
     }
 
     #[test]
-    fn failures_are_told_to_the_module() {
+    fn failures_reach_the_module() {
         let mut files = Files::new(vec![file(|| Err(io::Error::other("gone"))), file(|| Ok(Box::new(Flaky(3))))], 100);
         assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "failed to open the file: gone");
         assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "failed to open the file: gone");

@@ -1,14 +1,18 @@
 //! The inputs and outputs of calls.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use plumbline_core::item::FlatItem;
 use plumbline_core::{Check, ModuleLimits, Node, Ruling};
 use serde_json::Value;
 use wasmtime_wasi::WasiCtxBuilder;
+
+use crate::call::network::Network;
+use crate::directory::Directory;
+use crate::wasi::{Attributes, Directories};
 
 /// What a module knows about the plugin that it works for (`plugin-info` in the WIT).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -175,10 +179,16 @@ pub struct RunCheck<'a> {
     pub directories: Vec<Directory>,
     /// The environment variables that the check sees.
     pub env: Vec<(String, String)>,
+    /// The time since 1970 that the check sees. `None` for the clock of this machine.
+    pub now: Option<Duration>,
     /// Reads objects of the cluster. `None` if the check may not read any.
     pub cluster: Option<Box<dyn ClusterReader>>,
-    /// The limits of the call, as in [`PostProcess::limits`]. What is read from directories and
-    /// from the cluster counts as [`ModuleLimits::input_bytes`].
+    /// Reaches other hosts. `None` if the check may not reach any.
+    pub network: Option<Box<dyn Network>>,
+    /// Owners and modes by path, in place of those on disk. Files that are not listed belong to root.
+    pub owners: Option<BTreeMap<String, Attributes>>,
+    /// The limits of the call, as in [`PostProcess::limits`]. What is read from directories, the
+    /// cluster and the network counts as [`ModuleLimits::input_bytes`].
     pub limits: &'a ModuleLimits,
 }
 
@@ -189,15 +199,6 @@ impl fmt::Debug for RunCheck<'_> {
             .field("directories", &self.directories)
             .finish_non_exhaustive()
     }
-}
-
-/// A directory that a check may read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directory {
-    /// The path that the check uses.
-    pub path: String,
-    /// The directory on this machine. In a pod, it is where the node's directory is mounted.
-    pub source: PathBuf,
 }
 
 /// Objects to read from the cluster.
@@ -264,7 +265,7 @@ pub trait CheckSink: ItemSink {
     fn progress(&mut self, progress: CheckProgress) -> io::Result<()>;
 }
 
-/// The input of a call besides its arguments.
+/// The input of a call other than its arguments.
 pub(crate) enum Input {
     Nothing,
     Files(Vec<InputFile>),
@@ -276,11 +277,13 @@ pub(crate) enum Input {
     Check(Box<Granted>),
 }
 
-/// What a check may read.
+/// What a check may read and reach.
 pub(crate) struct Granted {
     /// Directories and environment variables.
     pub(crate) wasi: WasiCtxBuilder,
+    pub(crate) directories: Directories,
     pub(crate) cluster: Option<Box<dyn ClusterReader>>,
+    pub(crate) network: Option<Box<dyn Network>>,
 }
 
 /// A call of the role `expectations`.
@@ -358,7 +361,8 @@ pub struct CallStats {
     pub wall: Duration,
     /// The peak of linear memory, in bytes.
     pub memory: u64,
-    /// The number of bytes read from files, from items of result sets, or from the cluster.
+    /// The number of bytes read from files, from items of result sets, from the cluster, or from the
+    /// network.
     pub input_bytes: u64,
     /// The number of emitted items, or for a judge, of rulings and checks.
     pub items: u64,

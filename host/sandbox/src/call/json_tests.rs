@@ -7,7 +7,7 @@ fn parsed(text: &str) -> Result<Value, JsonError> {
 }
 
 #[test]
-fn what_is_not_json_is_said() {
+fn invalid_json_is_rejected() {
     for text in ["", "nope", "{", "1 2", "[1,]", "\"\u{1}\"", "1e999"] {
         assert!(matches!(parsed(text), Err(JsonError::Invalid(_))), "{text}");
     }

@@ -21,13 +21,13 @@ fn ruler(leaves: &[bool]) -> Ruler {
 #[test]
 fn leaves_that_were_given_can_be_ruled_on_and_nothing_else() {
     let mut ruler = ruler(&[false, true]);
-    let told = |stop: Result<(u64, Ruling), Stop>| stop.unwrap_err().to_string();
+    let error_of = |stop: Result<(u64, Ruling), Stop>| stop.unwrap_err().to_string();
     assert_eq!(ruler.ruling(1, ruling("flaky")), Ok((1, ruling("flaky"))));
     assert_eq!(ruler.ruling(1, ruling("late")), Ok((1, ruling("late"))), "again, and the last counts");
-    assert_eq!(told(ruler.ruling(0, ruling("x"))), "only leaves can be ruled on: item 0 has children");
-    let stranger = told(ruler.ruling(2, ruling("x")));
+    assert_eq!(error_of(ruler.ruling(0, ruling("x"))), "only leaves can be ruled on: item 0 has children");
+    let stranger = error_of(ruler.ruling(2, ruling("x")));
     assert_eq!(stranger, "only items that were given can be ruled on: item 2, where 2 were given");
-    assert!(told(ruler.ruling(u64::MAX, ruling("x"))).contains("item 18446744073709551615"));
+    assert!(error_of(ruler.ruling(u64::MAX, ruling("x"))).contains("item 18446744073709551615"));
     assert_eq!(ruler.items, 2);
 }
 
@@ -60,26 +60,29 @@ fn texts_are_short() {
     };
     assert_eq!((fits(&mut ruler, MAX_TEXT), fits(&mut ruler, MAX_TEXT + 1)), ((true, true), (false, false)));
     let source = Ruling { source: "s".repeat(5000), ..ruling("x") };
-    let told = ruler.ruling(0, source).unwrap_err().to_string();
-    assert_eq!(told, "a judge's texts must be short: the source of the ruling on item 0 has 5000 bytes (at most 4096)");
+    let message = ruler.ruling(0, source).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "a judge's texts must be short: the source of the ruling on item 0 has 5000 bytes (at most 4096)"
+    );
 }
 
 #[test]
-fn a_check_has_an_id_of_its_own() {
+fn a_check_has_a_unique_id() {
     let mut ruler = ruler(&[]);
     ruler.check(check("PODS-001")).unwrap();
-    let told = |stop: Result<Check, Stop>| stop.unwrap_err().to_string();
-    assert_eq!(told(ruler.check(check("PODS-001"))), "a check is reported once: `PODS-001`");
-    assert!(told(ruler.check(check(""))).ends_with("check 2 has an id of 0 characters (1 to 64)"));
+    let error_of = |stop: Result<Check, Stop>| stop.unwrap_err().to_string();
+    assert_eq!(error_of(ruler.check(check("PODS-001"))), "a check is reported once: `PODS-001`");
+    assert!(error_of(ruler.check(check(""))).ends_with("check 2 has an id of 0 characters (1 to 64)"));
     ruler.check(check(&"ü".repeat(64))).unwrap();
     assert!(ruler.check(check(&"ü".repeat(65))).is_err());
     (2..MAX_CHECKS).for_each(|n| _ = ruler.check(check(&n.to_string())).unwrap());
-    let told = told(ruler.check(check("one-more")));
-    assert_eq!(told, "a judge must not report too many checks: there are more than 10000 checks: `one-more`");
+    let message = error_of(ruler.check(check("one-more")));
+    assert_eq!(message, "a judge must not report too many checks: there are more than 10000 checks: `one-more`");
 }
 
 #[test]
-fn what_is_said_counts_against_the_limits() {
+fn rulings_and_checks_count_against_the_limits() {
     let limits = ModuleLimits { items: 2, output_bytes: 100, ..ModuleLimits::default() };
     let mut ruler = Ruler { limits, ..ruler(&[true]) };
     ruler.ruling(0, ruling("x")).unwrap();
@@ -94,7 +97,7 @@ proptest! {
     /// Every item is remembered correctly, however many there are, and no item exists after the
     /// last.
     #[test]
-    fn what_was_given_is_remembered(leaves in prop::collection::vec(any::<bool>(), 0..300)) {
+    fn items_that_were_read_are_remembered(leaves in prop::collection::vec(any::<bool>(), 0..300)) {
         let mut given = ReadItems::default();
         for (index, leaf) in (0u64..).zip(&leaves) {
             prop_assert_eq!(given.push(*leaf), index);

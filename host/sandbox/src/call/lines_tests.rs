@@ -28,7 +28,7 @@ fn lines_are_split_and_escaped() {
 }
 
 #[test]
-fn what_is_over_the_limit_is_dropped_and_said_once() {
+fn lines_over_the_limit_are_dropped_with_one_note() {
     let (lines, dropped) = lines(10, |log| {
         log.write(LogLevel::Info, "12345").unwrap();
         log.write(LogLevel::Info, "äöü").unwrap();

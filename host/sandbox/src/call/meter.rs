@@ -1,4 +1,4 @@
-//! Counts what a check reads, from files and from the cluster together.
+//! Counts what a check reads, from files, the cluster and the network together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +24,11 @@ impl Meter {
         let read = self.read().saturating_add(bytes);
         self.read.store(read, Ordering::Relaxed);
         if read > self.limit { Err(Stop::limit("input-bytes", self.limit, Unit::Bytes)) } else { Ok(()) }
+    }
+
+    /// Returns the number of bytes that may still be read.
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.read())
     }
 
     /// Returns the number of bytes so far.

@@ -10,6 +10,7 @@ pub(crate) mod judgement;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod meter;
+pub(crate) mod network;
 pub(crate) mod reports;
 pub(crate) mod state;
 pub(crate) mod wasi;

@@ -15,13 +15,15 @@ use crate::call::judgement::Ruler;
 use crate::call::limits::{Clock, Limiter};
 use crate::call::lines::Lines;
 use crate::call::meter::Meter;
+use crate::call::network::{Connection, NetworkFailure, Reach, WebRequest, WebResponse};
 use crate::call::reports::Reports;
 use crate::call::wasi::WasiState;
 use crate::failure::Stop;
 use crate::generation::v0_1::RawItem;
+use crate::wasi::{Attributes, Directories};
 
-/// The maximum number of resource handles of a module, besides its files. WASI uses handles for
-/// clocks and streams.
+/// The maximum number of resource handles of a module, in addition to its files. WASI uses
+/// handles for clocks and streams.
 const MAX_HANDLES: usize = 10_000;
 
 /// The data of a call's store.
@@ -34,6 +36,8 @@ pub(crate) struct CallState {
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
     pub(crate) cluster: Cluster,
+    directories: Directories,
+    reach: Reach,
     /// What a check has read.
     meter: Meter,
     /// `None` if the role of the call does not emit items.
@@ -52,12 +56,14 @@ impl CallState {
         let emitter = emits.then(|| Emitter::new(limits));
         let ruler = matches!(input, Input::Tree(..)).then(|| Ruler::new(limits));
         let reports = matches!(input, Input::Check(_)).then(|| Reports::new(outbox.clone()));
-        let (mut wasi, mut cluster) = (WasiCtxBuilder::new(), Cluster::of_another_role());
+        let (mut wasi, mut directories) = (WasiCtxBuilder::new(), Directories::default());
+        let (mut cluster, mut reach) = (Cluster::of_another_role(), Reach::OtherRole);
         let (files, results, tree): (_, Option<Next<Entry>>, Option<Next<TreeItem>>) = match input {
             Input::Nothing => (Vec::new(), None, None),
             Input::Check(granted) => {
-                let Granted { wasi: granted, cluster: reader } = *granted;
-                (wasi, cluster) = (granted, Cluster::of_a_check(reader));
+                let Granted { wasi: granted, directories: opened, cluster: reader, network } = *granted;
+                (wasi, directories) = (granted, opened);
+                (cluster, reach) = (Cluster::of_a_check(reader), Reach::of_a_check(network));
                 (Vec::new(), None, None)
             }
             Input::Files(files) => (files, None, None),
@@ -73,6 +79,8 @@ impl CallState {
             tree: Reading::new(tree, limits.input_bytes),
             wasi: WasiState::new(wasi, lines.clone(), clock.clone(), meter.clone()),
             cluster,
+            directories,
+            reach,
             meter,
             clock,
             lines,
@@ -156,6 +164,35 @@ impl CallState {
         name: &str,
     ) -> Result<Result<Option<String>, String>, Stop> {
         self.cluster.get(query, name, &self.clock, &self.meter)
+    }
+
+    /// Returns the owner and mode of a file, or `None` if it does not exist.
+    pub(crate) fn attributes(&self, path: &str) -> Result<Result<Option<Attributes>, String>, Stop> {
+        self.directories.attributes(path, &self.clock, &self.meter)
+    }
+
+    /// Sends a request of a check.
+    pub(crate) fn send_request(
+        &mut self,
+        request: WebRequest,
+        timeout_ms: u32,
+    ) -> Result<Result<WebResponse, NetworkFailure>, Stop> {
+        self.reach.request(request, timeout_ms, &self.clock, &self.meter)
+    }
+
+    /// Resolves a name for a check.
+    pub(crate) fn resolve(&mut self, name: &str) -> Result<Result<Vec<String>, NetworkFailure>, Stop> {
+        self.reach.resolve(name, &self.clock, &self.meter)
+    }
+
+    /// Tries connections for a check. The times are those of an attempt and of all attempts, in
+    /// milliseconds.
+    pub(crate) fn connect(
+        &mut self,
+        targets: Vec<(String, u16)>,
+        times: [u32; 2],
+    ) -> Result<Vec<Result<Connection, NetworkFailure>>, Stop> {
+        self.reach.connect(targets, times, &self.clock, &self.meter)
     }
 
     /// Reports the progress of a check.

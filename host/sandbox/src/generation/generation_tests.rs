@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn versions_are_told_apart() {
+fn versions_are_distinguished() {
     for (version, known) in [
         ("0.1.0", Ordering::Equal),
         ("0.1.7", Ordering::Equal),

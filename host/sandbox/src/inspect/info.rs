@@ -45,7 +45,8 @@ const WASI: &[&str] = &[
 const WASI_VERSION: &str = "0.2.";
 
 /// The interfaces of `plumbline:plugin` that the host provides.
-const OFFERED: &[&str] = &["cluster", "input", "judgement", "log", "output", "progress", "results", "types"];
+const OFFERED: &[&str] =
+    &["cluster", "input", "judgement", "log", "network", "output", "ownership", "progress", "results", "types"];
 
 /// The metadata of a component.
 ///

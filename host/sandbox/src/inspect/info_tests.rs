@@ -2,7 +2,7 @@ mod encoding {
     use super::super::*;
 
     #[test]
-    fn kinds_of_files_are_told_apart() {
+    fn kinds_of_files_are_distinguished() {
         assert_eq!(check_header(b"\0asm\x0d\0\x01\0"), Ok(()));
         assert_eq!(check_header(b""), Err(InspectError::Empty));
         assert_eq!(check_header(b"\0asm\x01\0\0\0"), Err(InspectError::CoreModule));
@@ -35,7 +35,7 @@ mod imports {
             "wasi:cli/environment@0.3.0",
             "wasi:cli/environment",
             "wasi:cli/environments@0.2.0",
-            "plumbline:plugin/network@0.1.0",
+            "plumbline:plugin/sockets@0.1.0",
             "env",
             "",
         ] {

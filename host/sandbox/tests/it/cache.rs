@@ -51,7 +51,7 @@ fn the_second_time_nothing_is_compiled() {
 }
 
 #[test]
-fn broken_entries_are_made_anew() {
+fn broken_entries_are_recompiled() {
     let base = tempfile::tempdir().unwrap();
     let cache = base.path().join("cache");
     assert_eq!(load(&cache), COMPILED);
@@ -109,7 +109,7 @@ fn entries_that_others_may_have_written_are_not_used() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_no_failure() {
+fn an_unusable_cache_is_not_a_failure() {
     let base = tempfile::tempdir().unwrap();
     let file = base.path().join("file");
     fs::write(&file, "").unwrap();

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{
-    CallStats, CheckProgress, CheckSink, ClusterReader, Directory, ItemSink, LogLevel, ModuleFailure, ObjectPage,
-    ObjectQuery, RunCheck,
+    CallStats, CheckProgress, CheckSink, ClusterReader, Directory, ItemSink, LogLevel, ModuleFailure, Network,
+    ObjectPage, ObjectQuery, RunCheck,
 };
 use tempfile::TempDir;
 
@@ -84,15 +84,15 @@ impl ClusterReader for Nodes {
     }
 }
 
-struct Called {
-    result: Result<CallStats, ModuleFailure>,
+pub(crate) struct Called {
+    pub(crate) result: Result<CallStats, ModuleFailure>,
     out: Collected,
     log: Vec<(LogLevel, String)>,
 }
 
 impl Called {
     /// Returns the outcomes of all attempts.
-    fn outcomes(&self) -> Vec<&str> {
+    pub(crate) fn outcomes(&self) -> Vec<&str> {
         if let Err(error) = &self.result {
             panic!("{error}: {:?}", self.log);
         }
@@ -100,7 +100,7 @@ impl Called {
     }
 
     #[track_caller]
-    fn fails(&self, sentence: &str) {
+    pub(crate) fn fails(&self, sentence: &str) {
         assert_eq!(self.result.as_ref().unwrap_err().to_string(), sentence);
     }
 }
@@ -125,9 +125,24 @@ fn run_with(
             directory("/missing", node.0.path().join("missing")),
         ],
         env: vec![("GRANTED".to_owned(), "value".to_owned())],
+        now: None,
         cluster,
+        network: None,
+        owners: None,
         limits,
     };
+    let result = misbehave().run_check(call, &mut out, &mut log);
+    Called { result, out, log }
+}
+
+/// Runs a check that may reach hosts and nothing else.
+pub(crate) fn run_on_network(behaviour: Behaviour, network: Option<Box<dyn Network>>, limits: &ModuleLimits) -> Called {
+    let (mut out, mut log) = (Collected::default(), Vec::new());
+    let plugin = &plugin(behaviour);
+    // `/granted` is where the guest looks for what it tries.
+    let directories = vec![directory("/granted", "/proc/self")];
+    let call =
+        RunCheck { plugin, directories, env: Vec::new(), now: None, cluster: None, network, owners: None, limits };
     let result = misbehave().run_check(call, &mut out, &mut log);
     Called { result, out, log }
 }
@@ -136,7 +151,7 @@ fn run(behaviour: Behaviour, node: &NodeFiles) -> Called {
     run_with(behaviour, node, Some(Box::new(Nodes(3))), &ModuleLimits::default())
 }
 
-fn few_bytes() -> ModuleLimits {
+pub(crate) fn few_bytes() -> ModuleLimits {
     ModuleLimits { input_bytes: 1 << 20, ..ModuleLimits::default() }
 }
 
@@ -169,26 +184,29 @@ fn a_check_reads_what_is_granted() {
 }
 
 #[test]
-fn a_granted_file_that_is_no_directory_is_an_error() {
+fn a_granted_path_that_is_not_a_directory_is_an_error() {
     let node = NodeFiles::new();
     let call = RunCheck {
         plugin: &plugin(Behaviour::Behave),
         directories: vec![directory("/granted", node.granted().join("file"))],
         env: Vec::new(),
+        now: None,
         cluster: None,
+        network: None,
+        owners: None,
         limits: &ModuleLimits::default(),
     };
     let error = misbehave().run_check(call, &mut Collected::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "failed to run the module: failed to open `/granted`: not a directory");
 }
 
-pub(crate) fn nobody_but_a_check_reads_the_cluster(behaviour: Behaviour) {
+pub(crate) fn only_a_check_can_read_the_cluster(behaviour: Behaviour) {
     let called = support::run(behaviour, Vec::new(), &ModuleLimits::default());
     let outcome = called.items.first().and_then(|item| item.meta.get("outcome"));
     assert_eq!(outcome.map(String::as_str), Some("only a check can read objects of the cluster"));
 }
 
-pub(crate) fn nobody_but_a_check_reports_progress(behaviour: Behaviour) {
+pub(crate) fn only_a_check_can_report_progress(behaviour: Behaviour) {
     let called = support::run(behaviour, Vec::new(), &ModuleLimits::default());
     let rule = "module `misbehave` violated the contract: only a check can report progress";
     assert_eq!(called.failure(), format!("{rule}: `report` was called in another role"));
@@ -281,6 +299,22 @@ pub(crate) fn files_are_not_removed(behaviour: Behaviour) {
 
 pub(crate) fn files_are_not_renamed(behaviour: Behaviour) {
     changes_nothing(behaviour, 1);
+}
+
+pub(crate) fn owners_are_those_of_granted_files(behaviour: Behaviour) {
+    let node = NodeFiles::new();
+    let (file, pipe) = (node.granted().join("file"), node.granted().join("pipe"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(&pipe, fs::Permissions::from_mode(0o600)).unwrap();
+    let uid = fs::metadata(&file).unwrap().uid();
+    let called = run(behaviour, &node);
+    let outcomes = called.outcomes();
+    let [file, pipe, missing, outside @ .., elsewhere] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert_eq!([*file, *pipe], [format!("640 {uid}"), format!("600 {uid}")]);
+    assert_eq!(*missing, "failed to read `/granted/none`: it does not exist");
+    assert_eq!(outside.len(), 4);
+    assert!(outside.iter().all(|text| text.contains("failed to read the owner of")), "{outcomes:?}");
+    assert!(elsewhere.ends_with("no granted directory contains `/etc`"), "{outcomes:?}");
 }
 
 pub(crate) fn only_granted_variables_are_set(behaviour: Behaviour) {

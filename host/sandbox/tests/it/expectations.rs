@@ -39,7 +39,7 @@ fn results_come_in_the_modules_order() {
 }
 
 #[test]
-fn what_the_module_says_reaches_the_caller() {
+fn the_error_of_the_module_reaches_the_caller() {
     assert_eq!(failure(Behaviour::RefuseHalfway), "a pod spec of 2 keys is too much");
 }
 

@@ -201,7 +201,7 @@ fn summarized(error: Option<&'static str>) -> (Result<(), ModuleFailure>, String
 }
 
 #[test]
-fn a_summarizer_of_the_first_generation_comes_to_what_it_came_to() {
+fn a_summarizer_of_the_first_generation_has_the_same_result() {
     let (result, items) = summarized(None);
     result.unwrap();
     assert_eq!(
@@ -246,7 +246,7 @@ fn asking_for(version: &str, interface: &str, function: &str, role: &str) -> Str
 }
 
 #[test]
-fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
+fn an_error_for_a_newer_module_that_needs_more_says_that_the_host_is_older() {
     let newer = "module `later` is newer than this host: it uses `plumbline:plugin@0.1.7`, this host `0.1.0`; update plumbline, or build the module against the older interface";
     // An interface that was added later, as an import or as a role.
     assert_eq!(asking_for("0.1.7", "charts", "draw", "post-processor"), newer);

@@ -112,11 +112,11 @@ fn a_start_function_is_held_to_the_limits() {
 }
 
 #[test]
-fn calling_the_host_while_it_hands_over_data_is_no_way_in() {
+fn calls_during_a_data_transfer_are_rejected() {
     let wat = core_with_realloc("", "", "", "(call $emit_item)");
     let called = plain(&wat);
-    let told = "module `handmade` crashed: it called the host while it received data, or after it returned";
-    assert_eq!(called.failure(), told);
+    let expected = "module `handmade` crashed: it called the host while it received data, or after it returned";
+    assert_eq!(called.failure(), expected);
     assert!(called.items.is_empty());
 }
 
@@ -125,8 +125,8 @@ fn emitting_after_the_end_is_not_possible() {
     let after =
         r#"(func (export "cabi_post_plumbline:plugin/post-processor@0.1.0#process") (param i32) (call $emit_item))"#;
     let called = plain(&core("", after, "(call $emit_item)"));
-    let told = "module `handmade` crashed: it called the host while it received data, or after it returned";
-    assert_eq!(called.failure(), told);
+    let expected = "module `handmade` crashed: it called the host while it received data, or after it returned";
+    assert_eq!(called.failure(), expected);
     assert_eq!(called.items.len(), 1, "the one from before");
 }
 

@@ -127,7 +127,7 @@ fn endless(behaviour: Behaviour, limits: &ModuleLimits) -> (Judged, u64) {
 }
 
 #[test]
-fn what_is_read_is_what_was_there_and_what_is_said_comes_out() {
+fn a_judge_reads_items_unchanged_and_its_rulings_are_returned() {
     let mut tree = suite();
     let ruling = Ruling { class: "flaky".into(), counts: false, reason: "r".into(), source: "s".into() };
     tree[2].ruling = Some(ruling);
@@ -174,7 +174,7 @@ fn more_items_than_a_batch_have_their_numbers() {
 }
 
 #[test]
-fn evidence_that_cannot_be_read_is_told_to_the_module() {
+fn an_error_of_the_evidence_reaches_the_module() {
     let gone = InputFile { path: "gone".into(), size: 1, open: Box::new(|| Err(io::Error::other("no such file"))) };
     let tree = Box::new(Given(Vec::new().into_iter(), None));
     let judged = call(Behaviour::Behave, tree, vec![gone], &ModuleLimits::default(), None);
@@ -190,7 +190,7 @@ pub(crate) fn rulings_may_come_when_the_tree_is_let_go_of(behaviour: Behaviour) 
     assert_eq!(judged.classes(), [(1, "read"), (2, "read")]);
 }
 
-pub(crate) fn what_was_not_given_cannot_be_ruled_on(behaviour: Behaviour) {
+pub(crate) fn items_that_were_not_read_cannot_be_ruled_on(behaviour: Behaviour) {
     let (judged, asked) = endless(behaviour, &ModuleLimits::default());
     let rule = "module `misbehave` violated the contract: only items that were given can be ruled on: ";
     assert_eq!((judged.failure(), asked), (format!("{rule}item 0, where 0 were given"), 0));
@@ -229,7 +229,7 @@ pub(crate) fn checks_are_few(behaviour: Behaviour) {
     assert_eq!(judged.kept.checks.len(), 10_000 / 256 * 256);
 }
 
-pub(crate) fn nobody_but_a_judge_rules(behaviour: Behaviour) {
+pub(crate) fn only_a_judge_can_rule_on_items(behaviour: Behaviour) {
     let called = crate::support::run(behaviour, Vec::new(), &ModuleLimits::default());
     let rule = "module `misbehave` violated the contract: only judges rule on items and report checks: ";
     assert_eq!(called.failure(), format!("{rule}`rule` was called in another role"));
@@ -297,7 +297,7 @@ fn loops_and_memory_end_as_in_every_role() {
 }
 
 #[test]
-fn what_goes_wrong_halfway_leaves_what_came_before() {
+fn a_failure_in_the_middle_keeps_earlier_output() {
     let judged = given(Behaviour::PanicHalfway, suite());
     assert!(judged.failure().starts_with("module `misbehave` crashed: "), "{}", judged.failure());
     assert_eq!((judged.kept.rulings.len(), judged.kept.checks.len()), (2, 1));
@@ -308,7 +308,7 @@ fn what_goes_wrong_halfway_leaves_what_came_before() {
 }
 
 #[test]
-fn a_tree_that_cannot_be_read_is_told_to_the_module() {
+fn an_error_of_the_tree_reaches_the_module() {
     let source = Given(suite().into_iter(), Some("the disk is on fire"));
     let judged = call(Behaviour::Behave, Box::new(source), Vec::new(), &ModuleLimits::default(), None);
     assert!(matches!(&judged.result, Err(ModuleFailure::Refused(_))), "{:?}", judged.result);

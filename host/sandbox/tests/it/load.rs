@@ -18,7 +18,7 @@ fn wat(fields: &str) -> Vec<u8> {
 const ROLE: &str = r#"(instance $role) (export "plumbline:plugin/post-processor@0.1.0" (instance $role))"#;
 
 #[test]
-fn what_is_no_component_is_named() {
+fn an_invalid_component_is_rejected_with_the_reason() {
     assert_eq!(refused(b"").to_string(), "failed to read module `suspect`: the file is empty");
     let script = refused(b"#!/bin/sh\necho hello\n");
     assert_eq!(

@@ -12,6 +12,7 @@ mod judge;
 mod load;
 mod misbehave;
 mod neighbours;
+mod network;
 mod precompiled;
 mod summarizer;
 mod support;

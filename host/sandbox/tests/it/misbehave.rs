@@ -6,7 +6,7 @@ use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{LogLevel, ModuleFailure};
 
 use crate::support::{Called, endless_file, file, one_second, run};
-use crate::{check, expectations, judge, summarizer};
+use crate::{check, expectations, judge, network, summarizer};
 
 /// Generates a test for each behavior. A behavior without a test does not compile.
 macro_rules! tests {
@@ -87,12 +87,12 @@ tests! {
         |behaviour| {
             let called = plain(behaviour);
             fails_like(&called, "module `misbehave` ", 0);
-            let told = match called.result.unwrap_err() {
+            let text = match called.result.unwrap_err() {
                 ModuleFailure::Trap { trap, hint, .. } => format!("{trap}; {}", hint.unwrap_or_default()),
                 other => panic!("{other}"),
             };
             assert_eq!(
-                told,
+                text,
                 "it accessed memory out of bounds; deep recursion can be the cause: Rust and C programs keep a stack in this memory"
             );
         }
@@ -240,16 +240,17 @@ tests! {
     EmitOutOfRole => expectations_emit_nothing { expectations::expectations_emit_nothing }
     ReadAfterEnd => the_end_of_the_results_stays_the_end { summarizer::the_end_of_the_results_stays_the_end }
     ReadNothing => results_need_not_be_read { summarizer::results_need_not_be_read }
-    RuleUnread => what_was_not_given_cannot_be_ruled_on { judge::what_was_not_given_cannot_be_ruled_on }
+    RuleUnread => items_that_were_not_read_cannot_be_ruled_on { judge::items_that_were_not_read_cannot_be_ruled_on }
     RuleParent => only_leaves_are_ruled_on { judge::only_leaves_are_ruled_on }
     RuleLate => rulings_may_come_when_the_tree_is_let_go_of { judge::rulings_may_come_when_the_tree_is_let_go_of }
     RuleTwice => a_second_ruling_comes_after_the_first { judge::a_second_ruling_comes_after_the_first }
     RuleFlood => rulings_end_at_the_limit { judge::rulings_end_at_the_limit }
     BadClass => a_class_is_a_word { judge::a_class_is_a_word }
     CheckFlood => checks_are_few { judge::checks_are_few }
-    RuleOutOfRole => nobody_but_a_judge_rules { judge::nobody_but_a_judge_rules }
-    ClusterOutOfRole => nobody_but_a_check_reads_the_cluster { check::nobody_but_a_check_reads_the_cluster }
-    ProgressOutOfRole => nobody_but_a_check_reports_progress { check::nobody_but_a_check_reports_progress }
+    RuleOutOfRole => only_a_judge_can_rule_on_items { judge::only_a_judge_can_rule_on_items }
+    ClusterOutOfRole => only_a_check_can_read_the_cluster { check::only_a_check_can_read_the_cluster }
+    NetworkOutOfRole => only_a_check_can_reach_hosts { network::only_a_check_can_reach_hosts }
+    ProgressOutOfRole => only_a_check_can_report_progress { check::only_a_check_can_report_progress }
     ReadParent => a_parent_directory_is_not_granted { check::a_parent_directory_is_not_granted }
     ReadAbsolute => absolute_paths_lead_nowhere { check::absolute_paths_lead_nowhere }
     ReadLink => links_lead_nowhere_outside { check::links_lead_nowhere_outside }
@@ -273,5 +274,11 @@ tests! {
     ListFlood => open_lists_of_objects_are_bounded { check::open_lists_of_objects_are_bounded }
     ObjectFlood => lists_of_objects_end_at_the_limit { check::lists_of_objects_end_at_the_limit }
     ReadObjects => objects_need_a_grant { check::objects_need_a_grant }
+    ReadOwners => owners_are_those_of_granted_files { check::owners_are_those_of_granted_files }
+    ReachHosts => hosts_need_a_grant { network::hosts_need_a_grant }
+    RequestFlood => responses_end_at_the_limit { network::responses_end_at_the_limit }
+    LargeRequest => requests_are_bounded { network::requests_are_bounded }
+    TargetFlood => targets_of_a_call_are_bounded { network::targets_of_a_call_are_bounded }
+    WaitForHost => a_check_waits_no_longer_than_its_time { network::a_check_waits_no_longer_than_its_time }
     ProgressFlood => progress_arrives_at_a_bounded_rate { check::progress_arrives_at_a_bounded_rate }
 }

@@ -91,7 +91,7 @@ fn a_sink_that_fails_ends_the_call() {
 }
 
 #[test]
-fn items_come_while_the_module_goes_on() {
+fn items_arrive_while_the_module_runs() {
     // The sink receives the first items of a module that never ends by itself, and then stops it.
     struct First(std::sync::mpsc::Sender<String>);
     impl ItemSink for First {

@@ -63,7 +63,7 @@ fn endless(behaviour: Behaviour, limits: &ModuleLimits) -> (Called, u64) {
 }
 
 #[test]
-fn what_is_read_is_what_was_there() {
+fn a_summarizer_reads_the_entries_unchanged() {
     let mut full = entry("n1", 1, "test", Some(Status::Custom("warning".into())));
     full.item.meta.insert("file".into(), "a".into());
     full.item.details.insert("failure".into(), json!("text\u{1}"));
@@ -125,7 +125,7 @@ fn limits_and_rules_hold_for_this_role_too() {
 }
 
 #[test]
-fn what_goes_wrong_halfway_leaves_what_came_before() {
+fn a_failure_in_the_middle_keeps_earlier_output() {
     let called = given(Behaviour::PanicHalfway, Vec::new());
     assert!(called.failure().starts_with("module `misbehave` crashed: "), "{}", called.failure());
     assert_eq!(called.items.len(), 3);
@@ -135,7 +135,7 @@ fn what_goes_wrong_halfway_leaves_what_came_before() {
 }
 
 #[test]
-fn a_source_that_fails_is_told_to_the_module() {
+fn an_error_of_the_source_reaches_the_module() {
     let source = Given(vec![entry("n", 0, "a", None)].into_iter(), Some("the disk is on fire"));
     let called = summarize(Behaviour::Behave, Box::new(source), &ModuleLimits::default());
     assert!(matches!(&called.result, Err(ModuleFailure::Refused(_))), "{:?}", called.result);

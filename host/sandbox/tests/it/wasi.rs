@@ -79,7 +79,7 @@ fn a_flood_on_standard_output_is_dropped_and_said_once() {
 }
 
 #[test]
-fn who_sleeps_wakes_when_the_time_is_over() {
+fn a_sleeping_module_is_interrupted_at_the_time_limit() {
     let imports = r#"
         (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $timer (param i64) (result i32)))
         (import "wasi:io/poll@0.2.0" "[method]pollable.block" (func $block (param i32)))"#;
@@ -89,11 +89,11 @@ fn who_sleeps_wakes_when_the_time_is_over() {
 }
 
 #[test]
-fn who_exits_ends_the_call_and_not_the_host() {
+fn an_exit_ends_the_call_and_not_the_host() {
     let imports = r#"(import "wasi:cli/exit@0.2.0" "exit" (func $exit (param i32)))"#;
     let called = run(&core(imports, "", "(call $emit_item) (call $exit (i32.const 1))"), &ModuleLimits::default());
-    let told = "module `handmade` crashed: it called `exit` with code 1, which is not allowed";
-    assert_eq!(called.failure(), told);
+    let expected = "module `handmade` crashed: it called `exit` with code 1, which is not allowed";
+    assert_eq!(called.failure(), expected);
     assert_eq!(called.items.len(), 1);
 }
 
@@ -114,7 +114,7 @@ fn handles_are_bounded() {
 }
 
 #[test]
-fn who_does_not_ask_gets_none() {
+fn a_module_without_wasi_calls_has_no_wasi_imports() {
     let module = load(&core("", "", "(call $emit_item)"));
     assert!(module.info().imports.iter().all(|import| !import.starts_with("wasi:")), "{:?}", module.info().imports);
 }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_new_is_counted_once_also_when_the_file_is_renamed_or_cut() {
+    async fn new_lines_are_counted_once_even_if_the_file_is_rotated_or_truncated() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
         let (mut log, mut counter) = (LogFile::new(dir.path(), "a.log"), counter());

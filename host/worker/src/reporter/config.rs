@@ -281,12 +281,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(more: &[(&str, &str)], told: &str) {
-        assert_eq!(with(more).unwrap_err().to_string(), told);
+    fn refused(more: &[(&str, &str)], expected: &str) {
+        assert_eq!(with(more).unwrap_err().to_string(), expected);
     }
 
     #[test]
-    fn what_is_not_set_has_its_default() {
+    fn unset_variables_have_defaults() {
         let config = with(&[]).unwrap();
         assert_eq!(config.results_path, Path::new("/results/adapter-result.json"));
         assert_eq!((config.poll_interval.as_secs(), config.max_wait.as_secs()), (2, 300));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_is_named_in_order() {
+    fn required_variables_are_reported_in_order() {
         let mut env = BTreeMap::new();
         for (name, value) in LEAST {
             assert_eq!(Config::from_env(&env).unwrap_err().to_string(), format!("{name}: required"));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_is_checked_too() {
+    fn plumbline_variables_are_checked_too() {
         refused(
             &[("DETAILS_TO", "secret")],
             "DETAILS_TO: must be one of none, annotation, configmap, event, got `secret`",

@@ -22,6 +22,9 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 const LAST_WAIT_UNKNOWN: Duration = Duration::from_secs(2);
 /// The divisor of the pod's grace period for this limit. The rest of the time is for writing.
 const LAST_PART: u32 = 4;
+/// The divisor of the pod's grace period for the limit if the pod was deleted before the reporter
+/// saw it. The signal may have arrived before this process could receive it, and is lost then.
+const UNASKED_PART: u32 = 2;
 
 /// Maximum length of a message in characters, as in a result.
 const MAX_MESSAGE: usize = 1024;
@@ -137,6 +140,8 @@ pub struct Machine {
     /// Why the pod cannot be read.
     blind: Option<String>,
     terminated: Option<Duration>,
+    /// When the pod was first seen, if it was already being deleted.
+    deleted: Option<Duration>,
     node_shutdown: bool,
 }
 
@@ -153,6 +158,7 @@ impl Machine {
             gone: false,
             blind: None,
             terminated: None,
+            deleted: None,
             node_shutdown: false,
         }
     }
@@ -170,6 +176,9 @@ impl Machine {
             }
             Event::Pod(PodNews::Look(look)) => {
                 self.blind = None;
+                if self.pod.is_none() && look.deleted {
+                    self.deleted = Some(now);
+                }
                 self.pod = Some(look);
             }
             Event::Pod(PodNews::Gone) => self.gone = true,
@@ -232,7 +241,9 @@ impl Machine {
     fn last_wait_ends(&self) -> Option<Duration> {
         let grace = self.pod().and_then(|pod| pod.grace);
         let wait = grace.map_or(LAST_WAIT_UNKNOWN, |grace| (grace / LAST_PART).min(LAST_WAIT));
-        self.terminated.map(|at| at + wait)
+        let asked = self.terminated.map(|at| at + wait);
+        let unasked = self.deleted.map(|at| at + grace.map_or(LAST_WAIT_UNKNOWN, |grace| grace / UNASKED_PART));
+        asked.into_iter().chain(unasked).min()
     }
 
     fn wait(&self) -> Duration {
@@ -420,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_unit_below_the_largest_is_told() {
+    fn durations_have_every_unit_below_the_largest() {
         for (seconds, text) in
             [(0, "0s"), (59, "59s"), (60, "1m0s"), (300, "5m0s"), (3600, "1h0m0s"), (90_061, "25h1m1s")]
         {

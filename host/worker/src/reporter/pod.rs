@@ -90,6 +90,8 @@ pub struct PodLook {
     pub fate: Option<Disruption>,
     /// Whether the phase is `Succeeded` or `Failed`, so that nothing in the pod is running.
     pub over: bool,
+    /// Whether the pod is being deleted, so that its containers end within the grace period.
+    pub deleted: bool,
     /// The grace period of the pod's containers.
     pub grace: Option<Duration>,
     /// The UID of the Job that owns the pod.
@@ -132,11 +134,12 @@ pub(crate) fn look(pod: &Value, naming: &Naming, job: &str) -> PodLook {
         state: container.map(|container| state(pod, container)).unwrap_or_default(),
         fate: fate(pod),
         over: matches!(text(pod, "/status/phase"), "Succeeded" | "Failed"),
+        deleted: optional_text(pod, "/metadata/deletionTimestamp").is_some(),
         grace: seconds("/metadata/deletionGracePeriodSeconds").or(seconds("/spec/terminationGracePeriodSeconds")),
         job_uid: owner(pod, job),
-        uid: told(pod, "/metadata/uid"),
+        uid: optional_text(pod, "/metadata/uid"),
         unscheduled: unscheduled(pod),
-        node: told(pod, "/spec/nodeName"),
+        node: optional_text(pod, "/spec/nodeName"),
     }
 }
 
@@ -150,14 +153,14 @@ pub(crate) fn is_shutting_down(node: &Value) -> bool {
 fn owner(pod: &Value, job: &str) -> Option<String> {
     let owners = list(pod, "/metadata/ownerReferences").iter();
     let mut ours = owners.filter(|owner| text(owner, "/kind") == "Job" && text(owner, "/name") == job);
-    ours.find_map(|owner| told(owner, "/uid"))
+    ours.find_map(|owner| optional_text(owner, "/uid"))
 }
 
 fn unscheduled(pod: &Value) -> Option<String> {
     let condition = list(pod, "/status/conditions")
         .iter()
         .find(|condition| text(condition, "/type") == "PodScheduled" && text(condition, "/status") == "False")?;
-    told(condition, "/message").or_else(|| told(condition, "/reason"))
+    optional_text(condition, "/message").or_else(|| optional_text(condition, "/reason"))
 }
 
 /// How a container ended.
@@ -193,7 +196,7 @@ impl Exit {
         Self {
             // Without an exit code, success cannot be assumed.
             code: terminated.get("exitCode").and_then(Value::as_i64).unwrap_or(-1),
-            reason: told(terminated, "/reason"),
+            reason: optional_text(terminated, "/reason"),
         }
     }
 }
@@ -270,7 +273,7 @@ fn state(pod: &Value, container: &Value) -> AdapterState {
     }
     match now("/state/waiting") {
         Some(waiting) => {
-            let why = match (told(waiting, "/reason"), told(waiting, "/message")) {
+            let why = match (optional_text(waiting, "/reason"), optional_text(waiting, "/message")) {
                 (Some(reason), Some(message)) => Some(format!("{reason}: {message}")),
                 (reason, message) => reason.or(message),
             };
@@ -325,7 +328,7 @@ fn fate(pod: &Value) -> Option<Disruption> {
 
 /// Reads the pod's status, in which the kubelet writes why it terminates the pod.
 fn by_status(pod: &Value) -> Option<Disruption> {
-    let why = told(pod, "/status/message");
+    let why = optional_text(pod, "/status/message");
     match text(pod, "/status/reason") {
         "Evicted" => Some(Disruption::Evicted { why }),
         "Preempting" | "Preempted" => Some(Disruption::Preempted { why }),
@@ -340,7 +343,7 @@ fn by_condition(pod: &Value) -> Option<Disruption> {
     let is_it =
         |condition: &&Value| text(condition, "/type") == "DisruptionTarget" && text(condition, "/status") == "True";
     let condition = list(pod, "/status/conditions").iter().find(is_it)?;
-    let why = told(condition, "/message");
+    let why = optional_text(condition, "/message");
     match text(condition, "/reason") {
         "PreemptionByScheduler" => Some(Disruption::Preempted { why }),
         "TerminationByKubelet" if why.as_deref().is_some_and(|why| why.contains("shutdown")) => {
@@ -372,8 +375,8 @@ fn failed(pod: &Value) -> Option<Disruption> {
     if text(pod, "/status/phase") != "Failed" {
         return None;
     }
-    let reason = told(pod, "/status/reason")?;
-    let why = match told(pod, "/status/message") {
+    let reason = optional_text(pod, "/status/reason")?;
+    let why = match optional_text(pod, "/status/message") {
         Some(message) => format!("{reason}: {message}"),
         None => reason,
     };
@@ -386,7 +389,7 @@ fn text<'a>(value: &'a Value, path: &str) -> &'a str {
 }
 
 /// Returns a string for a message, or `None` if it is missing or blank.
-fn told(value: &Value, path: &str) -> Option<String> {
+fn optional_text(value: &Value, path: &str) -> Option<String> {
     Some(clipped(text(value, path), MAX_TEXT)).filter(|text| !text.is_empty())
 }
 
@@ -431,9 +434,9 @@ mod tests {
             let found = adapter(&auto, json!([reporter, {"name": "a", "args": ["report"]}]), Value::Null);
             assert_eq!(found.as_deref(), Some("a"), "{reporter}");
         }
-        let told = Naming { reporter: Some("r".into()), adapter: None };
+        let named = Naming { reporter: Some("r".into()), adapter: None };
         let containers = json!([{"name": "r"}, {"name": "a", "command": ["/plumbline", "report"]}]);
-        assert_eq!(adapter(&told, containers, Value::Null).as_deref(), Some("a"));
+        assert_eq!(adapter(&named, containers, Value::Null).as_deref(), Some("a"));
     }
 
     #[test]
@@ -454,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_seen_whole() {
+    fn a_pod_is_read_completely() {
         let pod = json!({
             "metadata": {"uid": "u", "deletionGracePeriodSeconds": 7, "deletionTimestamp": "2026-01-01T00:00:00Z",
                 "ownerReferences": [{"kind": "ReplicaSet", "name": "j", "uid": "r"}, {"kind": "Job", "name": "j", "uid": "ju"}]},
@@ -478,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_over_is_final_whatever_its_containers_say() {
+    fn a_finished_pod_is_final_regardless_of_its_containers() {
         let seen = look(&json!({"status": {"phase": "Failed", "reason": "Evicted"}}), &Naming::default(), "j");
         assert!(seen.is_final() && matches!(seen.fate, Some(Disruption::Evicted { why: None })));
     }
@@ -547,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kubelet_ended_is_told_by_its_reason() {
+    fn pods_that_the_kubelet_ended_are_recognized_by_their_reason() {
         let why = Some("m".to_owned());
         assert_eq!(by_reason("Evicted"), Some(Disruption::Evicted { why: why.clone() }));
         assert_eq!(by_reason("Preempting"), Some(Disruption::Preempted { why: why.clone() }));
@@ -557,12 +560,12 @@ mod tests {
     }
 
     #[test]
-    fn a_disruption_is_told_by_its_condition() {
+    fn a_disruption_is_recognized_by_its_condition() {
         assert!(matches!(disrupted("EvictionByEvictionAPI", "m"), Some(Disruption::Evicted { .. })));
         assert!(matches!(disrupted("DeletionByTaintManager", ""), Some(Disruption::Evicted { why: None })));
         assert!(matches!(disrupted("PreemptionByScheduler", "m"), Some(Disruption::Preempted { .. })));
-        let told = "Pod was terminated in response to imminent node shutdown.";
-        assert!(matches!(disrupted("TerminationByKubelet", told), Some(Disruption::NodeShutdown { .. })));
+        let message = "Pod was terminated in response to imminent node shutdown.";
+        assert!(matches!(disrupted("TerminationByKubelet", message), Some(Disruption::NodeShutdown { .. })));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub(crate) async fn follow(
     mut hurry: watch::Receiver<bool>,
     news: mpsc::Sender<PodNews>,
 ) {
-    let mut follower = Follower { subject, news, may_watch: true, uid: None, told: None };
+    let mut follower = Follower { subject, news, may_watch: true, uid: None, reported: None };
     loop {
         let pause = match follower.round(&access).await {
             Ok(true) => pace.again,
@@ -108,7 +108,7 @@ struct Follower {
     may_watch: bool,
     uid: Option<String>,
     /// The error that was reported last.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 impl Follower {
@@ -131,7 +131,7 @@ impl Follower {
                 return Ok(false);
             }
         };
-        self.told = None;
+        self.reported = None;
         self.tell(news).await?;
         if !self.may_watch || version.is_empty() {
             return Ok(false);
@@ -196,9 +196,9 @@ impl Follower {
 
     /// Reports a persistent error once.
     fn trouble(&mut self, what: &str) {
-        if self.told.as_deref() != Some(what) {
+        if self.reported.as_deref() != Some(what) {
             tracing::warn!("{what}; until this succeeds, only the result file is checked");
-            self.told = Some(what.to_owned());
+            self.reported = Some(what.to_owned());
         }
     }
 }

@@ -219,13 +219,13 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(path: &Path, told: &str) {
+    fn refused(path: &Path, expected: &str) {
         let Read::Unusable { why, .. } = read(path) else { panic!("{:?}", read(path)) };
-        assert!(why.contains(told), "{why}");
+        assert!(why.contains(expected), "{why}");
     }
 
     #[test]
-    fn a_file_is_read_and_its_state_told() {
+    fn a_file_is_read_and_its_state_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("r.json");
         assert_eq!(read(&path), Read::Absent);
@@ -296,8 +296,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn bad(text: &str, told: &str) {
-        assert_eq!(parse(text.as_bytes()).unwrap_err().to_string(), told, "{text}");
+    fn bad(text: &str, expected: &str) {
+        assert_eq!(parse(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_blank_has_words() {
+    fn missing_and_blank_fields_have_default_text() {
         for text in [r#"{"status":"success"}"#, r#"{"status":"success","reason":"  ","message":null,"details":null}"#] {
             let result = good(text);
             assert_eq!((result.reason.as_str(), result.message.as_str()), (NO_REASON, NO_MESSAGE));
@@ -329,15 +329,15 @@ mod tests {
 
     #[test]
     fn the_status_is_one_of_two_words() {
-        let told = "status: must be either 'success' or 'failure'";
+        let expected = "status: must be either 'success' or 'failure'";
         for status in [r#""Success""#, r#""passed""#, r#""success ""#, "null", "true", "1", "[]"] {
-            bad(&format!(r#"{{"status":{status}}}"#), told);
+            bad(&format!(r#"{{"status":{status}}}"#), expected);
         }
-        bad("{}", told);
+        bad("{}", expected);
     }
 
     #[test]
-    fn what_is_no_result_says_why() {
+    fn an_invalid_result_is_rejected_with_the_reason() {
         bad("", "the file is empty");
         bad("[]", "must be a JSON object");
         bad("null", "must be a JSON object");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_field_writes_is_taken() {
+    fn common_deviations_are_accepted() {
         assert!(good(r#"{"Status":"success"}"#).success);
         assert!(!good(r#"{"Status":"success","status":"failure"}"#).success);
         assert!(!good(r#"{"status":"success","status":"failure"}"#).success);

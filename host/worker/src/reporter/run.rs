@@ -58,23 +58,7 @@ pub async fn run(
     terminate: impl Future<Output = ()>,
 ) -> Result<Reported, ClusterError> {
     let mut terminate = pin!(terminate);
-    let now = Instant::now();
-    let observer = Observer {
-        config,
-        access: &access,
-        pace,
-        subject: Subject::of(config),
-        file: File { path: config.results_path.clone(), processor },
-        files: FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default()),
-        machine: Machine::new(Rules { max_wait: config.max_wait, settle: config.settle }),
-        start: now,
-        looked: now,
-        news: None,
-        hurry: watch::Sender::new(false),
-        terminated: false,
-        anticipated: false,
-        logged: String::new(),
-    };
+    let observer = Observer::new(config, &access, processor, pace);
     let (outcome, owner, mut terminated) = observer.run(terminate.as_mut()).await;
     let words = if outcome.success { "success" } else { "failure" };
     tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
@@ -97,7 +81,7 @@ pub async fn run(
     let state = if written.unchanged { "up to date" } else { "written" };
     tracing::info!("condition `{}` of job `{}` is {state}", config.condition_type, config.job);
 
-    let beside = write::beside(&access, config, &outcome, &written);
+    let details = write::details_and_event(&access, config, &outcome, &written);
     // Details and Event are not worth being killed for.
     let enough = async {
         if !terminated {
@@ -106,7 +90,7 @@ pub async fn run(
         sleep(BESIDE).await;
     };
     tokio::select! {
-        () = beside => {}
+        () = details => {}
         () = enough => tracing::warn!("asked to stop: details or the event may be missing, the condition is written"),
     }
     Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
@@ -150,7 +134,27 @@ struct Observer<'a> {
     logged: String,
 }
 
-impl Observer<'_> {
+impl<'a> Observer<'a> {
+    fn new(config: &'a Config, access: &'a Arc<Access>, processor: Option<Arc<Processor>>, pace: Pace) -> Self {
+        let now = Instant::now();
+        Self {
+            config,
+            access,
+            pace,
+            subject: Subject::of(config),
+            file: File { path: config.results_path.clone(), processor },
+            files: FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default()),
+            machine: Machine::new(Rules { max_wait: config.max_wait, settle: config.settle }),
+            start: now,
+            looked: now,
+            news: None,
+            hurry: watch::Sender::new(false),
+            terminated: false,
+            anticipated: false,
+            logged: String::new(),
+        }
+    }
+
     /// Returns the outcome, the UID of the Job that owns the pod, and whether the reporter was
     /// asked to stop.
     async fn run(mut self, mut terminate: Pin<&mut impl Future<Output = ()>>) -> (Outcome, Option<String>, bool) {

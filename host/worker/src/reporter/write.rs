@@ -18,7 +18,7 @@ use super::result::clipped;
 const FORBIDDEN: Duration = Duration::from_secs(10);
 /// How long details and Event are retried. The condition is already written, so nobody has to wait
 /// for them.
-const PATIENCE_BESIDE: Duration = Duration::from_secs(10);
+const DETAILS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The annotation on the Job and on its ConfigMap.
 const ANNOTATION: &str = "plumbline.dev/adapter-details";
@@ -155,7 +155,7 @@ fn annotation(job: &Value) -> Option<&str> {
 }
 
 /// Writes details and Event. Failures are logged.
-pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, written: &Written) {
+pub(crate) async fn details_and_event(access: &Access, config: &Config, outcome: &Outcome, written: &Written) {
     if let Some(details) = outcome.details.as_deref()
         && let Err(error) = keep_details(access, config, &written.job, details).await
     {
@@ -176,7 +176,7 @@ pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, 
             answer => answer.map(|_| ()),
         }
     };
-    match retry_while(PATIENCE_BESIDE, may_pass, create).await {
+    match retry_while(DETAILS_PATIENCE, may_pass, create).await {
         Err(error) if error.is_forbidden() => tracing::debug!("{error}"),
         Err(error) => tracing::warn!("{error}; the condition is written"),
         Ok(()) => {}
@@ -186,7 +186,7 @@ pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, 
 async fn keep_details(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), ClusterError> {
     match config.details_to {
         DetailsTo::ConfigMap => {
-            retry_while(PATIENCE_BESIDE, may_pass, || details_to_config_map(access, config, job, details)).await
+            retry_while(DETAILS_PATIENCE, may_pass, || details_to_config_map(access, config, job, details)).await
         }
         // An API server that ignores metadata in status updates needs a separate request.
         DetailsTo::Annotation if annotation(job).is_none() => {
@@ -194,7 +194,7 @@ async fn keep_details(access: &Access, config: &Config, job: &Value, details: &s
             let patch = json!({"metadata": {"annotations": {ANNOTATION: bounded(details, MAX_ANNOTATION)}}});
             let path = job_path(config);
             let write = || async { access.once(&what, Verb::Merge(&patch), &path).await.map(|_| ()) };
-            retry_while(PATIENCE_BESIDE, may_pass, write).await
+            retry_while(DETAILS_PATIENCE, may_pass, write).await
         }
         DetailsTo::Annotation | DetailsTo::Event | DetailsTo::Nowhere => Ok(()),
     }
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_is_not_written() {
+    fn an_unchanged_condition_is_not_written() {
         assert_eq!(merge(&[there("True", "r")], "Available", &new(true, "r"), now()), None);
         let empty = Outcome { message: String::new(), ..new(true, "r") };
         assert_eq!(
@@ -388,19 +388,19 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_known_stay() {
+    fn unknown_fields_are_kept() {
         let mut old = there("True", "old");
         old["observedGeneration"] = json!(3);
         assert_eq!(merge(&[old], "Available", &new(true, "r"), now()).unwrap()[0]["observedGeneration"], 3);
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn short_details_are_unchanged() {
         assert_eq!(bounded(r#"{"a": 1.50}"#, MAX_ANNOTATION), r#"{"a": 1.50}"#);
     }
 
     #[test]
-    fn what_does_not_fit_stays_json_and_says_so() {
+    fn truncated_details_are_still_json() {
         let large = format!("\"{}\"", "ä".repeat(MAX_ANNOTATION));
         let kept = bounded(&large, MAX_ANNOTATION);
         assert!(kept.len() < MAX_ANNOTATION);

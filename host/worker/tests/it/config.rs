@@ -125,7 +125,7 @@ fn a_port_in_a_file_may_be_a_number() {
 }
 
 #[test]
-fn everything_that_is_missing_is_told_at_once() {
+fn all_missing_settings_are_reported_at_once() {
     let error = load(NODE, None, &Env::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -150,7 +150,7 @@ fn the_old_name_of_the_address_is_not_read_but_hinted_at() {
 }
 
 #[test]
-fn wrong_values_are_told_with_their_place() {
+fn invalid_values_are_reported_with_their_source() {
     let env = with(complete(), "AGGREGATOR_URL", "http://10.0.0.1:8080");
     let env = with(env, "RESULT_TYPE", "Not/AName");
     let env = with(env, "NODE_NAME", "../..");

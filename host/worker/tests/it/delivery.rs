@@ -73,7 +73,7 @@ async fn white_space_and_relative_paths_in_a_done_file_do_not_matter() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_not_taken_is_sent_again_whole() {
+async fn a_rejected_result_is_sent_again_from_the_start() {
     let run = Run::new();
     let mut aggregator = Aggregator::of_results(&run, &[500, 503, 200]).await;
     let content: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
@@ -85,7 +85,7 @@ async fn a_result_that_is_not_taken_is_sent_again_whole() {
 }
 
 #[tokio::test]
-async fn a_result_that_the_aggregator_has_already_is_home() {
+async fn a_result_that_the_aggregator_already_has_counts_as_sent() {
     let run = Run::new();
     let mut aggregator = Aggregator::of_results(&run, &[409]).await;
     let dir = finished("x", b"x");
@@ -108,13 +108,13 @@ async fn a_refusal_ends_the_worker_at_once_and_says_what_to_do() {
             format!("failed to send `{}` as the result of node-check/global", real(&dir).join("x.json").display())
         );
         assert_eq!(error.hint().is_some(), code != 400);
-        // The upload is not retried. The aggregator is told why there is no result, unless it does
-        // not know this worker.
+        // The upload is not retried. The worker reports why there is no result, unless the
+        // aggregator does not know this worker.
         let heard = aggregator.rest("results");
-        let told: Vec<_> = heard.iter().skip(1).map(|heard| heard.json("error")).collect();
+        let errors: Vec<_> = heard.iter().skip(1).map(|heard| heard.json("error")).collect();
         match code {
-            400 | 413 => assert_eq!(told, [format!("the aggregator rejected the result: because of {code}")]),
-            _ => assert!(told.is_empty(), "{code}: {told:?}"),
+            400 | 413 => assert_eq!(errors, [format!("the aggregator rejected the result: because of {code}")]),
+            _ => assert!(errors.is_empty(), "{code}: {errors:?}"),
         }
     }
 }

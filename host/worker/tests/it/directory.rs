@@ -111,7 +111,7 @@ async fn a_link_in_the_place_of_the_archive_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_directory_that_packs_to_too_much_is_told_and_leaves_nothing_behind() {
+async fn a_directory_that_is_too_large_when_packed_is_reported_and_leaves_nothing_behind() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
@@ -131,7 +131,7 @@ async fn a_directory_that_packs_to_too_much_is_told_and_leaves_nothing_behind() 
 }
 
 #[tokio::test]
-async fn an_archive_that_cannot_be_put_in_its_place_is_told() {
+async fn an_archive_that_cannot_be_moved_into_place_is_reported() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
@@ -139,13 +139,13 @@ async fn an_archive_that_cannot_be_put_in_its_place_is_told() {
     say_done(dir.path(), ".");
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Gather { source: GatherError::Write(..), .. }), "{error:?}");
-    let told = aggregator.next("results").await.json("error");
-    assert!(told.as_str().unwrap().contains(PACKED_NAME), "{told}");
+    let reported = aggregator.next("results").await.json("error");
+    assert!(reported.as_str().unwrap().contains(PACKED_NAME), "{reported}");
     assert_eq!(names(dir.path()), ["done", PACKED_NAME]);
 }
 
 #[tokio::test]
-async fn packing_ends_when_the_worker_is_told_to_end() {
+async fn packing_ends_when_the_worker_is_terminated() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();

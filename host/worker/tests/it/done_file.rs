@@ -38,7 +38,7 @@ async fn a_late_done_file_is_seen_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sidecar_may_take_the_file_and_write_it_anew() {
+async fn a_sidecar_may_remove_the_file_and_write_it_again() {
     let dir = tempfile::tempdir().unwrap();
     let done = dir.path().join("done");
     let task = waiting(dir.path());
@@ -55,7 +55,7 @@ async fn a_sidecar_may_take_the_file_and_write_it_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_during_the_delay_counts() {
+async fn a_write_during_the_delay_counts() {
     let dir = tempfile::tempdir().unwrap();
     let done = dir.path().join("done");
     let task = waiting(dir.path());

@@ -10,7 +10,7 @@ use crate::delivery::{end, say_done};
 use crate::process::{WorkerProcess, complete};
 
 #[tokio::test]
-async fn the_aggregator_is_told_why_there_is_no_result() {
+async fn the_worker_reports_why_there_is_no_result() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let outer = tempfile::tempdir().unwrap();
@@ -35,22 +35,22 @@ async fn the_aggregator_is_told_why_there_is_no_result() {
         assert_eq!(heard.header("x-plumbline-error"), Some("true"));
         assert_eq!(heard.header("content-type"), Some("application/json"));
         assert_eq!(heard.header("content-disposition"), Some("attachment;filename=error.json"));
-        let told = heard.json("error");
-        assert!(told.as_str().unwrap().contains(reason), "{told}");
+        let reported = heard.json("error");
+        assert!(reported.as_str().unwrap().contains(reason), "{reported}");
         assert!(aggregator.rest("results").is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_done_file_that_is_none_is_told_too() {
+async fn an_invalid_done_file_is_reported() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("done")).unwrap();
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Gather { source: GatherError::NotAFile { .. }, .. }), "{error:?}");
-    let told = aggregator.next("results").await.json("error");
-    assert!(told.as_str().unwrap().ends_with("is a directory, not a regular file"), "{told}");
+    let reported = aggregator.next("results").await.json("error");
+    assert!(reported.as_str().unwrap().ends_with("is a directory, not a regular file"), "{reported}");
 }
 
 #[tokio::test]

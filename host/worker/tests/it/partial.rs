@@ -7,7 +7,7 @@ use crate::aggregator::{Aggregator, Run, soon};
 use crate::delivery::say_done;
 
 #[tokio::test]
-async fn what_there_is_so_far_is_sent_once_and_the_worker_goes_on() {
+async fn partial_results_are_sent_once_and_the_worker_continues() {
     let run = Run::new();
     let mut aggregator = Aggregator::answering(&run, |heard| match heard.kind() {
         "heartbeat" => (StatusCode::OK, r#"{"send-partial":true}"#.to_owned()),
@@ -29,7 +29,7 @@ async fn what_there_is_so_far_is_sent_once_and_the_worker_goes_on() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_ended_well_without_a_done_file_is_sent_whole() {
+async fn results_of_a_plugin_that_exits_with_0_are_complete_without_a_done_file() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ async fn a_plugin_that_ended_well_without_a_done_file_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn a_worker_without_a_token_is_told_that_its_plugin_ended() {
+async fn a_worker_without_a_token_learns_that_its_plugin_ended() {
     let run = Run::new();
     let mut aggregator = Aggregator::answering(&run, |heard| match heard.kind() {
         "heartbeat" => (StatusCode::OK, r#"{"plugin-ended":true}"#.to_owned()),

@@ -49,7 +49,7 @@ async fn a_worker_is_configured_by_a_file() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_and_the_exit_code_is_1() {
+async fn missing_settings_are_reported_and_the_exit_code_is_1() {
     let (code, log) = WorkerProcess::start(bare("-1")).end().await;
     assert_eq!(code, 1);
     for name in ["AGGREGATOR_URL", "RESULT_TYPE", "NODE_NAME", "CA_CERT", "CLIENT_CERT", "CLIENT_KEY"] {
@@ -123,7 +123,7 @@ async fn a_second_signal_ends_at_once_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_worker_that_stays_ends_when_told() {
+async fn a_worker_that_stays_ends_on_a_signal() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ fn additions_are_allowed() {
 }
 
 #[test]
-fn what_breaks_a_module_is_named() {
+fn incompatible_changes_are_reported() {
     let cases = [
         (
             "name: string,\n    labels",
@@ -117,8 +117,8 @@ fn what_breaks_a_module_is_named() {
             "the package was `plumbline:plugin@0.1.0`, and is `plumbline:module@0.1.0`",
         ),
     ];
-    for (from, to, told) in cases {
+    for (from, to, expected) in cases {
         let said = said(from, to);
-        assert!(said.iter().any(|sentence| sentence.starts_with(told)), "{from} → {to}: {said:#?}");
+        assert!(said.iter().any(|sentence| sentence.starts_with(expected)), "{from} → {to}: {said:#?}");
     }
 }

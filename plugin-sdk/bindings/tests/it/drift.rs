@@ -14,7 +14,7 @@ fn generated_files_are_as_they_are_generated() {
 }
 
 #[test]
-fn what_differs_is_named_and_written_and_nothing_else_is_touched() {
+fn only_files_that_differ_are_listed_and_written() {
     let dir = tempfile::tempdir().unwrap();
     let files = Files::from(
         ["same", "other", "new/deep", "dos"].map(|name| (PathBuf::from(name), format!("{name}\nend\n").into_bytes())),
@@ -52,10 +52,10 @@ fn excerpts_of_the_guide_follow_the_templates() {
         fs::write(root.join("docs/authors-guide.md"), text).unwrap();
         generated(root)
     };
-    let told = guide("a\n<!-- excerpt template: fn f … } -->\n```rust\nold\n```\nb\n").unwrap();
-    assert_eq!(told, "a\n<!-- excerpt template: fn f … } -->\n```rust\nfn f() {\n    MyFormat\n}\n```\nb\n");
-    let told = guide("<!-- excerpt template: after … (blank) -->\n```\n```\n").unwrap();
-    assert_eq!(told, "<!-- excerpt template: after … (blank) -->\n```\nafter\nlast\n```\n");
+    let updated = guide("a\n<!-- excerpt template: fn f … } -->\n```rust\nold\n```\nb\n").unwrap();
+    assert_eq!(updated, "a\n<!-- excerpt template: fn f … } -->\n```rust\nfn f() {\n    MyFormat\n}\n```\nb\n");
+    let updated = guide("<!-- excerpt template: after … (blank) -->\n```\n```\n").unwrap();
+    assert_eq!(updated, "<!-- excerpt template: after … (blank) -->\n```\nafter\nlast\n```\n");
     for (text, cause) in [
         ("<!-- excerpt template: fn g … } -->\n```\n```\n", "the file has no such lines"),
         ("<!-- excerpt template: after … } -->\n```\n```\n", "the file has no such lines"),

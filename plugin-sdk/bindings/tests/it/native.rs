@@ -33,6 +33,18 @@ fn go_tests_pass() {
     }
 }
 
+/// The library's own test: a check that reaches hosts and reads owners.
+#[test]
+fn the_tests_of_the_c_library_pass() {
+    let script = root().join("plugin-sdk/c/tests/run.sh");
+    let Some(output) = run(&mut Command::new(script), "tests of the C library") else { return };
+    if !output.status.success() && (text(&output).contains("cannot find") || text(&output).contains("not found")) {
+        eprintln!("SKIPPED: tests of the C library: no compiler with sanitizers: {}", text(&output));
+        return;
+    }
+    assert!(output.status.success() && text(&output).starts_with("passed: "), "{}", text(&output));
+}
+
 fn with_ending(directory: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
@@ -121,4 +133,54 @@ fn a_judge_in_c_says_the_same_however_the_host_cuts_and_no_sanitizer_complains()
     }
     let refused = said(r#"{"a": 1}"#, "7", few);
     assert!(!refused.status.success() && text(&refused).contains("error: there are no options"), "{}", text(&refused));
+}
+
+#[test]
+fn a_check_in_c_reads_what_is_granted_and_no_sanitizer_complains() {
+    let dir = tempfile::tempdir().unwrap();
+    let (program, etc, objects) = (dir.path().join("check"), dir.path().join("etc"), dir.path().join("objects"));
+    let source = root().join("plugin-sdk/bindings/tests/it/data/check.c");
+    if native(&[source], "check-module", "check.c", &program).is_none() {
+        return;
+    }
+    for directory in ["app/sub/entry", "app-2"] {
+        fs::create_dir_all(etc.join(directory)).unwrap();
+    }
+    fs::write(etc.join("app/file"), "one\ntwo").unwrap();
+    fs::write(etc.join("app-2/file"), "secret").unwrap();
+    std::os::unix::fs::symlink("../app-2/file", etc.join("app/link")).unwrap();
+    assert!(Command::new("mkfifo").arg(etc.join("app/pipe")).status().unwrap().success());
+    let pod = |name: &str, namespace: &str| {
+        format!("v1 pods {{\"metadata\": {{\"name\": \"{name}\", \"namespace\": \"{namespace}\"}}}}\n")
+    };
+    let all = [pod("dns", "kube-system"), pod("web", "default"), pod("proxy", "kube-system")].concat();
+    fs::write(&objects, all).unwrap();
+    let said = |grants: &[&str], objects: &Path, chunk: &str, fail: Option<&str>| {
+        let mut check = Command::new(&program);
+        check.arg(dir.path()).args(grants).env("PLUMBLINE_OBJECTS", objects).env("PLUMBLINE_CHUNK", chunk);
+        check.envs(fail.map(|fail| ("FAIL", fail)));
+        check.output().unwrap()
+    };
+    let read = "/etc/app/file: passed\none: passed\ntwo: passed\n/etc/app/none: unknown\n/etc/app/link: unknown\n\
+                /etc/app/pipe: unknown\n/etc/app/sub: unknown\n/etc/app-2/file: unknown\nentry: passed\n\
+                /etc/app/file: unknown\nfew: unknown\n\"dns\": passed\n\"proxy\": passed\nfound: passed\n";
+    for chunk in ["1", "100"] {
+        let output = said(&["/etc/app"], &objects, chunk, None);
+        assert!(output.status.success(), "{}", text(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), read, "{}", text(&output));
+        for (path, cause) in [
+            ("/etc/app/none", "it does not exist"),
+            ("/etc/app/link", "not permitted"),
+            ("/etc/app/pipe", "not permitted"),
+            ("/etc/app-2/file", "no granted directory contains it"),
+            ("/etc/app/file", "it is larger than the buffer may become"),
+        ] {
+            assert!(text(&output).contains(&format!("error: failed to read `{path}`: {cause}\n")), "{}", text(&output));
+        }
+        assert!(text(&output).contains("progress: 0 of 2: files\n"));
+    }
+    let output = said(&[], &dir.path().join("none"), "1", Some("1"));
+    assert!(!output.status.success() && text(&output).contains("error: it was asked to fail\n"), "{}", text(&output));
+    let granted = String::from_utf8_lossy(&output.stdout).matches(": passed").count();
+    assert_eq!((granted, text(&output).matches("so it is not granted").count()), (0, 1), "{}", text(&output));
 }

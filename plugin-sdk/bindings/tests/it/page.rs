@@ -28,7 +28,7 @@ fn every_link_leads_to_an_anchor() {
 }
 
 #[test]
-fn everything_of_the_contract_stands_there_with_its_documentation() {
+fn the_page_has_the_whole_contract_with_its_documentation() {
     let page = page();
     for text in [
         "# The contract: `plumbline:plugin@0.1.0`",

@@ -6,6 +6,8 @@ export class Run {
   error = undefined;
   /** The log: `[level, message]`. */
   log = [];
+  /** The reports of a check in order: `{ completed, total, message }`. */
+  progress = [];
 
   /**
    * Returns a line `name: status` per item, indented by two spaces per level, with `-` if the host

@@ -1,19 +1,20 @@
-//! The role `check`: files and variables through WASI, objects and progress through the contract.
+//! The role `check`: files and variables through WASI, and the rest through the contract.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::check_role::plumbline::plugin::{cluster, progress};
+use super::check_role::plumbline::plugin::{cluster, network, ownership, progress};
 use super::wasi::wasi::cli::environment;
-use super::wasi::wasi::clocks::wall_clock;
+use super::wasi::wasi::clocks::{monotonic_clock, wall_clock};
 use super::wasi::wasi::filesystem::preopens;
 use super::wasi::wasi::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags,
 };
 use crate::batches::BatchSource;
-use crate::context::{DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
+use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
 use crate::input::Source;
+use crate::network::{Attempts, Connection, NetworkError, Request, Response, Target, Trust};
 
 /// The host in the sandbox.
 pub(super) struct Sandbox {
@@ -72,6 +73,14 @@ impl Host for Sandbox {
         Ok(Metadata { file_type: file_type(found.type_), size: found.size })
     }
 
+    fn attributes(&mut self, path: &str) -> Result<Attributes, FileError> {
+        match ownership::read(path) {
+            Ok(Some(ownership::Attributes { mode, uid, gid })) => Ok(Attributes { mode, uid, gid }),
+            Ok(None) => Err(FileError::NotFound { path: path.to_owned() }),
+            Err(cause) => Err(FileError::Other { path: path.to_owned(), cause }),
+        }
+    }
+
     fn env(&mut self, name: &str) -> Option<String> {
         environment::get_environment().into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
@@ -79,6 +88,10 @@ impl Host for Sandbox {
     fn now(&mut self) -> Duration {
         let now = wall_clock::now();
         Duration::new(now.seconds, now.nanoseconds)
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        monotonic_clock::subscribe_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).block();
     }
 
     fn list(&mut self, query: &ObjectQuery) -> Result<Box<dyn BatchSource<Value>>, String> {
@@ -92,8 +105,54 @@ impl Host for Sandbox {
         object.map(|text| parse_object(&text)).transpose()
     }
 
+    fn send(&mut self, request: &Request) -> Result<Response, NetworkError> {
+        let Request { method, url, headers, body, trust, timeout } = request.clone();
+        let trust = match trust {
+            Trust::System => network::Trust::System,
+            Trust::Certificates(pem) => network::Trust::Certificates(pem),
+            Trust::Any => network::Trust::Any,
+        };
+        let timeout_ms = milliseconds(timeout).max(1);
+        let found = network::send(&network::Request { method, url, headers, body, trust, timeout_ms });
+        let network::Response { status, headers, body, certificate, address } = found.map_err(NetworkError::from)?;
+        Ok(Response { status, headers, body, certificate, address })
+    }
+
+    fn resolve(&mut self, name: &str) -> Result<Vec<String>, NetworkError> {
+        network::resolve(name).map_err(NetworkError::from)
+    }
+
+    fn connect(&mut self, targets: &[Target], attempts: Attempts) -> Vec<Result<Connection, NetworkError>> {
+        let target = |target: &Target| network::Target { host: target.host.clone(), port: target.port };
+        let targets: Vec<network::Target> = targets.iter().map(target).collect();
+        let connection = |network::Connection { address, microseconds }| Connection {
+            address,
+            took: Duration::from_micros(microseconds),
+        };
+        let times = [milliseconds(attempts.timeout).max(1), milliseconds(attempts.wait)];
+        let results = network::connect(&targets, times[0], times[1]);
+        results.into_iter().map(|result| result.map(connection).map_err(NetworkError::from)).collect()
+    }
+
     fn report(&mut self, Progress { completed, total, message }: Progress) {
         progress::report(completed, total, &message);
+    }
+}
+
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
+impl From<network::Failure> for NetworkError {
+    fn from(failure: network::Failure) -> Self {
+        match failure {
+            network::Failure::Denied(text) => Self::Denied(text),
+            network::Failure::NotFound(text) => Self::NotFound(text),
+            network::Failure::Refused(text) => Self::Refused(text),
+            network::Failure::Timeout(text) => Self::Timeout(text),
+            network::Failure::Tls(text) => Self::Tls(text),
+            network::Failure::Other(text) => Self::Other(text),
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use serde_json::Value;
 use super::case::Native;
 use super::{Case, Run};
 use crate::batches::BatchSource;
-use crate::context::{DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
+use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
 use crate::input::Source;
+use crate::network::{Attempts, Connection, NetworkError, Request, Response, Target};
 use crate::{Checker, Context};
 
 /// What a check may read in a case.
@@ -24,11 +25,18 @@ pub(super) struct Granted {
     directories: Vec<(String, PathBuf)>,
     /// Files of the node.
     files: BTreeMap<String, Vec<u8>>,
+    /// Owners and modes by path.
+    attributes: BTreeMap<String, Attributes>,
     env: BTreeMap<String, String>,
     /// The time since 1970. `None` for that of this machine.
     now: Option<Duration>,
     /// Objects by API version and resource. The error of a list comes after its objects.
     objects: BTreeMap<(String, String), (Vec<Value>, Option<String>)>,
+    /// Answers of web servers by method and URL.
+    responses: BTreeMap<(String, String), Result<Response, NetworkError>>,
+    /// Addresses by name.
+    names: BTreeMap<String, Result<Vec<String>, NetworkError>>,
+    connections: BTreeMap<Target, Result<Connection, NetworkError>>,
 }
 
 impl Case {
@@ -47,6 +55,14 @@ impl Case {
         self
     }
 
+    /// Sets the owner and the mode of a file or directory. Those of all others belong to root, with
+    /// the permissions `0o644` or `0o755`.
+    #[must_use]
+    pub fn attributes(mut self, path: impl Into<String>, attributes: Attributes) -> Self {
+        self.granted.attributes.insert(path.into(), attributes);
+        self
+    }
+
     /// Sets an environment variable that a check sees.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -54,7 +70,7 @@ impl Case {
         self
     }
 
-    /// Sets the clock of the node, as the time since 1970.
+    /// Sets the clock of the node, as the time since 1970. It advances when the check sleeps.
     #[must_use]
     pub fn now(mut self, now: Duration) -> Self {
         self.granted.now = Some(now);
@@ -84,6 +100,32 @@ impl Case {
         error: impl Into<String>,
     ) -> Self {
         self.granted.objects.entry((api_version.into(), resource.into())).or_default().1 = Some(error.into());
+        self
+    }
+
+    /// Grants a request to a check, and sets its result. Every other request is denied.
+    #[must_use]
+    pub fn response(
+        mut self,
+        method: impl Into<String>,
+        url: impl Into<String>,
+        result: Result<Response, NetworkError>,
+    ) -> Self {
+        self.granted.responses.insert((method.into(), url.into()), result);
+        self
+    }
+
+    /// Grants a name to a check, and sets its addresses. Every other name is denied.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>, result: Result<Vec<String>, NetworkError>) -> Self {
+        self.granted.names.insert(name.into(), result);
+        self
+    }
+
+    /// Grants a connection attempt to a check, and sets its result. Every other one is denied.
+    #[must_use]
+    pub fn connection(mut self, host: impl Into<String>, port: u16, result: Result<Connection, NetworkError>) -> Self {
+        self.granted.connections.insert(Target::new(host, port), result);
         self
     }
 
@@ -175,9 +217,27 @@ impl Host for Fake {
         Ok(Metadata { file_type: file_type(found.file_type()), size: found.len() })
     }
 
+    fn attributes(&mut self, path: &str) -> Result<Attributes, FileError> {
+        if let Some(attributes) = self.granted.attributes.get(path) {
+            return Ok(*attributes);
+        }
+        let mode = match self.metadata(path)?.file_type {
+            FileType::Directory => 0o040_755,
+            _ => 0o100_644,
+        };
+        Ok(Attributes { mode, uid: 0, gid: 0 })
+    }
+
     fn now(&mut self) -> Duration {
         // A clock before 1970 is not set.
         self.granted.now.unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default())
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        // Tests do not wait. The clock of a case that has one advances.
+        if let Some(now) = &mut self.granted.now {
+            *now = now.saturating_add(time);
+        }
     }
 
     fn env(&mut self, name: &str) -> Option<String> {
@@ -194,6 +254,24 @@ impl Host for Fake {
             (None, Some(error)) => Err(error),
             (object, _) => Ok(object),
         }
+    }
+
+    fn send(&mut self, request: &Request) -> Result<Response, NetworkError> {
+        let Request { method, url, .. } = request;
+        let found = self.granted.responses.get(&(method.clone(), url.clone())).cloned();
+        found.unwrap_or_else(|| Err(denied(&format!("{method} {url}"), "response")))
+    }
+
+    fn resolve(&mut self, name: &str) -> Result<Vec<String>, NetworkError> {
+        self.granted.names.get(name).cloned().unwrap_or_else(|| Err(denied(name, "name")))
+    }
+
+    fn connect(&mut self, targets: &[Target], _: Attempts) -> Vec<Result<Connection, NetworkError>> {
+        let result = |target: &Target| {
+            let found = self.granted.connections.get(target).cloned();
+            found.unwrap_or_else(|| Err(denied(&format!("{}:{}", target.host, target.port), "connection")))
+        };
+        targets.iter().map(result).collect()
     }
 
     fn report(&mut self, progress: Progress) {
@@ -215,6 +293,10 @@ impl BatchSource<Value> for Recorded {
             _ => Ok(batch),
         }
     }
+}
+
+fn denied(what: &str, function: &str) -> NetworkError {
+    NetworkError::Denied(format!("the case does not grant `{what}`: add it with `Case::{function}`"))
 }
 
 fn failed(path: &str, error: &io::Error) -> FileError {

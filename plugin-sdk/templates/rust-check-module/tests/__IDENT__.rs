@@ -16,7 +16,7 @@ fn settings_are_compared() {
 }
 
 #[test]
-fn what_cannot_be_read_does_not_pass() {
+fn unreadable_objects_do_not_pass() {
     // The case grants no directory, as a definition without `grants`.
     let run = Case::new().check::<__TYPE__>();
     assert_eq!((run.count(&Status::Unknown), run.items.len()), (2, 2));

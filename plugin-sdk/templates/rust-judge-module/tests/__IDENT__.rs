@@ -24,7 +24,7 @@ fn failures_that_match_do_not_count() {
 }
 
 #[test]
-fn what_another_judge_said_stands() {
+fn the_ruling_of_another_judge_is_kept() {
     let case = given("*").ruled("starts", Ruling::counts("regression", "it passed before"));
     assert_eq!(case.judge::<__TYPE__>().ruling("starts"), None);
 }
@@ -32,5 +32,5 @@ fn what_another_judge_said_stands() {
 #[test]
 fn an_option_that_is_not_there_is_named() {
     let judged = given("*").option("patern", "*").judge::<__TYPE__>();
-    assert!(judged.outcome.is_err_and(|told| told.contains("patern")) && judged.rulings.is_empty());
+    assert!(judged.outcome.is_err_and(|error| error.contains("patern")) && judged.rulings.is_empty());
 }

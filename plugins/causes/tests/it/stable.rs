@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn what_varies_from_run_to_run_makes_no_difference(
+    fn parts_that_vary_between_runs_do_not_change_the_cause(
         hour in 0..24_u8, pod in "[bcdfghjklmnpqrstvwxz2456789]{5}", hash in "[bcdfghjklmnpqrstvwxz2456789]{8,10}",
         namespace in 1..99_999_u32, octet in 0..=255_u8, port in 1..=65_535_u16, uid in "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}",
         pointer in "0xc000[0-9a-f]{6}", line in 1..5_000_u32, seconds in 0.0..600.0_f64, build in "/(go|workspace|home/ci)/src",

@@ -1,8 +1,8 @@
 //! Tests of invalid files.
 
 use plumbline_module_gojson::{GoJson, MAX_EVENT};
-use plumbline_sdk::Status;
 use plumbline_sdk::testing::{Case, Run};
+use plumbline_sdk::{Detail, Status};
 use proptest::prelude::*;
 
 use crate::events::read;
@@ -37,6 +37,22 @@ fn items_before_the_fault_stay_and_the_file_cannot_pass() {
         assert_eq!(run.count(&Status::Passed), 1);
         assert!(reason(&run).starts_with(want), "{rest}: {}", reason(&run));
     }
+}
+
+#[test]
+fn a_package_without_an_end_cannot_pass() {
+    let start = "{\"Action\":\"start\",\"Package\":\"p\"}\n";
+    let stuck = "{\"Action\":\"output\",\"Package\":\"p\",\"Test\":\"B\",\"Output\":\"waiting\\n\"}\n";
+    let run = read(format!("{start}{GOOD}{stuck}"));
+    assert_eq!(run.outline(), "out.json: -\n  A: passed\n  p: unknown\n");
+    assert_eq!(reason(&run), "the file ends before this package");
+    let text = Detail::Text("B has not ended:\nwaiting".to_owned());
+    assert_eq!(run.items.last().unwrap().details, [("failure".to_owned(), text)]);
+    // Its end, whatever it is, decides.
+    let passed = read(format!("{start}{GOOD}{stuck}{{\"Action\":\"pass\",\"Package\":\"p\"}}"));
+    assert_eq!(passed.outline(), "out.json: -\n  A: passed\n");
+    // Nothing but the start is no success either.
+    assert_eq!(read(start).outline(), "out.json: -\n  p: unknown\n");
 }
 
 #[test]

@@ -82,6 +82,34 @@ fn a_failed_test_says_what_it_printed_and_others_say_nothing() {
 }
 
 #[test]
+fn attributes_are_metadata_and_cannot_replace_that_of_the_module() {
+    let attribute = |key: &str, value: &str| {
+        format!("{}\n", json!({"Action": "attr", "Package": "p", "Test": "TestA", "Key": key, "Value": value}))
+    };
+    let end = r#"{"Action":"pass","Package":"p","Test":"TestA","Elapsed":1.5}"#;
+    let all = [attribute("features", "A,B"), attribute("duration", "9"), attribute("", "x"), end.to_owned()];
+    let run = read(all.concat());
+    let meta = [("features", "A,B"), ("duration", "1.5")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(run.items[1].meta, meta);
+}
+
+#[test]
+fn a_skipped_test_says_why() {
+    let run = read(
+        r#"{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: no such feature\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    --- SKIP: TestA (0.00s)\n"}
+{"Action":"skip","Package":"p","Test":"TestA","Elapsed":0}
+{"Action":"output","Package":"p","Test":"TestB","Output":"--- SKIP: TestB (0.00s)\n"}
+{"Action":"skip","Package":"p","Test":"TestB","Elapsed":0}
+"#,
+    );
+    assert_eq!(run.outline(), "out.json: -\n  TestA: skipped\n  TestB: skipped\n");
+    assert_eq!(text(&run.items[1], "skipped"), "a_test.go:7: no such feature");
+    assert!(run.items[2].details.is_empty());
+}
+
+#[test]
 fn a_package_that_fails_without_a_failed_test_does_not_vanish() {
     let run = read(
         r##"{"ImportPath":"p [p.test]","Action":"build-output","Output":"# p\n"}
@@ -102,7 +130,7 @@ fn a_package_that_fails_without_a_failed_test_does_not_vanish() {
 }
 
 #[test]
-fn what_a_failed_test_printed_is_bounded_and_keeps_both_ends() {
+fn the_output_of_a_failed_test_is_bounded_and_keeps_both_ends() {
     let mut content = outputs("TestA", (0..20_000).map(|number| format!("line {number}\n")));
     content.push_str(r#"{"Action":"fail","Package":"p","Test":"TestA"}"#);
     let run = read(content);

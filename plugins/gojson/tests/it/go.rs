@@ -51,4 +51,6 @@ fn a_module_with_every_kind_of_ending() {
         .map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(run.item("TestPasses").unwrap().meta, meta);
     assert!(run.item("TestSkips").unwrap().meta.is_empty());
+    let reason = Detail::Text("ok_test.go:12: not here".to_owned());
+    assert_eq!(run.item("TestSkips").unwrap().details, [("skipped".to_owned(), reason)]);
 }

@@ -75,7 +75,7 @@ fn disks_and_clocks_are_warned_of() {
 }
 
 #[test]
-fn what_is_no_document_is_unknown_and_says_why() {
+fn an_invalid_document_is_unknown_with_a_reason() {
     for (text, reason) in [
         ("", "it is not JSON: EOF while parsing a value at line 1 column 0"),
         ("[]", "it is not a JSON object"),

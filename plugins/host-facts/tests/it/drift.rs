@@ -56,24 +56,24 @@ fn nodes_that_are_alike_do_not_drift_and_numbers_are_what_they_say() {
 }
 
 #[test]
-fn what_is_a_node_s_own_is_not_compared() {
+fn facts_that_are_specific_to_a_node_are_not_compared() {
     let own = |id: &str| with(&[("/plumbline_facts/kubelet/config/providerID", json!(id))]);
     let run = nodes(&[("a", own("x")), ("b", own("y")), ("c", own("z"))]).summarize::<HostFacts>();
     assert_eq!(run.outline(), "drift: passed\ntotals: passed\n");
 }
 
 #[test]
-fn a_fact_that_a_node_does_not_tell_is_not_compared_there() {
+fn a_fact_that_a_node_does_not_report_is_not_compared_there() {
     let silent = json!({"ansible_facts": {"ansible_kernel": "6.1.0-18-amd64"}});
     let other = with(&[("/plumbline_facts/swap/total_mb", json!(1))]);
     let run = nodes(&[("a", document()), ("b", other), ("c", silent)]).summarize::<HostFacts>();
     assert_eq!(run.outline(), "drift: -\n  swap: 1 of 2 nodes differs from off: warning\ntotals: passed\n");
     let name = "swap: 1 of 2 nodes differs from off";
-    assert_eq!(detail(&run, name, "not told"), "1 node does not tell this fact");
+    assert_eq!(detail(&run, name, "not reported"), "1 node does not report this fact");
 }
 
 #[test]
-fn one_machine_has_nobody_to_differ_from() {
+fn one_machine_has_no_drift() {
     let one = Case::new().results("global", process(&document()).items).summarize::<HostFacts>();
     assert_eq!((one.outcome.clone(), one.items.len()), (Ok(()), 0));
     let one = nodes(&[("a", document())]).summarize::<HostFacts>();

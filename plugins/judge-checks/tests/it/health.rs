@@ -53,7 +53,7 @@ fn shares_and_numbers_of_healthy_nodes_and_pods() {
 }
 
 #[test]
-fn what_nobody_knows_does_not_pass() {
+fn unknown_health_does_not_pass() {
     for (case, says) in [
         (checks(LIST), "there is no `meta/clusterhealth.json`: it is written by runs in a cluster"),
         (with("{}"), "`meta/clusterhealth.json` tells of no pods: they were not looked at"),

@@ -76,7 +76,7 @@ fn durations_are_those_of_tests_that_ran() {
 }
 
 #[test]
-fn a_duration_that_is_none_is_unknown() {
+fn an_invalid_duration_is_unknown() {
     let list = "- {id: MAX, duration: max, want: '< 1h'}\n";
     let of = |items: Vec<Item>| shown(&checks(list).results("global", items));
     let item = |name: &str| Item::new(0, name).status(Status::Passed);

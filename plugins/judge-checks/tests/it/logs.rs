@@ -48,7 +48,7 @@ fn latencies_of_etcd_are_read_from_its_log() {
 }
 
 #[test]
-fn numbers_have_the_unit_that_is_said() {
+fn numbers_have_the_given_unit() {
     let of = |unit: &str, measure: &str, want: &str| {
         let list = format!(
             "- {{id: X, log: {{files: '**/m.log', pattern: 'v=(\\S+)', unit: {unit}, measure: {measure}}}, want: '{want}'}}\n"
@@ -62,7 +62,7 @@ fn numbers_have_the_unit_that_is_said() {
 }
 
 #[test]
-fn what_cannot_be_had_is_unknown() {
+fn a_log_without_values_is_unknown() {
     let of = |log: &str, pattern: &str| {
         let list =
             format!("- {{id: X, log: {{files: 'a/*.log', pattern: '{pattern}', measure: max}}, want: '< 1s'}}\n");

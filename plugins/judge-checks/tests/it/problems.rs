@@ -46,7 +46,7 @@ fn checks_come_from_the_option_and_from_files() {
         ("", "checks.yaml: it must be a list of checks, each beginning with `- `"),
         ("- {id: A, id: B}\n", "checks.yaml: it cannot be read: "),
     ] {
-        let told = checks(list).judge::<Checks>().outcome.unwrap_err();
-        assert!(told.starts_with(says), "{told}");
+        let error = checks(list).judge::<Checks>().outcome.unwrap_err();
+        assert!(error.starts_with(says), "{error}");
     }
 }

@@ -28,7 +28,7 @@ fn reruns(trees: &[(&str, String)]) -> Case {
 }
 
 #[test]
-fn what_failed_before_does_not_count_and_what_did_not_is_new() {
+fn failures_of_the_baseline_do_not_count_and_others_are_new() {
     let baseline = suite("baseline")
         .option("failed", json!(["[sig-storage] CSI should detach", "[It] [sig-storage] CSI should attach [Slow]"]))
         .option("source", "202611.tar.gz (sha256 0123)");
@@ -71,7 +71,7 @@ fn a_class_tells_tests_of_one_name_apart() {
 }
 
 #[test]
-fn what_passed_when_it_was_run_again_is_flaky() {
+fn a_test_that_passes_in_a_rerun_is_flaky() {
     let udp = "[It] [sig-network] Services should serve UDP";
     let attach = "[It] [sig-storage] CSI should attach [Slow]";
     let detach = "[It] [sig-storage] CSI should detach";
@@ -99,8 +99,8 @@ fn what_passed_when_it_was_run_again_is_flaky() {
 fn a_tree_that_cannot_be_read_is_named_and_excuses_nothing() {
     for text in ["name: [", "- a\n", "name: x\nitems: 3\n"] {
         let said = reruns(&[("again", text.to_owned())]).judge::<Lists>();
-        let told = said.outcome.unwrap_err();
-        assert!(told.starts_with("plugins/again/sonobuoy_results.yaml: it cannot be read: "), "{told}");
+        let error = said.outcome.unwrap_err();
+        assert!(error.starts_with("plugins/again/sonobuoy_results.yaml: it cannot be read: "), "{error}");
         assert_eq!(said.rulings, []);
     }
 }

@@ -69,7 +69,7 @@ fn flaky_tests_have_their_own_class() {
 }
 
 #[test]
-fn from_the_day_after_an_entry_counts_no_more_and_says_so() {
+fn an_entry_is_reported_as_expired_from_the_next_day() {
     let said = judged(&known(KNOWN, "2027-04-01"));
     insta::assert_snapshot!(said.outline(), @"
     global/[It] [sig-network] Services should serve UDP: expired, counts: it was a known failure until 2027-03-31, which has passed: the cloud has no UDP load balancers
@@ -85,14 +85,14 @@ fn from_the_day_after_an_entry_counts_no_more_and_says_so() {
 #[test]
 fn without_a_day_an_entry_that_expires_excuses_nothing() {
     let said = suite("known-failures").file("data/known.yaml", KNOWN).judge::<Lists>();
-    let told = said.outcome.clone().unwrap_err();
-    assert_eq!(told, "known.yaml, entry 1: it has `until`, and which day it is was not said: set the option `today`");
+    let error = said.outcome.clone().unwrap_err();
+    assert_eq!(error, "known.yaml, entry 1: it has `until`, and which day it is was not said: set the option `today`");
     assert_eq!(said.ruling(UDP), None);
     assert_eq!(said.count("known-failure"), 1, "the other entries hold");
 }
 
 #[test]
-fn what_an_earlier_judge_said_stands() {
+fn the_ruling_of_an_earlier_judge_is_kept() {
     let earlier = Ruling::counts("regression", "it worked yesterday");
     let said = judged(&known(KNOWN, "2027-03-31").ruled(UDP, earlier));
     assert_eq!(said.ruling(UDP), None);
@@ -131,7 +131,7 @@ fn every_problem_is_named_with_its_place() {
 }
 
 #[test]
-fn a_file_that_is_no_list_is_named() {
+fn an_invalid_list_file_is_reported() {
     let outcome = |list: &str| known(list, "2026-11-21").judge::<Lists>().outcome;
     let unquoted = outcome("- [sig-apps] Deployment should run\n").unwrap_err();
     assert!(unquoted.starts_with("known.yaml: it cannot be read: "), "{unquoted}");

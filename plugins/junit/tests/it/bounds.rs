@@ -14,7 +14,7 @@ fn case(content: &str) -> Run {
     common::read(common::suite(&format!("<testcase name='t'>{content}</testcase>")))
 }
 
-/// Returns the size that the host counts: 32 bytes for the item and for each entry, besides the
+/// Returns the size that the host counts: 32 bytes for the item and for each entry, plus the
 /// strings.
 fn cost(item: &Item) -> usize {
     item.bytes() + 32 * (1 + item.meta.len() + item.details.len())
@@ -78,7 +78,7 @@ fn a_huge_attribute_is_read_up_to_the_bound_of_a_tag() {
 }
 
 #[test]
-fn a_long_name_is_cut_and_stands_whole_in_the_details() {
+fn a_long_name_is_truncated_and_complete_in_the_details() {
     let name = "n€".repeat(20_000);
     let run = common::read(common::suite(&format!("<testcase name='{name}'/>")));
     let item = run.items.last().unwrap();

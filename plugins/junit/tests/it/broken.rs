@@ -9,7 +9,7 @@ use plumbline_sdk::testing::Case;
 use crate::common;
 
 #[test]
-fn files_that_are_no_junit_become_one_unknown_item() {
+fn invalid_junit_files_become_one_unknown_item() {
     for (content, reason) in [
         (&b""[..], "the file has no element, at byte 0"),
         (b" \n", "the file has no element, at byte 2"),

@@ -10,7 +10,7 @@ fn class<'r>(run: &'r Run, item: &str) -> Option<&'r str> {
 }
 
 #[test]
-fn tests_of_one_name_are_told_apart_by_their_class() {
+fn tests_with_the_same_name_are_distinguished_by_class() {
     let run = common::read(
         "<testsuite name='pytest'><testcase classname='tests.a' name='test_x'/>\
          <testcase classname='tests.b' name='test_x'><failure/></testcase></testsuite>",

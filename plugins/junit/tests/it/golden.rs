@@ -45,7 +45,7 @@ fn two_files_of_three_are_named() {
 }
 
 #[test]
-fn an_error_is_no_pass() {
+fn an_error_does_not_pass() {
     case("job-junit-falsepositive", &["output.xml"]);
 }
 

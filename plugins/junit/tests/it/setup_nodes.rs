@@ -3,7 +3,7 @@
 use crate::common;
 
 #[test]
-fn setup_nodes_are_no_tests_unless_they_failed() {
+fn setup_nodes_are_not_tests_unless_they_failed() {
     let run = common::read(
         "<testsuite name='s' tests='7' failures='1'><testcase name='[ReportBeforeSuite]'/>\
          <testcase name='[SynchronizedBeforeSuite]'><system-err>log</system-err></testcase>\
@@ -21,7 +21,7 @@ fn setup_nodes_are_no_tests_unless_they_failed() {
 }
 
 #[test]
-fn setup_nodes_alone_are_no_passed_run() {
+fn setup_nodes_alone_are_not_a_passed_run() {
     let run = common::read("<testsuite name='s' tests='1'><testcase name='[BeforeSuite]'/></testsuite>");
     assert_eq!(run.outline(), "junit.xml: -\n  s: skipped\n  no test case: skipped\n");
 }

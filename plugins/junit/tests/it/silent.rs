@@ -89,8 +89,8 @@ fn totals_below_what_is_listed_are_logged() {
     let run =
         common::read("<testsuite name='s' tests='1' failures='0'><testcase name='t'><failure/></testcase></testsuite>");
     assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n");
-    let told = run.log.iter().any(|line| format!("{line:?}").contains("more test cases failed than the totals"));
-    assert!(told, "{:?}", run.log);
+    let logged = run.log.iter().any(|line| format!("{line:?}").contains("more test cases failed than the totals"));
+    assert!(logged, "{:?}", run.log);
     let run = common::read(common::suite("<testcase name='t'><failure/></testcase>"));
     assert!(run.log.is_empty(), "a suite without totals: {:?}", run.log);
 }
@@ -120,6 +120,21 @@ fn failed_test_cases_are_found_wherever_they_are() {
     );
     let run = common::read(common::suite("<testcase name='o'><testcase name='t'><failure/></testcase></testcase>"));
     assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n    o: passed\n");
+}
+
+#[test]
+fn a_test_that_did_not_run_never_passes() {
+    let of = |case: &str| {
+        let run = common::read(common::suite(case));
+        (run.item("t").unwrap().status.clone(), run.item("t").unwrap().meta.iter().any(|(key, _)| key == "duration"))
+    };
+    for word in ["skipped", "SKIPPED", "skip", "pending", "disabled", "ignored", "notrun"] {
+        let case = format!("<testcase name='t' time='1' status='{word}'><system-out>no</system-out></testcase>");
+        assert_eq!(of(&case), (Some(Status::Skipped), false), "{word}");
+        let failed = format!("<testcase name='t' time='1' status='{word}'><failure/></testcase>");
+        assert_eq!(of(&failed), (Some(Status::Failed), true), "{word}");
+    }
+    assert_eq!(of("<testcase name='t' time='1' status='run'/>"), (Some(Status::Passed), true));
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn entities_of_a_doctype_are_never_expanded() {
 }
 
 #[test]
-fn the_bare_word_skipped_is_no_reason() {
+fn the_word_skipped_alone_is_not_a_reason() {
     for (element, want) in [
         ("<skipped/>", None),
         ("<skipped message='skipped'/>", None),
@@ -128,7 +128,7 @@ fn output_is_kept_untouched() {
 }
 
 #[test]
-fn what_has_no_name_is_numbered() {
+fn elements_without_a_name_are_numbered() {
     let run = common::read(
         "<testsuites><testsuite><testcase/><testcase name='' classname='C'/><testcase/></testsuite><testsuite name='n'/>\
          <testsuite name=''><testsuite/><testsuite/></testsuite></testsuites>",
@@ -156,7 +156,7 @@ fn reports_without_test_cases_never_pass() {
 }
 
 #[test]
-fn namespaces_and_attributes_that_are_no_numbers_do_not_matter() {
+fn namespaces_and_invalid_numbers_are_ignored() {
     let run = common::read(
         "<j:testsuites xmlns:j='urn:x'><j:testsuite j:name='s' tests='many' failures='' time='1,5 s' errors=2>\
          <j:testcase name='t' time='soon'><j:failure message='m'/></j:testcase></j:testsuite></j:testsuites>",
@@ -165,7 +165,7 @@ fn namespaces_and_attributes_that_are_no_numbers_do_not_matter() {
 }
 
 #[test]
-fn a_message_beside_a_body_is_a_detail_of_its_own() {
+fn a_message_next_to_a_body_is_a_separate_detail() {
     for (element, want) in [
         ("<failure message='m'>body</failure>", Some("m")),
         ("<failure message=' m&#10;n '>body</failure>", Some("m\nn")),

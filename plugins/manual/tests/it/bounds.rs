@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_as_json_comes_out_equal(details in json()) {
+    fn json_details_are_read_unchanged(details in json()) {
         let document = serde_json::json!({"details": {"value": details.clone()}});
         let run = read(document.to_string());
         prop_assert_eq!(&run.to_json()[0]["details"]["value"], &details, "{}", document);

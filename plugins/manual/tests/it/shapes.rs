@@ -63,7 +63,7 @@ fn custom_statuses_are_counted_above_and_standard_ones_rolled_up() {
 }
 
 #[test]
-fn what_is_not_said_is_unknown_and_what_has_no_name_gets_one() {
+fn a_missing_status_is_unknown_and_a_missing_name_is_generated() {
     let run = read(
         "items:\n- status: passed\n-\n- name: ''\n  status: ''\n- name: z\n  status: null\n  items: null\n  meta:\n  details:\n",
     );
@@ -93,7 +93,7 @@ fn marks_and_separators_around_the_document_do_not_count() {
 }
 
 #[test]
-fn what_is_no_tree_is_unknown_and_says_why() {
+fn an_invalid_tree_is_unknown_with_a_reason() {
     for (content, want) in [
         ("", "the file holds no document"),
         ("# only words\n", "the file holds no document"),

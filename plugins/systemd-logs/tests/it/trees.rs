@@ -57,7 +57,7 @@ fn counts_by_priority_and_units_with_errors() {
 }
 
 #[test]
-fn what_fails_is_the_operators_choice() {
+fn options_select_the_entries_that_fail() {
     let outline = |case: Case| run(&case).outline();
     assert_eq!(
         outline(case().option("fail-on", "crit")),
@@ -89,7 +89,7 @@ fn options_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn what_the_worker_says_is_no_entry() {
+fn notes_of_the_worker_are_not_entries() {
     let text = format!(
         "{}\n{LINES}{}\n",
         r#"{"PLUMBLINE_TRUNCATED":"1","PLUMBLINE_MISSING_LINES":"9","MESSAGE":"the oldest 9 lines are left out","PRIORITY":"4"}"#,
@@ -113,7 +113,7 @@ fn what_the_worker_says_is_no_entry() {
 }
 
 #[test]
-fn lines_that_are_no_entries_are_counted_and_named() {
+fn invalid_lines_are_counted_and_reported() {
     let run = read(&format!("-- Logs begin here --\n{LINES}\n{{\"half\": \n"));
     let meta = run.to_json()[0]["meta"].clone();
     assert_eq!((&meta["entries"], &meta["unparsed"]), (&json!("6"), &json!("2")));

@@ -17,7 +17,7 @@ fn a_disk_that_breaks_is_named_and_the_next_file_is_read() {
 }
 
 #[test]
-fn a_subtest_too_large_to_wait_is_still_whole() {
+fn a_subtest_too_large_to_buffer_is_still_complete() {
     let tests: String = (1..=30_000).map(|n| format!("    ok {n} a\n")).collect();
     let run = read(format!("1..1\n# Subtest: s\n    1..30000\n{tests}not ok 1 - s\n"));
     assert_eq!(run.count(&Status::Passed), 30_000);

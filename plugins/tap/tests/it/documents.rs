@@ -26,7 +26,7 @@ fn meta<'r>(item: &'r Item, key: &str) -> Option<&'r str> {
 }
 
 #[test]
-fn what_bats_prints_is_read_with_its_failures() {
+fn output_of_bats_is_read_with_its_failures() {
     let run = read(
         "1..4\nok 1 disk has space\nnot ok 2 clock is right\n# (in test file tests/clock.bats, line 3)\n#   `[ 1 -eq 2 ]' failed\nok 3 network # skip no network\nok 4 last in 12ms\n",
     );
@@ -40,7 +40,7 @@ fn what_bats_prints_is_read_with_its_failures() {
 }
 
 #[test]
-fn what_node_prints_is_read_with_its_subtests_and_durations() {
+fn output_of_node_is_read_with_its_subtests_and_durations() {
     let run = read(
         "TAP version 13\n# Subtest: outer\n    # Subtest: inner\n    ok 1 - inner\n      ---\n      duration_ms: 1.5\n      ...\n    # Subtest: bad\n    not ok 2 - bad\n      ---\n      error: 'x != y'\n      ...\n    1..2\nnot ok 1 - outer\n  ---\n  duration_ms: 20\n  ...\n1..1\n# tests 2\n# fail 1\n",
     );

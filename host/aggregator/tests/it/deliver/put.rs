@@ -73,7 +73,7 @@ async fn the_whole_archive_arrives_after_a_failure_that_passes() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_at_once_with_what_the_server_said() {
+async fn a_refusal_is_reported_at_once_with_the_servers_message() {
     let dir = tempfile::tempdir().unwrap();
     let (archive, _) = archive(dir.path(), 10);
     let (url, seen) = server(&[403]).await;
@@ -89,7 +89,7 @@ async fn a_refusal_is_told_at_once_with_what_the_server_said() {
 }
 
 #[tokio::test]
-async fn an_upload_that_fails_is_told_with_the_number_of_attempts() {
+async fn a_failed_upload_is_reported_with_the_number_of_attempts() {
     let dir = tempfile::tempdir().unwrap();
     let (archive, _) = archive(dir.path(), 10);
     let (url, seen) = server(&[503, 403]).await;

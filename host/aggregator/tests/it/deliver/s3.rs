@@ -94,7 +94,7 @@ async fn a_bucket_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn what_was_sent_is_listed_and_read_back() {
+async fn an_uploaded_archive_is_listed_and_read_back() {
     let Some(moto) = moto().await else { return };
     let settings = settings(&moto.url);
     let destination = Destination::parse("s3://audits/nightly/", &settings).unwrap();

@@ -70,7 +70,7 @@ fn found(uploads: &UploadFixture, word: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test]
-async fn hostile_archives_are_refused_whole() {
+async fn hostile_archives_are_rejected_completely() {
     let uploads = UploadFixture::new().await;
     let good = || file("good-evil.txt", b"x");
     let cases: [(&str, Vec<Member<'_>>); 6] = [

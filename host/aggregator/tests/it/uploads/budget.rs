@@ -38,7 +38,7 @@ async fn a_plugin_that_sends_too_much_is_refused_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn what_a_run_holds_counts_after_a_restart() {
+async fn stored_results_count_toward_the_limit_after_a_restart() {
     let uploads = limited(u64::MAX, 10_000).await;
     assert_eq!(uploads.put(&[TEXT, NAMED], &[b'x'; 6_000]).await.status, 200);
     let mut crashed = uploads.fixture.crashed();

@@ -98,7 +98,7 @@ async fn an_error_in_place_of_a_result() {
 /// Sonobuoy's worker sends its errors without our header, without a name, and with the content type
 /// of the unreadable result.
 #[tokio::test]
-async fn an_error_document_without_a_name_is_no_result() {
+async fn an_error_document_without_a_name_is_not_a_result() {
     for content_type in ["application/json", "application/gzip", "text/plain"] {
         let uploads = UploadFixture::new().await;
         let headers = [format!("Content-Type: {content_type}")];

@@ -49,7 +49,7 @@ async fn the_certificate_of_another_run_is_worth_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_is_heard_without_a_certificate() {
+async fn a_client_without_a_certificate_is_rejected() {
     let uploads = UploadFixture::new().await;
     let access = &uploads.p.access;
     let mut roots = rustls::RootCertStore::empty();

@@ -5,17 +5,10 @@ use std::collections::HashMap;
 use plumbline_core::Digest;
 use serde::Serialize;
 
-use crate::report::html::section::{FailedLeaf, Test};
+use crate::report::html::failed::{FailedLeaf, Test};
 
 /// The template of failures without a message.
 const NO_MESSAGE: &str = "(no message)";
-
-/// A cause that the module found (docs/causes.md).
-#[derive(Debug)]
-pub(super) struct KnownCause {
-    pub(super) id: String,
-    pub(super) template: String,
-}
 
 /// The failures on the page with the same cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

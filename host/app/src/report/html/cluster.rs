@@ -1,4 +1,4 @@
-//! The cluster timeline on the page: lanes for the script, and sentences beside failures.
+//! The cluster timeline on the page: lanes for the script, and sentences next to failures.
 
 use std::collections::{HashMap, HashSet};
 

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::report::failures::nodes;
 use crate::report::html::causes::PageCause;
 use crate::report::html::cluster::PageRelation;
-use crate::report::html::section::{FailedLeaf, Test, Texts};
+use crate::report::html::failed::{FailedLeaf, Test, Texts};
 use crate::report::html::summary::status;
 use crate::report::text::{name, short_seconds};
 

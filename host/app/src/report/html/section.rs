@@ -7,18 +7,16 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
-use plumbline_core::judgement::RuledItem;
+use plumbline_core::judgement::{PluginVerdict, RuledItem};
 use plumbline_core::{FailedTests, Item, Status, TestId};
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::causes::Cause;
 use crate::report::failures::label;
-use crate::report::html::ansi::{Part, parts};
-use crate::report::html::causes::KnownCause;
+use crate::report::html::failed::{Failed, FailedLeaf, KnownCause, Test, Texts};
 use crate::report::html::nodes::Drift;
+use crate::report::html::page::Page;
 use crate::report::html::row::PluginRow;
-use crate::report::html::{Page, Rules};
 use crate::report::renderers::source;
 use crate::report::text::{name, one_line, seconds_of};
 use crate::report::verdict::Rulings;
@@ -30,59 +28,11 @@ const MAX_TESTS: usize = 2_000;
 /// The most failed leaves of a plugin that are grouped by cause.
 const MAX_FAILED: usize = 100_000;
 
-/// The most items in the table, and as many failures again. Browsers cannot scroll through more.
-const MAX_ROWS: u32 = 250_000;
-
 /// The most details of an item.
 const MAX_DETAILS: usize = 20;
 
 /// The most bytes of texts that are on the page without a script.
 const MAX_SAMPLES: usize = 1 << 20;
-
-/// The texts of an item, as the script shows them.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(super) struct Texts {
-    /// Each text with its title.
-    pub(super) texts: Vec<(String, Vec<Part>)>,
-    /// The number of details that are left out.
-    pub(super) more: usize,
-}
-
-/// A leaf that failed, or that counts as a failure.
-#[derive(Debug, Clone)]
-pub(super) struct FailedLeaf {
-    /// The number of its row.
-    pub(super) item: u32,
-    pub(super) reason: Option<Rc<str>>,
-    /// The cause that the module found.
-    pub(super) cause: Option<Rc<KnownCause>>,
-    pub(super) node: Option<Rc<str>>,
-    /// Whether it counts toward the verdict.
-    pub(super) counts: bool,
-    /// The numbers of what happened in the cluster at its place and time.
-    pub(super) related: Vec<u32>,
-}
-
-/// A failed test with its leaves, which are on different nodes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Failed {
-    pub(super) leaves: Vec<FailedLeaf>,
-    pub(super) status: Status,
-    pub(super) seconds: Option<f64>,
-    /// The class of the ruling, its judge, its reason and its source.
-    pub(super) ruled: Option<RuledItem>,
-    /// The texts of the first leaf, if there is room.
-    pub(super) sample: Option<Texts>,
-}
-
-/// A failed test, for the part of the page that needs no script.
-pub(super) struct Test {
-    pub(super) label: String,
-    pub(super) plugin: String,
-    pub(super) failed: Failed,
-    /// The nodes with results of the plugin.
-    pub(super) nodes: u64,
-}
 
 /// The items of a plugin that are being added to a page.
 pub(crate) struct Section<'a> {
@@ -107,13 +57,18 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn new(
+    /// Starts a plugin with the root of its tree, or of a part of it. `plugin` is its name on the
+    /// page, and `directory` that of its directory in the archive.
+    pub(crate) fn new(
         page: &'a mut Page,
-        row: PluginRow,
-        rulings: Rulings<'a>,
+        plugin: &str,
+        directory: &str,
+        root: &Item,
+        verdict: Option<&'a PluginVerdict>,
         causes: &[Cause],
         relations: &[Relation],
     ) -> Self {
+        let row = PluginRow::new(name(plugin), directory, root, page.columns.len(), verdict);
         let of_leaves = |cause: &Cause| {
             let known = Rc::new(KnownCause { id: cause.id.clone(), template: name(&cause.template) });
             cause.items.iter().map(move |leaf| (*leaf, Rc::clone(&known))).collect::<Vec<_>>()
@@ -123,7 +78,7 @@ impl<'a> Section<'a> {
             related: page.cluster.relate(relations),
             leaves: 0,
             page,
-            rulings,
+            rulings: Rulings::new(verdict),
             row,
             above: Vec::new(),
             tests: FailedTests::new(MAX_TESTS),
@@ -181,22 +136,8 @@ impl<'a> Section<'a> {
             Some(texts) => self.page.texts.push(texts)?,
             None => 0,
         };
-        let place = shown_place(&id);
-        let page = &mut *self.page;
-        let ruling = page.ruling(ruled)?;
-        let mut number_of = |text: &str| page.strings.number(text);
-        let row = [
-            number_of(&name(id.node.as_deref().unwrap_or_default()))?,
-            number_of(&name(&id.name))?,
-            number_of(&name(&place))?,
-            number_of(&name(item.status.as_str()))?,
-            number_of(reason.as_deref().unwrap_or_default())?,
-            number_of(&name(&source))?,
-            ruling,
-            text,
-        ];
-        page.columns.push(row, seconds_of(item), item.started().map(Timestamp::as_millisecond))?;
-        page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
+        self.push(&id, item, reason.as_deref(), &source, ruled, text)?;
+        self.page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);
             let related = self.related.remove(&leaf).unwrap_or_default();
@@ -212,6 +153,33 @@ impl<'a> Section<'a> {
             self.failure(id, item, ruled, failed, texts);
         }
         Ok(())
+    }
+
+    /// Adds the row of a leaf to the table.
+    fn push(
+        &mut self,
+        id: &TestId,
+        item: &Item,
+        reason: Option<&str>,
+        source: &str,
+        ruled: Option<&RuledItem>,
+        text: u32,
+    ) -> io::Result<()> {
+        let place = shown_place(id);
+        let page = &mut *self.page;
+        let ruling = page.ruling(ruled)?;
+        let mut number_of = |text: &str| page.strings.number(text);
+        let row = [
+            number_of(&name(id.node.as_deref().unwrap_or_default()))?,
+            number_of(&name(&id.name))?,
+            number_of(&name(&place))?,
+            number_of(&name(item.status.as_str()))?,
+            number_of(reason.unwrap_or_default())?,
+            number_of(&name(source))?,
+            ruling,
+            text,
+        ];
+        page.columns.push(row, seconds_of(item), item.started().map(Timestamp::as_millisecond))
     }
 
     fn failure(
@@ -333,44 +301,4 @@ fn texts_of(item: &Item, source: &str) -> Texts {
         }
     }
     all
-}
-
-impl Texts {
-    fn add(&mut self, title: &str, text: &str, source: &str) {
-        let parts = parts(text, &name(source));
-        if !parts.is_empty() {
-            self.texts.push((name(title), parts));
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.texts.iter().flat_map(|(_, parts)| parts).map(|(_, text)| text.len()).sum()
-    }
-}
-
-impl Page {
-    /// Whether the table has room for another item. Failures have a reserve.
-    fn has_room(&self, is_bad: bool) -> bool {
-        self.columns.len() < if is_bad { MAX_ROWS.saturating_mul(2) } else { MAX_ROWS }
-    }
-
-    /// The number of the ruling in the page's data, counted from 1, or 0 if there is none.
-    fn ruling(&mut self, ruled: Option<&RuledItem>) -> io::Result<u32> {
-        let Some(RuledItem { ruling, judge, .. }) = ruled else { return Ok(0) };
-        let mut number_of = |text: &str| self.strings.number(&name(text));
-        let row = (
-            number_of(&ruling.class)?,
-            u32::from(ruling.counts),
-            number_of(&ruling.reason)?,
-            number_of(&ruling.source)?,
-            number_of(judge)?,
-        );
-        let Rules { known, spool } = &mut self.rules;
-        if let Some(number) = known.get(&row) {
-            return Ok(*number);
-        }
-        spool.push(&row)?;
-        known.insert(row, spool.len);
-        Ok(spool.len)
-    }
 }

@@ -8,8 +8,8 @@ use plumbline_core::failures::{CLASSNAME, message_and_body};
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::renderers::leaf::detail;
-use crate::report::renderers::{Leaf, Plugin, Renderer};
+use crate::report::renderers::leaf::{Leaf, detail};
+use crate::report::renderers::renderer::{Plugin, Renderer};
 use crate::report::text::seconds_of;
 
 /// Collects a test suite for each plugin. Every leaf is a test case, whose class name is its place
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_xml_may_have_is_not_written() {
+    fn characters_that_xml_does_not_allow_are_replaced() {
         let odd = "a\u{fffe}b\u{ffff}c\u{0}\u{1b}[31m";
         let details = ["failure", "system-out", "system-err"].map(|key| (key.to_owned(), odd.into()));
         let failed = Item { details: details.into_iter().collect(), ..leaf(odd, "failed") };

@@ -133,7 +133,7 @@ impl<'a> Leaf<'a> {
 
     /// The duration in milliseconds.
     pub(super) fn duration(&self) -> Option<i64> {
-        seconds_of(&self.item).map(super::milliseconds)
+        seconds_of(&self.item).map(milliseconds)
     }
 
     /// When the check started, in milliseconds since 1970.
@@ -193,6 +193,11 @@ fn location(text: &str) -> Option<Location<'_>> {
         }
     };
     (!path.trim().is_empty()).then_some(Location { path, line, column })
+}
+
+/// Milliseconds of a duration in seconds.
+fn milliseconds(seconds: f64) -> i64 {
+    (seconds * 1000.0).round() as i64
 }
 
 #[cfg(test)]

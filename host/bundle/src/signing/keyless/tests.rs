@@ -141,7 +141,7 @@ fn any_change_of_a_log_entry_or_a_timestamp_is_noticed() {
 fn a_verified_statement_of_another_type_is_not_the_result_of_a_test() {
     let bundle = attestation("happy-path-intoto-in-dsse-v3");
     let policy = policy("public");
-    let reasons = verify_result(&[bundle], [0; 32], &Trusted::Identity(&policy), Timestamp::UNIX_EPOCH).unwrap_err();
+    let reasons = verify_result(&[bundle], &[[0; 32]], &Trusted::Identity(&policy), Timestamp::UNIX_EPOCH).unwrap_err();
     assert_eq!(
         reasons,
         [format!(
@@ -151,7 +151,7 @@ fn a_verified_statement_of_another_type_is_not_the_result_of_a_test() {
 }
 
 #[test]
-fn a_file_that_is_no_trusted_root_is_an_error() {
+fn an_invalid_trusted_root_is_an_error() {
     let error = |text: &str| TrustedRoot::parse(text.as_bytes()).unwrap_err();
     assert!(error("{}").contains("mediaType"), "{}", error("{}"));
     assert!(error(r#"{"mediaType": "text/plain"}"#).contains("is not that of a trusted root"));

@@ -8,10 +8,10 @@ use plumbline_bundle::signing::{Attestation, MAX_ENVELOPES, SignatureFile, Signi
 use crate::signing::signed::{attestation, envelope, key, look_at};
 
 #[test]
-fn signatures_are_added_beside_the_tar() {
+fn signatures_are_added_to_the_file_next_to_the_tar() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("tap.bundle.tar");
-    let file = SignatureFile::beside(&tar);
+    let file = SignatureFile::next_to(&tar);
     assert_eq!(file.path(), dir.path().join("tap.bundle.tar.sigstore.json"));
     assert_eq!(file.read().unwrap(), []);
     let (one, two) = (key(), key());
@@ -69,7 +69,7 @@ fn signatures_of_older_versions_are_read_and_stay() {
     let bundle: serde_json::Value = serde_json::from_str(Attestation::of_key(envelope(&old), "").json()).unwrap();
     let text = &bundle["dsseEnvelope"];
     fs::write(dir.path().join("tap.bundle.tar.dsse.json"), format!("[\n{text}\n]\n")).unwrap();
-    let file = SignatureFile::beside(&tar);
+    let file = SignatureFile::next_to(&tar);
     assert!(look_at(&file.read().unwrap(), old.public()).is_ok());
     assert_eq!(file.append(attestation(&new)).unwrap(), 1, "the new file has the new signature only");
     let all = file.read().unwrap();

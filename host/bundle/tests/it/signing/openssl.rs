@@ -100,7 +100,7 @@ fn other_forms_of_the_right_key_say_how_to_turn_them() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let told = |name: &str| {
+    let cause_of = |name: &str| {
         let path = dir.path().join(name);
         let error =
             if name.ends_with(".pub") { read_public(&path).unwrap_err() } else { read_private(&path).unwrap_err() };
@@ -108,11 +108,11 @@ fn other_forms_of_the_right_key_say_how_to_turn_them() {
     };
     write_pair(&dir.path().join("k"), false).unwrap();
     openssl(dir.path(), &["ecparam", "-name", "prime256v1", "-genkey", "-out", "sec1.key"]);
-    assert!(told("sec1.key").contains("openssl pkcs8 -topk8 -nocrypt"));
+    assert!(cause_of("sec1.key").contains("openssl pkcs8 -topk8 -nocrypt"));
     openssl(dir.path(), &["pkcs8", "-topk8", "-nocrypt", "-in", "sec1.key", "-out", "turned.key"]);
     read_private(&dir.path().join("turned.key")).unwrap();
     openssl(dir.path(), &["pkcs8", "-topk8", "-passout", "pass:x", "-in", "k.key", "-out", "locked.key"]);
-    assert!(told("locked.key").contains("encrypted"), "{}", told("locked.key"));
+    assert!(cause_of("locked.key").contains("encrypted"), "{}", cause_of("locked.key"));
     openssl(dir.path(), &["pkey", "-in", "k.key", "-pubout", "-ec_conv_form", "compressed", "-out", "small.pub"]);
-    assert!(told("small.pub").contains("-ec_conv_form uncompressed"), "{}", told("small.pub"));
+    assert!(cause_of("small.pub").contains("-ec_conv_form uncompressed"), "{}", cause_of("small.pub"));
 }

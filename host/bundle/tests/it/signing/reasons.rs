@@ -20,7 +20,7 @@ fn changed(key: &PrivateKey, change: impl FnOnce(&mut Value)) -> Envelope {
 }
 
 #[test]
-fn what_a_trusted_key_has_signed_counts() {
+fn a_signature_of_a_trusted_key_is_accepted() {
     let key = key();
     let verified = look(&[envelope(&key)], key.public()).unwrap();
     assert_eq!((verified.key.as_str(), verified.key_id.as_str()), ("release", key.public().id()));
@@ -42,11 +42,11 @@ fn the_payload_is_an_in_toto_statement() {
 }
 
 #[test]
-fn every_reason_is_told() {
+fn every_reason_is_reported() {
     let (key, stranger) = (key(), key());
-    let told = |envelopes: &[Envelope]| {
-        let told = look(envelopes, key.public()).unwrap_err().join("; ");
-        told.replace(stranger.public().id(), "STRANGER")
+    let reasons_of = |envelopes: &[Envelope]| {
+        let reasons = look(envelopes, key.public()).unwrap_err().join("; ");
+        reasons.replace(stranger.public().id(), "STRANGER")
     };
     let nameless = |mut envelope: Envelope| {
         envelope.signatures[0].key_id.clear();
@@ -58,20 +58,20 @@ fn every_reason_is_told() {
         |digest: &str| changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha256": digest}));
     insta::assert_snapshot!(
         [
-            told(&[]),
-            told(&[Envelope { signatures: vec![], ..envelope(&key) }]),
-            told(&[envelope(&stranger)]),
-            told(&[nameless(envelope(&stranger))]),
-            told(&[forged]),
-            told(&[digest(&"08".repeat(32))]),
-            told(&[changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha512": "08"}))]),
-            told(&[changed(&key, |statement| statement["subject"][0]["name"] = json!("top"))]),
-            told(&[changed(&key, |statement| statement["predicateType"] = json!("https://example.com/found-wanting/v1"))]),
-            told(&[changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v7"))]),
-            told(&[changed(&key, |statement| statement["subject"] = json!([]))]),
-            told(&[over(&key, "text/plain", &envelope(&key).payload)]),
-            told(&[over(&key, PAYLOAD_TYPE, b"7")]),
-            told(&[envelope(&stranger), digest("ff"), digest("ff"), over(&key, "a", b""), over(&key, "b", b""), over(&key, "c", b"")]),
+            reasons_of(&[]),
+            reasons_of(&[Envelope { signatures: vec![], ..envelope(&key) }]),
+            reasons_of(&[envelope(&stranger)]),
+            reasons_of(&[nameless(envelope(&stranger))]),
+            reasons_of(&[forged]),
+            reasons_of(&[digest(&"08".repeat(32))]),
+            reasons_of(&[changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha512": "08"}))]),
+            reasons_of(&[changed(&key, |statement| statement["subject"][0]["name"] = json!("top"))]),
+            reasons_of(&[changed(&key, |statement| statement["predicateType"] = json!("https://example.com/found-wanting/v1"))]),
+            reasons_of(&[changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v7"))]),
+            reasons_of(&[changed(&key, |statement| statement["subject"] = json!([]))]),
+            reasons_of(&[over(&key, "text/plain", &envelope(&key).payload)]),
+            reasons_of(&[over(&key, PAYLOAD_TYPE, b"7")]),
+            reasons_of(&[envelope(&stranger), digest("ff"), digest("ff"), over(&key, "a", b""), over(&key, "b", b""), over(&key, "c", b"")]),
         ]
         .join("\n"),
         @"
@@ -152,6 +152,6 @@ fn a_key_counts_until_its_time_is_over() {
     release.not_after = Some(at("2026-12-31T00:00:00Z"));
     let look = |now| verify(&[attestation(&key)], &subject(), &[&release], now);
     assert!(look(at("2026-12-31T00:00:00Z")).is_ok());
-    let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().join("; ");
-    assert_eq!(told, "it is signed by key `release`, which was trusted until 2026-12-31T00:00:00Z");
+    let reasons = look(at("2026-12-31T00:00:01Z")).unwrap_err().join("; ");
+    assert_eq!(reasons, "it is signed by key `release`, which was trusted until 2026-12-31T00:00:00Z");
 }

@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_again(
+    fn written_attestations_read_back_equal(
         payload in prop::collection::vec(any::<u8>(), 0..64),
         payload_type in "\\PC{0,40}",
         count in 0_usize..4,

@@ -7,16 +7,17 @@ use std::process::ExitCode;
 
 use plumbline_app::AppError;
 use plumbline_app::modules::{self, Limits, LimitsFile};
-use plumbline_app::process::{ProcessOptions, process, verdict_of};
+use plumbline_app::process::{ProcessOptions, Processed, process, verdict_of};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::size;
 use plumbline_app::trees::read_tree;
 use plumbline_author::check::{Checked, Host, Level, check as check_path};
-use plumbline_author::{AuthorError, Built, ErrorKind, Language, Project, new_project};
+use plumbline_author::inspect::capabilities;
+use plumbline_author::{AuthorError, Built, ErrorKind, Language, Project, new_profile, new_project};
 use plumbline_core::shell_path;
 use serde::Serialize;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{EXIT_CODES, RegistryArgs, RunFormat, context};
 use crate::error::verdict_code;
 use crate::output::{Out, print, print_raw};
@@ -27,8 +28,8 @@ pub(crate) struct NewArgs {
     /// The name of the project, of its plugin and of its module
     pub(crate) name: String,
     /// Language of the module: `rust`, `go`, `javascript`, `typescript`, `python` or `c`
-    #[arg(long, value_name = "LANGUAGE")]
-    pub(crate) lang: Language,
+    #[arg(long, value_name = "LANGUAGE", required_unless_present = "profile")]
+    pub(crate) lang: Option<Language>,
     /// Directory to create; existing files are never overwritten [default: ./NAME]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
@@ -36,6 +37,9 @@ pub(crate) struct NewArgs {
     /// post-processor]
     #[arg(long)]
     pub(crate) world: Option<String>,
+    /// Start a profile, which describes a conformance suite, without a module
+    #[arg(long, conflicts_with_all = ["lang", "world"])]
+    pub(crate) profile: bool,
     /// Print the list of created files in this format
     #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
@@ -46,6 +50,9 @@ pub(crate) struct BuildArgs {
     /// Directory of the project, with `module.yaml`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
+    /// List every import
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// Print what was built in this format
     #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
@@ -75,15 +82,25 @@ pub(crate) struct PostprocessArgs {
 
 pub(crate) fn new(args: &NewArgs) -> Result<ExitCode, AppError> {
     let directory = args.dir.as_deref().unwrap_or(Path::new(&args.name));
-    let new = new_project(&args.name, args.lang, args.world.as_deref(), directory).map_err(error)?;
+    let new = match args.lang {
+        Some(language) => new_project(&args.name, language, args.world.as_deref(), directory),
+        None => new_profile(&args.name, directory),
+    };
+    let new = new.map_err(error)?;
     if let Some(format) = args.format {
         print_as(format, &new)?;
     }
-    say(&format!("wrote `{}`: a project in {} with {} files", directory.display(), new.language, new.files.len()));
+    let what = new.language.map_or_else(|| "a profile".to_owned(), |language| format!("a project in {language}"));
+    say(&format!("wrote `{}`: {what} with {} files", directory.display(), new.files.len()));
     say("next:");
     say(&format!("  cd {}", shell_path(directory)));
-    say("  plumbline plugin build");
-    say("  plumbline plugin test");
+    match new.language {
+        Some(_) => {
+            say("  plumbline plugin build");
+            say("  plumbline plugin test");
+        }
+        None => say("  plumbline conformance run . --local"),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,18 +112,23 @@ pub(crate) fn build(args: &BuildArgs) -> Result<ExitCode, AppError> {
     let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(error)?;
     match args.format {
         Some(format) => print_as(format, &built),
-        None => print("failed to print the report", |out| print_built(&built, out)),
+        None => print("failed to print the report", |out| print_built(&built, args.verbose, out)),
     }
 }
 
-fn print_built(built: &Built, out: &mut Out) -> io::Result<()> {
+fn print_built(built: &Built, verbose: bool, out: &mut Out) -> io::Result<()> {
     let none = |list: String| if list.is_empty() { "none".to_owned() } else { list };
     writeln!(out, "{}", built.module.display())?;
     writeln!(out, "  size       {}", size(built.size))?;
     writeln!(out, "  roles      {}", built.roles.join(", "))?;
     writeln!(out, "  formats    {}", none(built.formats.join(", ")))?;
     writeln!(out, "  contract   {}", built.generation.as_deref().unwrap_or("?"))?;
-    writeln!(out, "  imports    {}", none(built.imports.join(", ")))?;
+    for (at, capability) in capabilities(&built.imports, built.roles.contains(&"check")).iter().enumerate() {
+        writeln!(out, "  {:10} {capability}", if at == 0 { "may" } else { "" })?;
+    }
+    if verbose {
+        writeln!(out, "  imports    {}", none(built.imports.join(", ")))?;
+    }
     writeln!(out, "  digest     {}", built.digest)?;
     let changed = if built.changed { "" } else { ", the same as before" };
     writeln!(out, "  built in   {:.1} s{changed}", built.seconds)
@@ -156,9 +178,14 @@ fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
 /// Post-processes a directory and prints the tree. The directory is not changed.
 pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<ExitCode, AppError> {
     let processed = process(&context(&RegistryArgs::default()), &args.options)?;
+    print_tree(&processed, args.format, global)
+}
+
+/// Prints the tree, and returns the exit code of its verdict.
+pub(super) fn print_tree(processed: &Processed, format: RunFormat, global: &Global) -> Result<ExitCode, AppError> {
     print_raw("failed to print the result tree", |out| {
         let file = File::open(&processed.tree)?;
-        match args.format {
+        match format {
             RunFormat::Yaml => io::copy(&mut BufReader::new(file), out).map(drop),
             RunFormat::Json => print_json(&read_tree(file)?, out),
         }
@@ -171,9 +198,9 @@ fn print_as(format: RunFormat, data: &impl Serialize) -> Result<ExitCode, AppErr
 }
 
 pub(super) fn error(error: AuthorError) -> AppError {
-    let told = match error.kind {
+    let app_error = match error.kind {
         ErrorKind::Input => AppError::usage(&error.what),
         ErrorKind::System => AppError::system(&error.what),
     };
-    error.cause.into_iter().fold(told, AppError::cause).hint_if(error.hint)
+    error.cause.into_iter().fold(app_error, AppError::cause).hint_if(error.hint)
 }

@@ -8,7 +8,9 @@ use plumbline_app::report::print_json;
 use plumbline_app::sources::registry;
 use plumbline_app::{AppError, Context};
 use plumbline_author::AuthorError;
-use plumbline_author::inspect::{self, BundleInspection, Imports, Kind, Metadata, ModuleInspection, Sections};
+use plumbline_author::inspect::{
+    self, BundleInspection, Imports, Kind, Metadata, ModuleInspection, Sections, capabilities,
+};
 use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::Rights;
 use plumbline_core::size::Bytes;
@@ -23,6 +25,9 @@ pub(crate) struct InspectArgs {
     /// name of an installed bundle, or `oci://HOST[:PORT]/NAME[:TAG]`
     #[arg(value_name = "MODULE|DIR|BUNDLE|NAME|OCI")]
     pub(crate) what: String,
+    /// List every import
+    #[arg(long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -40,9 +45,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, AppError> {
     let inspected = look(&context, &args.what)?;
     print("what it is cannot be printed", |out| match (&inspected, args.output.format()) {
         (Inspected::Module(module), DataFormat::Json) => print_json(module, out),
-        (Inspected::Module(module), DataFormat::Text) => print_module(module, out),
+        (Inspected::Module(module), DataFormat::Text) => print_module(module, args.verbose, out),
         (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, out),
-        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, out),
+        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, args.verbose, out),
     })
 }
 
@@ -82,8 +87,8 @@ fn fetched(context: &Context, reference: &str) -> Result<Inspected, AppError> {
 
 fn installed(name: &str) -> Result<Installed, AppError> {
     let failed = |error: &StoreError| {
-        let told = if error.is_systems() { AppError::system } else { AppError::usage };
-        told(format!("failed to read installed bundle `{name}`")).because(error)
+        let new_error = if error.is_systems() { AppError::system } else { AppError::usage };
+        new_error(format!("failed to read installed bundle `{name}`")).because(error)
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
     found.ok_or_else(|| {
@@ -97,7 +102,7 @@ fn wrong(error: &AuthorError) -> AppError {
     AppError::usage("it cannot be inspected").because(error)
 }
 
-fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<()> {
+fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) -> io::Result<()> {
     let definition = &bundle.definition;
     writeln!(out, "plugin {}", definition.name)?;
     let or = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
@@ -124,7 +129,7 @@ fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<(
     }
     for module in &bundle.modules {
         writeln!(out)?;
-        print_module(module, out)?;
+        print_module(module, verbose, out)?;
     }
     for broken in &bundle.broken {
         writeln!(out, "\nbroken: {broken}")?;
@@ -132,7 +137,7 @@ fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<()> {
+fn print_module(module: &ModuleInspection, verbose: bool, out: &mut impl Write) -> io::Result<()> {
     match module.kind {
         Kind::Component => writeln!(out, "module {}", module.file)?,
         Kind::CoreModule => writeln!(
@@ -152,13 +157,7 @@ fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<(
     for (at, export) in module.exports.iter().enumerate() {
         row(out, if at == 0 { "exports" } else { "" }, export)?;
     }
-    let Imports { contract, wasi, refused, core } = &module.imports;
-    let groups = [("imports", contract), ("of WASI", wasi), ("refused", refused), ("to be given", core)];
-    for (title, names) in groups {
-        for (at, name) in names.iter().enumerate() {
-            row(out, if at == 0 { title } else { "" }, name)?;
-        }
-    }
+    print_imports(module, verbose, out)?;
     match &module.metadata {
         Some(Metadata { name, formats, default_files, detect, limits, schema, rights }) => {
             row(out, "name", name)?;
@@ -192,6 +191,31 @@ fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<(
     }
     for made in producers {
         row(out, &made.field, format!("{} {}", made.name, made.version).trim_end())?;
+    }
+    Ok(())
+}
+
+/// Prints what a module may ask the host for, and the imports that a host rejects. With `verbose`, it
+/// also lists all others.
+fn print_imports(module: &ModuleInspection, verbose: bool, out: &mut impl Write) -> io::Result<()> {
+    let Imports { contract, wasi, refused, core } = &module.imports;
+    let names = [contract.as_slice(), wasi].concat();
+    for (at, capability) in capabilities(&names, module.roles.contains(&"check")).into_iter().enumerate() {
+        row(out, if at == 0 { "may" } else { "" }, capability)?;
+    }
+    let groups = [
+        ("imports", contract, verbose),
+        ("of WASI", wasi, verbose),
+        ("refused", refused, true),
+        ("to be given", core, true),
+    ];
+    for (title, names, _) in groups.into_iter().filter(|(.., listed)| *listed) {
+        for (at, name) in names.iter().enumerate() {
+            row(out, if at == 0 { title } else { "" }, name)?;
+        }
+    }
+    if !verbose && !names.is_empty() {
+        row(out, "imports", &format!("{} interfaces (`--verbose` lists them)", names.len()))?;
     }
     Ok(())
 }

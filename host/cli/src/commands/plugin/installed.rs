@@ -18,8 +18,8 @@ use plumbline_core::size::Bytes;
 use plumbline_core::{Driver, chain};
 use serde_json::{Value, json};
 
+use crate::args::name::Name;
 use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
-use crate::compat::Name;
 use crate::output::print;
 use crate::ui::say;
 
@@ -222,6 +222,9 @@ fn print_plugin(
         (None, Some(digest)) => row("digest:", &format!("{digest} (of the definition: it is not a bundle)"))?,
         (None, None) => {}
     }
+    if let Some(profile) = bundle.and_then(|bundle| bundle.profile.as_ref()) {
+        row("profile:", &one_line(&format!("{} (`plumbline conformance show {}`)", profile.title, found.origin)))?;
+    }
     for module in bundle.iter().flat_map(|bundle| &bundle.modules) {
         let info = &module.info;
         let formats = describe::formats(info, &module.name).join(", ");
@@ -278,7 +281,10 @@ pub(crate) fn install(args: &InstallArgs) -> Result<ExitCode, AppError> {
         plugins.push(json!({"name": bundle.name(), "digest": bundle.digest(), "from": reference}));
         say(&format!("installed `{}` from {reference}: {}", bundle.name(), bundle.digest()));
         let local = if bundle.definition.driver == Driver::Process { " --local" } else { "" };
-        say(&format!("next: `plumbline run{local} -p {}`", bundle.name()));
+        match &bundle.profile {
+            Some(_) => say(&format!("next: `plumbline conformance show {}`", bundle.name())),
+            None => say(&format!("next: `plumbline run{local} -p {}`", bundle.name())),
+        }
     }
     print_plugins(args.output, &plugins)
 }
@@ -289,10 +295,10 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, AppError> {
     let store = sources::store()?;
     let list = store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?;
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
-        let told = AppError::usage(format!("no bundle `{name}` is installed"));
+        let error = AppError::usage(format!("no bundle `{name}` is installed"));
         return Err(match plumbline_bundle::built_in::definition(name) {
-            Some(_) => told.hint("it is a built-in plugin, which belongs to the program"),
-            None => told.hint("`plumbline plugin list` shows what is installed"),
+            Some(_) => error.hint("it is a built-in plugin, which belongs to the program"),
+            None => error.hint("`plumbline plugin list` shows what is installed"),
         });
     }
     let mut plugins = Vec::new();

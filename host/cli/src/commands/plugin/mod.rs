@@ -1,9 +1,11 @@
 //! `plumbline plugin`
 
 mod author;
+mod dev;
 mod distribute;
 mod inspect;
 mod installed;
+mod run;
 mod signing;
 mod test;
 
@@ -12,13 +14,15 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use plumbline_app::AppError;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::commands::plugin::author::{BuildArgs, LintArgs, NewArgs, PostprocessArgs};
+use crate::commands::plugin::dev::DevArgs;
 use crate::commands::plugin::distribute::{BakeArgs, LoadArgs, PackArgs, PullArgs, PushArgs, SaveArgs};
 use crate::commands::plugin::inspect::InspectArgs;
 use crate::commands::plugin::installed::{InstallArgs, ListArgs, ShowArgs, UninstallArgs};
+use crate::commands::plugin::run::RunArgs;
 use crate::commands::plugin::signing::{KeygenArgs, LockArgs, SignArgs, VerifyArgs};
-use crate::commands::plugin::test::{DevArgs, TestArgs};
+use crate::commands::plugin::test::TestArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PluginArgs {
@@ -39,6 +43,8 @@ pub(crate) enum PluginCommand {
     Test(TestArgs),
     /// Rebuild and retest a plugin at every change of its directory
     Dev(DevArgs),
+    /// Run a check on this machine and print the result tree
+    Run(RunArgs),
     /// Post-process a directory and print the result tree
     #[command(alias = "process")]
     Postprocess(PostprocessArgs),
@@ -80,7 +86,8 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, App
         PluginCommand::Build(args) => author::build(args),
         PluginCommand::Lint(args) => author::lint(args),
         PluginCommand::Test(args) => test::test(args),
-        PluginCommand::Dev(args) => test::dev(args),
+        PluginCommand::Dev(args) => dev::dev(args),
+        PluginCommand::Run(args) => run::run(args, global),
         PluginCommand::Postprocess(args) => author::postprocess(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args),
         PluginCommand::Pack(args) => distribute::pack(args),

@@ -1,23 +1,19 @@
-//! `plumbline plugin test` and `plumbline plugin dev`
+//! `plumbline plugin test`
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plumbline_aggregator::Modules;
 use plumbline_app::AppError;
 use plumbline_app::modules::{self, LimitsFile};
 use plumbline_app::report::print_json;
-use plumbline_app::runtime::one_thread;
 use plumbline_author::fuzz::{self, FuzzOptions, FuzzReport};
 use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, Project, Report, Runner};
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
-use plumbline_author::watch::{Built, QUIET, Round, RoundReport, Watch, try_out};
 use plumbline_author::{AuthorError, ErrorKind};
 use plumbline_core::duration::parse_duration;
 use plumbline_core::size::Bytes;
-use plumbline_sandbox::Sandbox;
 use serde_json::json;
 
 use crate::args::shared::{DataFormat, OutputArgs};
@@ -55,15 +51,6 @@ pub(crate) struct TestArgs {
     pub(crate) limits: LimitsFile,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct DevArgs {
-    /// Directory of the plugin: `plugin.yaml`, `module.yaml`, sources, and cases in `tests/`
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) limits: LimitsFile,
 }
 
 pub(crate) fn test(args: &TestArgs) -> Result<ExitCode, AppError> {
@@ -134,11 +121,11 @@ pub(super) fn refused(error: &AuthorError) -> AppError {
 
 fn fuzzing(error: &AuthorError) -> AppError {
     let what = "the module cannot be tried with damaged inputs";
-    let told = match error.kind {
+    let app_error = match error.kind {
         ErrorKind::Input => AppError::usage(what),
         ErrorKind::System => AppError::system(what),
     };
-    told.because(error)
+    app_error.because(error).hint_if(error.hint.as_deref())
 }
 
 /// Prints one line for each case, with its problems below it, and the summary.
@@ -232,88 +219,4 @@ fn document(fuzzed: &FuzzReport, seed: u64) -> serde_json::Value {
         "seed": seed, "inputs": fuzzed.inputs, "seconds": fuzzed.wall.as_secs_f64(), "per-second": fuzzed.rate(),
         "refused": fuzzed.refused, "findings": findings,
     })
-}
-
-/// Maximum changed paths printed per round.
-const NAMED: usize = 3;
-
-/// Builds and tests the project after every change, until it is interrupted.
-pub(crate) fn dev(args: &DevArgs) -> Result<ExitCode, AppError> {
-    // An invalid project directory is reported at once.
-    let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
-    let limits = args.limits.load()?;
-    let (sandbox, built_in) = modules::sandbox(&limits)?;
-    let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
-    say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
-    let dir = project.dir.clone();
-    // The loop blocks, and this process may end meanwhile, so it has its own thread.
-    let (ended, end) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let watched = watch.run(|round| {
-            let modules = Modules::new(sandbox.clone(), built_in.clone());
-            let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
-            // Write errors are ignored, because the next round prints the report again.
-            let _ = show(round, &report, &mut anstream::stdout().lock());
-        });
-        // Fails only when this process is ending.
-        let _ = ended.send(watched);
-    });
-    let runtime = one_thread()?;
-    runtime.block_on(async {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),
-            watched = end => match watched {
-                Ok(Err(error)) => Err(watching(&error)),
-                Ok(Ok(())) | Err(_) => Ok(ExitCode::SUCCESS),
-            },
-        }
-    })
-}
-
-/// Builds the project. Without `module.yaml`, there is nothing to build, because its modules come
-/// from elsewhere.
-fn build(dir: &Path, sandbox: &Sandbox) -> Built {
-    if !dir.join(MANIFEST_FILE).exists() {
-        return Ok(format!("nothing to build: there is no `{MANIFEST_FILE}`"));
-    }
-    let told = |error: AuthorError| match error.hint.clone() {
-        Some(hint) => format!("{error}\nhint: {hint}"),
-        None => error.to_string(),
-    };
-    let sources = Sources::open(dir).map_err(told)?;
-    let built = plumbline_author::build(&sources, sandbox, &mut |line: &str| say(line)).map_err(told)?;
-    let what = if built.changed { "built" } else { "built, as it was" };
-    Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
-}
-
-fn watching(error: &AuthorError) -> AppError {
-    AppError::system("failed to watch the project").because(error).hint_if(error.hint.as_deref())
-}
-
-fn show(round: &Round, report: &RoundReport, out: &mut impl Write) -> io::Result<()> {
-    let mut changed: Vec<String> = round.changed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-    if round.changed.len() > NAMED {
-        changed.push(format!("{} more", round.changed.len() - NAMED));
-    }
-    let why = if changed.is_empty() { "as it is".to_owned() } else { changed.join(", ") };
-    writeln!(out, "\nround {}: {why}", round.number)?;
-    match &report.built {
-        Ok(said) => writeln!(out, "{}", said.trim_end())?,
-        Err(reason) => {
-            let red = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
-            writeln!(out, "{red}not built:{red:#} {}", reason.trim_end())?;
-        }
-    }
-    match &report.cases {
-        Some(Ok(cases)) => print_report(cases, out)?,
-        Some(Err(error)) => {
-            writeln!(out, "failed to run the cases: {error}")?;
-            if let Some(hint) = &error.hint {
-                writeln!(out, "hint: {hint}")?;
-            }
-        }
-        None => {}
-    }
-    writeln!(out, "{:.1} s", report.wall.as_secs_f64())?;
-    out.flush()
 }

@@ -9,9 +9,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_aggregator::Failure;
 use plumbline_app::cluster_run::{PreparedRun, StartOptions, find_plugins, prepare};
+use plumbline_app::report::causes_report;
 use plumbline_app::report::failures::list_failures;
 use plumbline_app::report::outcome::to_list;
 use plumbline_app::report::text::name;
+use plumbline_app::results::causes_in;
 use plumbline_app::runtime::runtime;
 use plumbline_app::signing::signing_key;
 use plumbline_app::trees::{Reprocess, Trees};
@@ -26,7 +28,8 @@ use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
 use serde_json::{Value, json};
 
-use crate::args::Global;
+use crate::args::global::Global;
+use crate::args::name::Name;
 use crate::args::shared::{context, insert};
 use crate::commands::generate::aggregator_log_level;
 use crate::commands::history::prune;
@@ -34,16 +37,17 @@ use crate::commands::results_attest::attest_run;
 use crate::commands::run::{Follow, RunOptions, SkipPreflight};
 use crate::commands::status::{code_of_run, print_end, run_document};
 use crate::commands::wait::until_over;
-use crate::compat::Name;
 use crate::error::PrintError as _;
 use crate::output::print;
 use crate::ui::{Transfer, say};
 
-/// The end of a run in a cluster, if it was followed.
+/// The end of a run, if it was followed.
 pub(crate) struct Ended {
     /// The exit code.
     pub(crate) code: ExitCode,
-    /// The archives that were downloaded.
+    /// Whether the verdict is `passed`. The exit code may not depend on it (`--exit-code`).
+    pub(crate) passed: bool,
+    /// The archives on this machine.
     pub(crate) archives: Vec<PathBuf>,
     /// The outcome as data, if it was requested and there is one (docs/output.md).
     pub(crate) document: Option<Value>,
@@ -51,8 +55,8 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// A run whose end was not seen.
-    fn unseen(code: ExitCode) -> Self {
-        Self { code, archives: Vec::new(), document: None }
+    pub(super) fn unseen(code: ExitCode) -> Self {
+        Self { code, passed: false, archives: Vec::new(), document: None }
     }
 }
 
@@ -89,6 +93,7 @@ fn options(args: &RunOptions, global: &Global) -> StartOptions {
         cluster: args.cluster.connect_options(),
         run: args.cluster_run.clone(),
         suite: args.suite.clone(),
+        profile: args.profile.clone(),
         dns_namespace: args.dns_namespace.clone(),
         dns_labels: args.dns_pod_labels.clone(),
         skip: args
@@ -155,7 +160,8 @@ async fn follow(
         insert(&mut document, "downloaded", json!(archives));
         document
     });
-    Ok(Ended { code: code_of_run(&seen, global), archives, document })
+    let passed = seen.is_over() && Verdict::from_run(&seen.status) == Verdict::Passed;
+    Ok(Ended { code: code_of_run(&seen, global), passed, archives, document })
 }
 
 /// Returns what is known of a run that was started and is not followed. The keys are those of its
@@ -189,8 +195,8 @@ async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Resu
     let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
     view.end();
     let brought = brought.map_err(|error| {
-        let told = AppError::system("failed to retrieve the archive").because(&error);
-        told.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
+        let app_error = AppError::system("failed to retrieve the archive").because(&error);
+        app_error.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
     })?;
     for archive in &brought {
         say(&format!("archive: {}", archive.path.display()));
@@ -219,9 +225,17 @@ pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStat
         if failures.is_empty() {
             continue;
         }
+        // Judges excuse failures, and causes do not know which.
+        let causes = if verdict.is_none() { causes_in(context, &mut trees, &plugin, &root)? } else { Vec::new() };
+        let mut by_cause = Vec::new();
         print("what failed cannot be printed", |out| {
             writeln!(out, "\n{}: what failed", name(&plugin))?;
-            list_failures(&failures, all, 2, out)
+            causes_report(&root, &causes, &mut by_cause)?;
+            if by_cause.is_empty() {
+                list_failures(&failures, all, 2, out)
+            } else {
+                out.write_all(by_cause.trim_ascii_start())
+            }
         })?;
     }
     Ok(())

@@ -8,21 +8,24 @@ use plumbline_app::local_run::{CommandOptions, FinishedRun, LocalRunOptions, Sta
 use plumbline_app::report::outcome::{outcome_document, outcome_text};
 use plumbline_app::runtime::runtime;
 use plumbline_app::signing::signing_key;
+use plumbline_core::Verdict;
 use plumbline_local::LocalDispatcher;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::RunArgs;
+use crate::commands::run::cluster::Ended;
 use crate::error::verdict_code;
 use crate::logging;
 use crate::output::print;
 use crate::ui::{Watch, say};
 
-pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) -> Result<ExitCode, AppError> {
+/// Runs plugins on this machine, and prints the outcome.
+pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) -> Result<Ended, AppError> {
     let options = &args.options;
     let context = context(&options.registry);
     // An unusable key must not be noticed only after the run.
@@ -32,7 +35,7 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         logging::init_run(global, &prepared.log_file())?;
         let started = prepared.start().await?;
         if options.dry_run {
-            return dry_run(started);
+            return dry_run(started).map(Ended::unseen);
         }
         if let Some(url) = started.metrics_url() {
             say(&format!("metrics: {url}"));
@@ -54,7 +57,13 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
             printed?;
         }
         attested?;
-        Ok(global.code(verdict_code(run.finished.verdict)))
+        let verdict = run.finished.verdict;
+        Ok(Ended {
+            code: global.code(verdict_code(verdict)),
+            passed: verdict == Verdict::Passed,
+            archives: vec![run.finished.archive],
+            document: None,
+        })
     })
 }
 
@@ -84,6 +93,7 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         judges: options.judge.clone(),
         limits: options.limits.clone(),
         telemetry: options.cluster_run.telemetry.clone(),
+        profile: options.profile.clone(),
     }
 }
 

@@ -6,19 +6,19 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use plumbline_app::AppError;
-use plumbline_app::report::status::period;
-use plumbline_app::report::{self, print_json_line};
+use plumbline_app::report;
 use plumbline_app::runtime::runtime;
-use plumbline_core::run_status::{PluginStatus, RunStatus};
-use plumbline_core::{ProgressUpdate, Verdict};
+use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::Cluster;
-use plumbline_kubernetes::status::{Seen, Waiting, full, read};
-use serde_json::{Value, json};
+use plumbline_kubernetes::status::{Seen, full, read};
 
-use crate::args::Global;
+use crate::args::global::Global;
 use crate::args::shared::WaitOutput;
 use crate::commands::cluster::connect;
-use crate::commands::status::{StatusArgs, StatusFormat, closing, code_of_run, explain, table};
+use crate::commands::status::args::{StatusArgs, StatusFormat};
+use crate::commands::status::document::{ago, one_line_of_json, run_document};
+use crate::commands::status::ended::{closing, code_of_run, explain};
+use crate::commands::status::table;
 use crate::commands::wait::until_over;
 use crate::output::{Out, print};
 use crate::ui::say;
@@ -97,8 +97,12 @@ fn print_status(
 ) -> io::Result<()> {
     let now = Timestamp::now();
     let table = match (args.format, args.show_all, args.json) {
-        (Some(StatusFormat::Json), ..) => return report::print_json(&document(cluster.name(), seen, status, now), out),
-        (Some(StatusFormat::Yaml), ..) => return report::print_yaml(&document(cluster.name(), seen, status, now), out),
+        (Some(StatusFormat::Json), ..) => {
+            return report::print_json(&run_document(cluster.name(), seen, status, now), out);
+        }
+        (Some(StatusFormat::Yaml), ..) => {
+            return report::print_yaml(&run_document(cluster.name(), seen, status, now), out);
+        }
         (Some(StatusFormat::Wide), ..) => table::wide(status, &seen.waiting, now),
         (None, true, _) => table::all(status),
         (None, false, true) => return one_line_of_json(status, out),
@@ -108,125 +112,4 @@ fn print_status(
     };
     write!(out, "{table}")?;
     closing(seen, now, false, out)
-}
-
-/// Returns the document. `status` is the full status if it was requested.
-pub(crate) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
-    let verdict = seen.is_over().then(|| Verdict::from_run(&seen.status));
-    let tar = &seen.status.tar_info;
-    let mut document = json!({
-        "run": status.run,
-        "cluster": cluster,
-        "namespace": seen.namespace,
-        "pod": seen.pod,
-        "began": seen.began,
-        "status": seen.status.status,
-        "interrupted": seen.status.interrupted,
-        "failure": seen.status.failure,
-        "verdict": verdict.map(Verdict::as_str),
-        "exit-code": verdict.map(Verdict::exit_code),
-        "heartbeat": seen.status.heartbeat,
-        "lost": seen.silent_for(now).is_some(),
-        "restarts": seen.restarts,
-        "compacted": status.compacted,
-        "archive": (!tar.name.is_empty()).then(|| json!({
-            "name": tar.name, "created": tar.created, "sha256": tar.sha256, "size": tar.size,
-        })),
-        "delivery": seen.status.delivery,
-        "skipped": seen.status.skipped,
-        "plugins": status.plugins.iter().flatten().map(plugin).collect::<Vec<_>>(),
-        "waiting": seen.waiting.iter().map(waiting).collect::<Vec<_>>(),
-    });
-    if let (Some(verdicts), Some(fields)) = (&status.verdicts, document.as_object_mut()) {
-        fields.insert("verdicts".to_owned(), json!(verdicts));
-    }
-    document
-}
-
-fn plugin(entry: &PluginStatus) -> Value {
-    json!({
-        "plugin": entry.plugin,
-        "node": entry.node,
-        "results": entry.count(),
-        "status": entry.status,
-        "result": entry.result_status,
-        "counts": entry.result_counts,
-        "last-heartbeat": entry.last_heartbeat,
-        "reason": entry.reason,
-        "progress": entry.progress.as_ref().map(progress),
-    })
-}
-
-/// Returns progress with clear names. In the protocol, `completed` excludes failures and includes
-/// skipped tests.
-fn progress(progress: &ProgressUpdate) -> Value {
-    json!({
-        "passed-or-skipped": progress.completed,
-        "failed": progress.failed(),
-        "total": (progress.total > 0).then_some(progress.total),
-        "remaining": (progress.total > 0).then(|| progress.remaining()).flatten(),
-        "message": progress.msg,
-        "at": progress.timestamp,
-        "failures": progress.failures,
-    })
-}
-
-fn waiting(waiting: &Waiting) -> Value {
-    json!({
-        "pod": waiting.pod,
-        "plugin": waiting.plugin,
-        "node": waiting.node,
-        "reason": waiting.reason,
-        "message": waiting.message,
-        "image": waiting.image,
-        "since": waiting.since,
-    })
-}
-
-/// Prints the aggregator's status, without fields that only Plumbline's views need.
-pub(crate) fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
-    let mut status = status.clone();
-    status.launched.clear();
-    print_json_line(&status, out)
-}
-
-pub(crate) fn ago(at: Timestamp) -> String {
-    format!("{} ago", period(Timestamp::now().duration_since(at)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_document_has_its_keys() {
-        let status: RunStatus = serde_json::from_value(json!({
-            "status": "complete", "run": "7f3a9c00-0000-4000-8000-000000000000", "heartbeat": "2026-11-20T13:00:00Z",
-            "delivery": "s3://audits/nightly/x.tar.gz",
-            "tar-info": {"name": "x.tar.gz", "created": "2026-11-20T13:00:00Z", "sha256": "00", "size": 7},
-            "plugins": [{"plugin": "e2e", "node": "global", "status": "complete", "result-status": "failed",
-                "result-counts": {"failed": 1}, "progress": {"timestamp": "2026-11-20T12:40:00Z", "total": 7, "completed": 6,
-                "failures": ["a"], "msg": "done"}}],
-        }))
-        .unwrap();
-        let waiting = Waiting {
-            pod: "p".to_owned(),
-            plugin: Some("bench".to_owned()),
-            node: None,
-            reason: "Unschedulable".to_owned(),
-            message: "0/3".to_owned(),
-            image: None,
-            since: None,
-        };
-        let seen = Seen {
-            namespace: "checks".to_owned(),
-            pod: "sonobuoy".to_owned(),
-            status: status.clone(),
-            began: None,
-            restarts: 0,
-            waiting: vec![waiting],
-        };
-        let document = document("kind-prod", &seen, &status, "2026-11-20T13:00:00Z".parse().unwrap());
-        insta::assert_snapshot!(serde_json::to_string_pretty(&document).unwrap());
-    }
 }

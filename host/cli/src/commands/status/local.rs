@@ -11,9 +11,9 @@ use plumbline_app::{AppError, report};
 use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
 
-use crate::args::{ExitCodes, Global};
-use crate::commands::status::cluster::{ago, one_line_of_json};
-use crate::commands::status::{StatusArgs, StatusFormat};
+use crate::args::global::{ExitCodes, Global};
+use crate::commands::status::args::{StatusArgs, StatusFormat};
+use crate::commands::status::document::{ago, one_line_of_json};
 use crate::error::verdict_code;
 use crate::output::print;
 

@@ -54,8 +54,8 @@ async fn notes_tell_what_to_do_next() {
     let kubeconfig = kubeconfig.to_str().unwrap();
     let args = ["-n", "releases", "--dry-run=client", "--disable-openapi-validation", "--kubeconfig", kubeconfig];
     let values = "upload: {url: 's3://audits/nightly'}";
-    let told = tokio::task::block_in_place(|| helm.with(&["install", "nightly"], values, &args)).expect(0).out;
-    insta::assert_snapshot!("chart_notes", told.split_once("NOTES:\n").unwrap().1);
+    let output = tokio::task::block_in_place(|| helm.with(&["install", "nightly"], values, &args)).expect(0).out;
+    insta::assert_snapshot!("chart_notes", output.split_once("NOTES:\n").unwrap().1);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use super::tools::Helm;
 
 #[track_caller]
 fn refused(helm: &Helm, values: &str, sentences: &[&str]) {
-    let told = helm.refusal(values);
+    let message = helm.refusal(values);
     for sentence in sentences {
-        assert!(told.contains(sentence), "{values}: no `{sentence}` in:\n{told}");
+        assert!(message.contains(sentence), "{values}: no `{sentence}` in:\n{message}");
     }
 }
 

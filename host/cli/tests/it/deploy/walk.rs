@@ -57,7 +57,7 @@ fn filled_in(text: &str) -> String {
 }
 
 #[test]
-fn what_is_to_be_filled_in_is_told_from_other_text() {
+fn placeholders_are_distinguished_from_other_text() {
     assert_eq!(filled_in("a: <namespace>\nb: <<'EOF' <x> 1 < 2"), "a: namespace\nb: <<'EOF' x 1 < 2");
 }
 

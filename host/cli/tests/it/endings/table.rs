@@ -33,19 +33,19 @@ endings! {
     "passed": Exits(0), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml" => 0;
     "failed": Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml" => 1;
     "skipped_only": Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 5;
-    "skipped_beside_passed":
+    "skipped_next_to_passed":
         Exits(0), "file", "one", "junit", "passed, skipped", "mixed $R/r.xml; finish r.xml" => 0;
     "no_test": Exits(0), "file", "one", "junit", "none", "none $R/r.xml; finish r.xml" => 5;
     "not_junit": Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5;
-    "unknown_beside_passed":
+    "unknown_next_to_passed":
         Exits(0), "directory", "several", "junit", "passed, unknown", "passed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 3;
-    "unknown_beside_failed":
+    "unknown_next_to_failed":
         Exits(0), "directory", "several", "junit", "failed, unknown", "failed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 1;
     "own_status":
         Exits(0), "file", "one", "manual", "a status of its own", "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml" => 0;
     // Kinds of files.
     "empty_report": Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml" => 5;
-    "empty_report_beside_passed":
+    "empty_report_next_to_passed":
         Exits(0), "directory", "one empty", "junit", "passed, unknown", "passed $R/d/a.xml; empty $R/d/b.xml; finish d" => 3;
     "no_matching_file":
         Exits(0), "directory", "of another format", "junit", "none", "echo 1 > $R/a.txt; finish ." => 5;
@@ -67,17 +67,17 @@ endings! {
     "no_done_file_failed": Exits(0), "absent", "one", FAILED, "failed", "failed $R/r.xml" => 1;
     "no_done_file_no_files": Exits(0), "absent", "none", "junit", "none", "true" => 3;
     // Ends of the process.
-    "exit_code_beside_passed":
+    "exit_code_and_passed":
         Exits(3), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; exit 3" => 1;
-    "exit_code_beside_failed":
+    "exit_code_and_failed":
         Exits(3), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml; exit 3" => 1;
-    "exit_code_beside_skipped":
+    "exit_code_and_skipped":
         Exits(3), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml; exit 3" => 1;
     "exit_code_no_done_file": Exits(3), "absent", "one", PASSED, "passed", "passed $R/r.xml; exit 3" => 1;
     "exit_code_no_done_file_failed":
         Exits(3), "absent", "one", FAILED, "failed", "failed $R/r.xml; exit 3" => 1;
     "exit_code_no_files": Exits(3), "absent", "none", "junit", "none", "exit 3" => 3;
-    "signal_beside_passed":
+    "signal_and_passed":
         Signal, "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; kill -9 $$" => 1;
     "signal_no_done_file": Signal, "absent", "one", PASSED, "passed", "passed $R/r.xml; kill -9 $$" => 1;
     "signal_no_files": Signal, "absent", "none", "junit", "none", "kill -9 $$" => 3;
@@ -122,11 +122,11 @@ endings! {
         Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5, AllowEmpty;
     "allowed_no_result": Exits(0), "absent", "none", "junit", "none", "true" => 3, AllowEmpty;
     // Other plugins in the same run.
-    "skipped_only_beside_a_plugin":
-        Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 3, BesidePassed;
-    "unknown_beside_a_plugin":
-        Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 3, BesidePassed;
-    "raw_beside_a_plugin":
-        RunsOn, "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; sleep 600" => 0, BesidePassed;
-    "no_result_beside_a_plugin": Exits(0), "absent", "none", "junit", "none", "true" => 3, BesidePassed;
+    "skipped_only_next_to_a_plugin":
+        Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 3, NextToPassed;
+    "unknown_next_to_a_plugin":
+        Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 3, NextToPassed;
+    "raw_next_to_a_plugin":
+        RunsOn, "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; sleep 600" => 0, NextToPassed;
+    "no_result_next_to_a_plugin": Exits(0), "absent", "none", "junit", "none", "true" => 3, NextToPassed;
 }

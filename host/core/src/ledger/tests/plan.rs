@@ -24,7 +24,7 @@ fn a_plan_is_made_once_and_names_its_own_keys_once() {
 }
 
 #[test]
-fn what_nobody_expects_is_refused() {
+fn unexpected_results_are_rejected() {
     let mut ledger = ledger();
     for text in ["a/n1", "b/global", "b/n3", "c/global"] {
         assert_eq!(ledger.admit(&key(text)), Err(Refusal::Unexpected(key(text))));

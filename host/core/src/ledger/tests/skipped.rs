@@ -25,9 +25,9 @@ fn ledger() -> Ledger {
 #[test]
 fn a_skipped_plugin_leaves_the_rest_as_if_it_had_never_been_planned() {
     let mut ledger = ledger();
-    let told =
+    let progress =
         Event::Progress { key: key("c/global"), update: ProgressUpdate { total: 7, ..ProgressUpdate::default() } };
-    ledger.apply(at(1), told).unwrap();
+    ledger.apply(at(1), progress).unwrap();
     let effects = ledger.apply(at(1), skipped("b")).unwrap();
     assert_eq!(effects, [Effect::PluginSkipped { plugin: plugin("b") }, Effect::StatusChanged]);
 
@@ -70,7 +70,7 @@ fn the_last_plugin_that_is_skipped_completes_the_run() {
 }
 
 #[test]
-fn what_was_launched_or_has_begun_stays() {
+fn a_plugin_that_was_launched_or_started_cannot_be_skipped() {
     let mut ledger = ledger();
     ledger.apply(at(1), Event::Launched { plugin: plugin("a") }).unwrap();
     ledger.apply(at(1), Event::Failed { key: key("b/n2"), error: ErrorRecord::new("gone") }).unwrap();

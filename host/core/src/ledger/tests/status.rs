@@ -62,7 +62,7 @@ fn the_verdict_knows_the_trees_of_whole_plugins() {
 }
 
 #[test]
-fn what_judges_say_is_in_the_status_and_in_place_of_a_plugin_s_result() {
+fn verdicts_are_in_the_status_and_replace_the_results_of_plugins() {
     use crate::judgement::{VerdictStatus, VerdictSummary};
     let mut ledger = Ledger::default();
     let mut apply = |event| ledger.apply(at(0), event).unwrap();

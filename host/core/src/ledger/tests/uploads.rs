@@ -97,7 +97,7 @@ fn a_failed_upload_that_is_not_tried_again_becomes_an_error() {
 }
 
 #[test]
-fn the_window_is_over_even_if_nobody_ticked() {
+fn the_window_ends_without_a_tick() {
     let mut ledger = ledger();
     ledger.ok(1, started("a/global", 1));
     ledger.ok(2, broken("a/global", 1));
@@ -149,7 +149,7 @@ fn uploads_end_with_the_process_that_received_them() {
 }
 
 #[test]
-fn the_ends_of_time_are_no_trouble() {
+fn the_first_and_last_timestamps_are_accepted() {
     let mut early = ledger();
     early.apply(Timestamp::MIN, started("a/global", 1)).unwrap();
     early.apply(Timestamp::MIN, broken("a/global", 1)).unwrap();

@@ -61,7 +61,7 @@ function special(buffer, open, handler) {
     if (end > 0) handler.text(buffer.slice(open + 9, end - 3));
     return end;
   }
-  // What it is cannot be told yet.
+  // The kind is not known yet.
   if (buffer.length - open < 9) return -1;
   return closed(">");
 }

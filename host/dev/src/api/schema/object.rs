@@ -115,26 +115,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_path() {
-        let told = with("/spec", "restartpolicy", json!("Never"));
-        assert_eq!(told, "Pod/p: `.spec.restartpolicy` is not a field of this kind");
-        let told = with("/spec/containers/0", "imagePullPolicy", json!(1));
-        assert!(told.contains("of another type"), "{told}");
-        let told = with("/spec/containers/0", "ports", json!([{"name": "http"}]));
-        assert!(told.contains("`.spec.containers[0].ports[0].containerPort` is required"), "{told}");
-        let told = with("/metadata", "name", json!("Two Words"));
-        assert!(told.contains("must be a valid DNS name"), "{told}");
-        let told = with("/metadata", "namespace", json!("a.b"));
-        assert!(told.contains("`.metadata.namespace` is not a DNS label"), "{told}");
-        let told = with("/metadata", "labels", json!({"a": "two words"}));
-        assert!(told.contains("not a valid label value"), "{told}");
-        let told = with("/spec", "volumes", json!([]));
-        assert!(told.contains("mounts volume `v`, which the pod does not have"), "{told}");
-        let told = check(&json!({"apiVersion": "v2", "kind": "Pod"})).unwrap_err();
-        assert!(told.contains("not a kind that is known here"), "{told}");
-        let told =
+    fn invalid_fields_are_reported_by_path() {
+        let message = with("/spec", "restartpolicy", json!("Never"));
+        assert_eq!(message, "Pod/p: `.spec.restartpolicy` is not a field of this kind");
+        let message = with("/spec/containers/0", "imagePullPolicy", json!(1));
+        assert!(message.contains("of another type"), "{message}");
+        let message = with("/spec/containers/0", "ports", json!([{"name": "http"}]));
+        assert!(message.contains("`.spec.containers[0].ports[0].containerPort` is required"), "{message}");
+        let message = with("/metadata", "name", json!("Two Words"));
+        assert!(message.contains("must be a valid DNS name"), "{message}");
+        let message = with("/metadata", "namespace", json!("a.b"));
+        assert!(message.contains("`.metadata.namespace` is not a DNS label"), "{message}");
+        let message = with("/metadata", "labels", json!({"a": "two words"}));
+        assert!(message.contains("not a valid label value"), "{message}");
+        let message = with("/spec", "volumes", json!([]));
+        assert!(message.contains("mounts volume `v`, which the pod does not have"), "{message}");
+        let message = check(&json!({"apiVersion": "v2", "kind": "Pod"})).unwrap_err();
+        assert!(message.contains("not a kind that is known here"), "{message}");
+        let message =
             check(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "n"}}));
-        assert!(told.unwrap_err().contains("has no namespaces"));
+        assert!(message.unwrap_err().contains("has no namespaces"));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
             "roleRef": {"apiGroup": "", "kind": "ClusterRole", "name": "r"},
             "subjects": [{"kind": "ServiceAccount", "name": "s"}],
         });
-        let told = check(&binding).unwrap_err();
-        assert!(told.contains("`.roleRef.apiGroup`") && told.contains("`.subjects[0].namespace`"), "{told}");
+        let message = check(&binding).unwrap_err();
+        assert!(message.contains("`.roleRef.apiGroup`") && message.contains("`.subjects[0].namespace`"), "{message}");
     }
 }

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(found[1], "volume `root` is of the kind `hostPath`");
     }
     #[test]
-    fn what_keeps_a_container_apart_may_not_be_taken_off() {
+    fn isolation_of_a_container_cannot_be_disabled() {
         let with = |context: Value| {
             let mut own = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
                 "runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}});
@@ -136,13 +136,13 @@ mod tests {
             breaches(&json!({"containers": [{"name": "c", "securityContext": own}]})).join("\n")
         };
         assert_eq!(with(json!({"seLinuxOptions": {"type": "container_t", "level": "s0"}})), "");
-        for (context, told) in [
+        for (context, expected) in [
             (json!({"seLinuxOptions": {"type": "spc_t"}}), "type of SELinux"),
             (json!({"seLinuxOptions": {"user": "u"}}), "user or a role"),
             (json!({"appArmorProfile": {"type": "Unconfined"}}), "AppArmor"),
             (json!({"windowsOptions": {"hostProcess": true}}), "hostProcess"),
         ] {
-            assert!(with(context).contains(told), "{told}");
+            assert!(with(context).contains(expected), "{expected}");
         }
     }
 }

@@ -98,9 +98,9 @@ fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
     let tree = bed.plumbline(&["results", &archive, "-p", "slow", "-o", "json"]).json();
     let tree = tree.as_array().map_or(&tree, |all| &all[0]);
     let of_node = tree["items"].as_array().unwrap().iter().find(|item| item["name"] == victim.as_str()).unwrap();
-    let told = of_node.to_string();
-    assert!(told.contains(&format!("node `{victim}` has not been ready for")), "{of_node:#}");
-    assert!(told.contains("NodeNotReady"), "{of_node:#}");
+    let text = of_node.to_string();
+    assert!(text.contains(&format!("node `{victim}` has not been ready for")), "{of_node:#}");
+    assert!(text.contains("NodeNotReady"), "{of_node:#}");
     let report = bed.plumbline(&["results", &archive, "-p", "slow"]).out;
     assert!(report.contains(&format!("node {victim} was not ready while plugin slow ran")), "{report}");
 

@@ -60,7 +60,7 @@ fn suite(bed: &Bed, here: &str, victim: &str) {
 }
 
 #[test]
-fn a_kubelet_that_is_frozen_is_named_beside_the_failures() {
+fn a_frozen_kubelet_is_shown_next_to_the_failures() {
     let Some(bed) = Bed::alone("kubelet") else { return };
     let Some(bed) = has_nodes(bed, "kubelet", 2) else { return };
     let nodes = bed.nodes();
@@ -86,17 +86,20 @@ fn a_kubelet_that_is_frozen_is_named_beside_the_failures() {
     let tree = bed.plumbline(&["results", &archive, "-p", "suite", "-o", "json"]).json();
     let events = tree[0]["cluster-events"].as_array().unwrap_or_else(|| panic!("no events: {tree:#}"));
     let event = &events[0];
-    let told = event["sentence"].as_str().unwrap_or_default();
-    loudly(&format!("kubelet: {told}"));
+    let sentence = event["sentence"].as_str().unwrap_or_default();
+    loudly(&format!("kubelet: {sentence}"));
     assert_eq!(
         (&event["kind"], &event["name"], &event["node"]),
         (&json!("node-condition"), &json!("Ready"), &json!(victim))
     );
-    assert!(told.starts_with(&format!("node {victim} was not ready from")) && told.contains("Unknown"), "{told}");
+    assert!(
+        sentence.starts_with(&format!("node {victim} was not ready from")) && sentence.contains("Unknown"),
+        "{sentence}"
+    );
     let failures = event["tests"].as_array().map_or(0, Vec::len);
-    assert!(failures >= 3 && told.contains(&format!("these {failures} failures")), "{event:#}");
+    assert!(failures >= 3 && sentence.contains(&format!("these {failures} failures")), "{event:#}");
     let report = bed.plumbline(&["results", &archive, "-p", "suite"]).expect(1).out;
-    assert!(report.contains("Cluster events near failures:") && report.contains(told), "{report}");
+    assert!(report.contains("Cluster events near failures:") && report.contains(sentence), "{report}");
     let page = bed.plumbline(&["results", &archive, "-p", "suite", "-o", "html"]).expect(1).out;
     assert!(page.contains(&format!("node {victim} was not ready from")), "the page names the node");
     bed.ask(await_condition(bed.cluster_api::<Node>(), victim, is_ready));

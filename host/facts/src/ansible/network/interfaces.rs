@@ -101,9 +101,9 @@ mod tests {
             tree.file(path, content);
         }
         let source = Source::new(tree.root());
-        let told = links(&source, &source.names(CLASS).unwrap());
+        let interfaces = links(&source, &source.names(CLASS).unwrap());
         assert_eq!(
-            Value::from(told),
+            Value::from(interfaces),
             json!({
                 "cni0": {
                     "device": "cni0", "type": "bridge", "active": true, "promisc": true,

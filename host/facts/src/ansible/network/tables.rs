@@ -133,18 +133,18 @@ pub(super) fn default_ipv6(table: &str) -> Option<DefaultRoute<Ipv6Addr>> {
 
 /// Returns the local routes, in the format of `ip route`.
 pub(super) fn reachable6(table: &str) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut addresses = Vec::new();
     for line in table.lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let number = |index: usize| u32::from_str_radix(fields.get(index)?, 16).ok();
         let address = fields.first().and_then(|digits| ipv6_address(digits));
         let (Some(address), Some(prefix), Some(flags)) = (address, number(1), number(8)) else { continue };
         let text = if prefix == 128 { address.to_string() } else { format!("{address}/{prefix}") };
-        if flags & LOCAL != 0 && !told.contains(&text) {
-            told.push(text);
+        if flags & LOCAL != 0 && !addresses.contains(&text) {
+            addresses.push(text);
         }
     }
-    told
+    addresses
 }
 
 /// Parses an address of 32 hexadecimal digits.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refusing_ipv6_route_is_no_default_route() {
+    fn the_rejecting_ipv6_route_is_not_a_default_route() {
         let refusing = "00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n";
         assert_eq!(default_ipv6(refusing), None);
         let table = format!(
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_the_machine_itself_is_reachable() {
+    fn local_routes_are_reachable_addresses() {
         let table = "00000000000000000000000000000001 80 00000000000000000000000000000000 00 00000000000000000000000000000000 00000000 00000004 00000000 80200001       lo\nfe800000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000002 00000000 00000001     eth0\n";
         assert_eq!(reachable6(table), ["::1"]);
     }

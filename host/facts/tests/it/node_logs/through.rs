@@ -64,7 +64,7 @@ fn a_journalctl_that_hangs_is_killed() {
 }
 
 #[test]
-fn what_it_prints_on_stderr_is_a_note() {
+fn output_on_stderr_becomes_a_note() {
     let bed = Bed::with_journal();
     let (lines, summary) = bed.logs(&bed.through("echo 'Hint: you see only your own messages' >&2"));
     assert_eq!((summary.notes.len(), lines.len()), (2, 2));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::samples::{ended, pod_with, running, view, waiting};
 use super::*;
 
-fn told(pod: &Value) -> String {
+fn assessed(pod: &Value) -> String {
     match assess(&view(pod), "scan", &GracePeriods::default()) {
         Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence),
         None => "well".to_owned(),
@@ -96,7 +96,7 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     ];
     let mut all = String::new();
     for (name, pod) in cases {
-        writeln!(all, "{name}\n  {}", told(&pod)).unwrap();
+        writeln!(all, "{name}\n  {}", assessed(&pod)).unwrap();
         let trouble = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap();
         if trouble.so_far != trouble.sentence {
             writeln!(all, "  so far: {}", trouble.so_far).unwrap();
@@ -106,7 +106,7 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
 }
 
 #[test]
-fn what_is_not_a_trouble() {
+fn healthy_pods_have_no_problem() {
     let sidecar =
         |state: Value| with(pod_with("p", "w", running(), running()), "/status/containerStatuses/1", "state", state);
     let companion = |plugin: Value| {
@@ -115,25 +115,27 @@ fn what_is_not_a_trouble() {
         let status = json!([{"name": "proxy", "restartCount": 9, "state": waiting("CrashLoopBackOff", "")}]);
         with(pod, "/status", "initContainerStatuses", status)
     };
-    assert_eq!(told(&pod_with("p", "w", running(), running())), "well");
-    assert_eq!(told(&sidecar(ended(1, "Error"))), "well");
+    assert_eq!(assessed(&pod_with("p", "w", running(), running())), "well");
+    assert_eq!(assessed(&sidecar(ended(1, "Error"))), "well");
     assert_eq!(
-        told(&with(sidecar(ended(0, "Completed")), "/status/containerStatuses/1", "restartCount", json!(9))),
+        assessed(&with(sidecar(ended(0, "Completed")), "/status/containerStatuses/1", "restartCount", json!(9))),
         "well"
     );
-    assert_eq!(told(&companion(running())), "well");
-    assert!(told(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
+    assert_eq!(assessed(&companion(running())), "well");
+    assert!(assessed(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
     // An init container may take as long as it needs.
     let pod = pod_with("p", "w", waiting("PodInitializing", ""), waiting("PodInitializing", ""));
     let pod = with(pod, "/spec", "initContainers", json!([{"name": "prepare"}]));
     let prepares = json!([{"name": "prepare", "restartCount": 0, "state": running()}]);
-    assert_eq!(told(&with(pod, "/status", "initContainerStatuses", prepares)), "well");
+    assert_eq!(assessed(&with(pod, "/status", "initContainerStatuses", prepares)), "well");
     // A sidecar that does not start or crashes is not a problem.
-    assert_eq!(told(&sidecar(waiting("ContainerCreating", ""))), "well");
+    assert_eq!(assessed(&sidecar(waiting("ContainerCreating", ""))), "well");
     // The container was restarted twice, as Sonobuoy allows, and is running again.
-    assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
-    assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));
-    assert_eq!(told(&json!({"metadata": {"name": "p"}, "spec": {}})), "well");
+    assert_eq!(assessed(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
+    assert!(
+        assessed(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: ")
+    );
+    assert_eq!(assessed(&json!({"metadata": {"name": "p"}, "spec": {}})), "well");
 }
 
 #[test]

@@ -20,19 +20,19 @@ fn with_worker_log(text: &str) -> Evidence {
 }
 
 #[test]
-fn of_events_the_last_are_told_in_order_and_in_brief() {
+fn the_last_events_are_recorded_in_order_and_in_brief() {
     let event = |n: usize| {
         json!({"metadata": {"name": "e", "managedFields": []}, "lastTimestamp": format!("2026-01-01T00:00:{:02}Z", 59 - n),
             "reason": "Pulling", "message": format!("{n}"), "count": n, "type": "Normal", "involvedObject": {}})
     };
     let list = json!({"items": (0..30).map(event).collect::<Vec<_>>()});
-    let told = last_events(&list);
-    assert_eq!(told.len(), EVENTS);
+    let events = last_events(&list);
+    assert_eq!(events.len(), EVENTS);
     assert_eq!(
-        told.last().unwrap(),
+        events.last().unwrap(),
         &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0})
     );
-    assert_eq!(told[0]["message"], "19");
+    assert_eq!(events[0]["message"], "19");
     assert!(last_events(&json!({"items": [null, {"message": {}}]})).len() == 2);
     assert!(last_events(&json!(null)).is_empty());
 }
@@ -49,16 +49,16 @@ fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
 }
 
 #[test]
-fn the_cause_is_told_with_its_advice_and_without_what_every_line_of_a_log_has() {
+fn the_cause_has_its_hint_and_no_log_prefix() {
     let warned = "2026-11-21T17:10:57.9Z  WARN failed to reach the aggregator; retrying cause=connect to 10.0.0.7:8080: Connection refused (os error 111) hint=\"check the address\"";
     let again = "2026-11-21T17:10:58.8Z DEBUG still failing to reach the aggregator; retrying cause=connect to 10.0.0.7:8080: Connection refused (os error 111)";
-    let told = "connect to 10.0.0.7:8080: Connection refused (os error 111)";
+    let cause = "connect to 10.0.0.7:8080: Connection refused (os error 111)";
     let evidence = with_worker_log(&format!("{warned}\n{again}\n{again}\n"));
-    assert_eq!(evidence.worker_says(), WorkerSays::Ours(Some(format!("{told} (check the address)"))));
+    assert_eq!(evidence.worker_says(), WorkerSays::Ours(Some(format!("{cause} (check the address)"))));
     let record = evidence.record(&verdict(Kind::Hello), "the worker did not reach the aggregator", None);
-    assert!(record.error.ends_with(&format!("the worker says: {told} (check the address)")), "{}", record.error);
+    assert!(record.error.ends_with(&format!("the worker says: {cause} (check the address)")), "{}", record.error);
     // A message that scrolled out of the tail is no longer available.
-    assert_eq!(with_worker_log(again).worker_says(), WorkerSays::Ours(Some(told.to_owned())));
+    assert_eq!(with_worker_log(again).worker_says(), WorkerSays::Ours(Some(cause.to_owned())));
 }
 
 #[test]

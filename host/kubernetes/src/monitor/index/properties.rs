@@ -113,7 +113,7 @@ fn verdicts(index: &mut Index, at: u64) -> Vec<(String, Kind)> {
 
 proptest! {
     #[test]
-    fn whatever_happened_before_the_verdicts_are_those_of_the_final_state(steps in steps(), per_node: bool) {
+    fn verdicts_depend_only_on_the_final_state(steps in steps(), per_node: bool) {
         let mut world = World::default();
         let mut index = Index::new("ns".into(), GracePeriods::default());
         world.list(&mut index, now(0));
@@ -137,24 +137,24 @@ proptest! {
         let mut fresh = Index::new("ns".into(), GracePeriods::default());
         fresh.watch(expected(per_node), now(1));
         world.list(&mut fresh, now(1));
-        let told = verdicts(&mut index, 10_000);
+        let final_verdicts = verdicts(&mut index, 10_000);
         if !per_node && world.pods.is_empty() {
             // The node of a pod that existed is remembered, which is more specific than the absence
             // of a pod.
             let known = [Kind::NoPod, Kind::NodeGone, Kind::NodeNotReady];
-            prop_assert!(matches!(&told[..], [(key, kind)] if key == "p/global" && known.contains(kind)), "{told:?}");
+            prop_assert!(matches!(&final_verdicts[..], [(key, kind)] if key == "p/global" && known.contains(kind)), "{final_verdicts:?}");
         } else {
-            prop_assert_eq!(told, verdicts(&mut fresh, 10_000));
+            prop_assert_eq!(final_verdicts, verdicts(&mut fresh, 10_000));
         }
         prop_assert_eq!(index.next_deadline(), None);
     }
 
     #[test]
-    fn a_result_is_told_at_most_once_and_only_while_it_is_missing(steps in steps(), per_node: bool) {
+    fn a_result_is_reported_at_most_once_and_only_while_it_is_missing(steps in steps(), per_node: bool) {
         let mut world = World::default();
         let mut index = Index::new("ns".into(), GracePeriods::default());
         index.watch(expected(per_node), now(0));
-        let mut told = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for (n, step) in steps.iter().enumerate() {
             // Grace periods end between the steps.
             let at = n as u64 * 40;
@@ -169,7 +169,7 @@ proptest! {
             }
             for (key, _) in verdicts(&mut index, at) {
                 prop_assert!(key != "p/w3" && key != "p/w9");
-                prop_assert!(told.insert(key));
+                prop_assert!(seen.insert(key));
             }
             prop_assert!(index.next_deadline().is_none_or(|due| due > now(at).at));
         }

@@ -17,7 +17,7 @@ fn at(seconds: u64) -> Now {
     Now { at: Duration::from_secs(seconds), wall }
 }
 
-fn told(verdicts: Vec<Verdict>) -> Vec<(String, Kind)> {
+fn kinds(verdicts: Vec<Verdict>) -> Vec<(String, Kind)> {
     verdicts.into_iter().map(|verdict| (verdict.key.to_string(), verdict.kind)).collect()
 }
 
@@ -49,14 +49,14 @@ fn pulling(name: &str, node: &str) -> Value {
 #[test]
 fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), pulling("b", "w2")]);
-    assert_eq!(told(index.tick(at(299))), []);
+    assert_eq!(kinds(index.tick(at(299))), []);
     // The same problem with another message.
     index.pod_applied(view(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
-    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::ImagePull)]);
+    assert_eq!(kinds(verdicts), [("p/w2".to_owned(), Kind::ImagePull)]);
     index.pod_applied(view(&pulling("b", "w2")), at(301));
-    assert_eq!(told(index.tick(at(9999))), []);
+    assert_eq!(kinds(index.tick(at(9999))), []);
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn a_trouble_that_passes_is_forgotten() {
     let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
     index.pod_applied(view(&well("a", "w1")), at(200));
     index.pod_applied(view(&pulling("a", "w1")), at(400));
-    assert_eq!(told(index.tick(at(600))), []);
-    assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::ImagePull)]);
+    assert_eq!(kinds(index.tick(at(600))), []);
+    assert_eq!(kinds(index.tick(at(700))), [("p/w1".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]
-fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
+fn a_container_that_does_not_start_has_a_separate_grace_period() {
     let creating = |name: &str, node: &str| {
         pod_with(name, node, waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))
     };
@@ -78,14 +78,14 @@ fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
     // period.
     index.pod_applied(view(&well("a", "w1")), at(599));
     index.pod_applied(view(&pulling("b", "w2")), at(599));
-    assert_eq!(told(index.tick(at(600))), []);
+    assert_eq!(kinds(index.tick(at(600))), []);
     index.pod_applied(view(&creating("b", "w2")), at(700));
     let verdicts = index.tick(at(1300));
     assert_eq!(
         verdicts[0].sentence,
         "container `scan` of pod `b` on node `w2` has not started within 10m: ContainerCreating"
     );
-    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Starting)]);
+    assert_eq!(kinds(verdicts), [("p/w2".to_owned(), Kind::Starting)]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn results_that_are_in_are_left_alone() {
     let mut index = index(of, &["w1"], &[pod_with("a", "w1", ended(0, "Completed"), running())]);
     assert_eq!(index.next_deadline(), Some(Duration::from_secs(10)));
     missing.store(false, Ordering::Relaxed);
-    assert_eq!(told(index.tick(at(60))), []);
+    assert_eq!(kinds(index.tick(at(60))), []);
     assert_eq!(index.next_deadline(), None);
 }
 
@@ -109,16 +109,16 @@ fn a_pod_that_is_deleted_counts_unless_it_is_replaced() {
     index.pod_applied(view(&well("b2", "w2")), at(40));
     let verdicts = index.tick(at(70));
     assert_eq!(verdicts[0].last.as_ref().unwrap().pod.name, "a");
-    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::PodGone)]);
+    assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::PodGone)]);
 }
 
 #[test]
-fn what_a_list_no_longer_tells_is_gone_but_not_before_the_list_is_complete() {
+fn a_pod_that_is_missing_from_a_complete_list_is_gone() {
     let mut index = index(watched(&[]), &["w1"], &[well("a", "w1")]);
     index.pods_list_begins();
-    assert_eq!(told(index.tick(at(5000))), []);
+    assert_eq!(kinds(index.tick(at(5000))), []);
     index.pods_listed(at(5000));
-    assert_eq!(told(index.tick(at(5060))), [("p/global".to_owned(), Kind::PodGone)]);
+    assert_eq!(kinds(index.tick(at(5060))), [("p/global".to_owned(), Kind::PodGone)]);
 }
 
 #[test]
@@ -132,15 +132,15 @@ fn nothing_is_concluded_from_what_was_never_listed() {
     index.pods_listed(at(10));
     let verdicts = index.tick(at(310));
     assert_eq!(verdicts[0].sentence, "no pod was made for node `w1` within 5m");
-    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
+    assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
 }
 
 #[test]
-fn a_node_without_a_pod_is_told_with_its_taints() {
+fn a_node_without_a_pod_is_reported_with_its_taints() {
     let mut index = index(watched(&["w1"]), &["w1"], &[]);
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("gpu=true:NoSchedule"), "{}", verdicts[0].sentence);
-    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
+    assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
 }
 
 #[test]
@@ -148,11 +148,11 @@ fn a_node_that_is_removed_ends_what_was_expected_of_it() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     index.node_removed("w1", at(10));
     index.pod_removed(view(&well("a", "w1")), "{}".into(), at(10));
-    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeGone)]);
+    assert_eq!(kinds(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeGone)]);
 
     let mut index = self::index(watched(&[]), &["w1"], &[well("a", "w1")]);
     index.node_removed("w1", at(10));
-    assert_eq!(told(index.tick(at(70))), [("p/global".to_owned(), Kind::NodeGone)]);
+    assert_eq!(kinds(index.tick(at(70))), [("p/global".to_owned(), Kind::NodeGone)]);
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn a_node_that_is_not_ready_counts_only_while_its_worker_is_silent() {
     let mut index = index(of, &["w1"], &[well("a", "w1")]);
     index.node_applied(node("w1", false), at(10));
     // The last heartbeat is at second 50.
-    assert_eq!(told(index.tick(at(70))), []);
-    assert_eq!(told(index.tick(at(129))), []);
-    assert_eq!(told(index.tick(at(130))), [("p/w1".to_owned(), Kind::NodeNotReady)]);
+    assert_eq!(kinds(index.tick(at(70))), []);
+    assert_eq!(kinds(index.tick(at(129))), []);
+    assert_eq!(kinds(index.tick(at(130))), [("p/w1".to_owned(), Kind::NodeNotReady)]);
 }
 
 #[test]
@@ -179,12 +179,12 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     });
     let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     heard.store(true, Ordering::Relaxed);
-    assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
+    assert_eq!(kinds(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
     // The worker on w2 is not Plumbline's, so none of the plugin's is. Other problems still count.
     index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
-    assert_eq!(told(index.tick(at(99))), []);
+    assert_eq!(kinds(index.tick(at(99))), []);
     index.pod_applied(view(&pulling("b", "w2")), at(100));
-    assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::ImagePull)]);
+    assert_eq!(kinds(index.tick(at(400))), [("p/w2".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]
@@ -193,9 +193,9 @@ fn one_pod_that_is_well_is_enough() {
     evicted["status"]["phase"] = json!("Failed");
     evicted["status"]["reason"] = json!("Evicted");
     let mut index = index(watched(&["w1"]), &["w1"], &[evicted.clone(), well("a2", "w1")]);
-    assert_eq!(told(index.tick(at(9))), []);
+    assert_eq!(kinds(index.tick(at(9))), []);
     index.pod_removed(view(&well("a2", "w1")), "{}".into(), at(10));
-    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::PodEvicted)]);
+    assert_eq!(kinds(index.tick(at(70))), [("p/w1".to_owned(), Kind::PodEvicted)]);
 }
 
 #[test]
@@ -212,12 +212,12 @@ fn a_pod_that_comes_before_its_plugin_is_watched_is_remembered() {
 fn a_premature_verdict_may_come_again_later() {
     let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
     let key = "p/w1".parse().unwrap();
-    assert_eq!(told(index.tick(at(300))).len(), 1);
+    assert_eq!(kinds(index.tick(at(300))).len(), 1);
     assert!(index.was_given_up(&key));
     index.reprieve(&key, Kind::ImagePull, Duration::from_secs(10), at(301));
     assert!(!index.was_given_up(&key));
-    assert_eq!(told(index.tick(at(310))), []);
-    assert_eq!(told(index.tick(at(311))), [("p/w1".to_owned(), Kind::ImagePull)]);
+    assert_eq!(kinds(index.tick(at(310))), []);
+    assert_eq!(kinds(index.tick(at(311))), [("p/w1".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn pods_of_other_sessions_and_other_nodes_do_not_matter() {
     let mut other = pulling("x", "w1");
     other["metadata"]["labels"]["sonobuoy-run"] = json!("s2");
     let mut index = index(watched(&["w1"]), &["w1"], &[other, pulling("y", "w9"), well("a", "w1")]);
-    assert_eq!(told(index.tick(at(9999))), []);
+    assert_eq!(kinds(index.tick(at(9999))), []);
 }
 
 /// Returns an index with one healthy pod on node w1, whose worker's last heartbeat is at this
@@ -260,13 +260,13 @@ fn run(index: &mut Index, until: u64) -> Vec<(u64, String)> {
 fn a_worker_that_falls_silent_is_reported_after_a_minute_and_lost_after_six() {
     let (mut index, heard) = listening(GracePeriods::default());
     heard.store(30, Ordering::Relaxed);
-    let told = run(&mut index, 1000);
+    let reports = run(&mut index, 1000);
     let so_far =
         "the worker of pod `a` on node `w1` has sent no heartbeat for more than 1m, although its container runs";
     let lost =
         "lost: the worker of pod `a` on node `w1` has sent no heartbeat for more than 6m, although its container runs";
-    let [(90, first), (390, second)] = &told[..] else { panic!("{told:?}") };
-    assert!(first.starts_with(so_far) && second.starts_with(lost), "{told:?}");
+    let [(90, first), (390, second)] = &reports[..] else { panic!("{reports:?}") };
+    assert!(first.starts_with(so_far) && second.starts_with(lost), "{reports:?}");
 }
 
 #[test]
@@ -286,26 +286,29 @@ fn a_silent_worker_is_waited_for_as_long_as_the_operator_wants() {
     assert_eq!(run(&mut index, 50_000).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
     // This holds only while its container is running.
     index.pod_applied(view(&pod_with("a", "w1", running(), ended(137, "Error"))), at(50_000));
-    let told = run(&mut index, 60_000);
-    assert!(told.last().is_some_and(|(at, told)| *at == 50_060 && told.starts_with("lost: the worker")), "{told:?}");
+    let reports = run(&mut index, 60_000);
+    assert!(
+        reports.last().is_some_and(|(at, text)| *at == 50_060 && text.starts_with("lost: the worker")),
+        "{reports:?}"
+    );
 }
 
 #[test]
 fn the_silence_of_a_node_that_is_not_ready_is_the_nodes() {
     let (mut index, _) = listening(GracePeriods::default());
     index.node_applied(node("w1", false), at(50));
-    let told = run(&mut index, 1000);
-    let [(60, first), (110, second)] = &told[..] else { panic!("{told:?}") };
+    let reports = run(&mut index, 1000);
+    let [(60, first), (110, second)] = &reports[..] else { panic!("{reports:?}") };
     assert!(first.starts_with("node `w1` is not ready: NodeStatusUnknown"), "{first}");
     assert!(second.starts_with("lost: node `w1` has not been ready for 1m"), "{second}");
 }
 
 #[test]
-fn what_keeps_a_result_from_arriving_is_known_during_its_grace() {
+fn the_reason_for_a_missing_result_is_known_during_its_grace_period() {
     let mut index = index(watched(&["w1"]), &["w1"], &[pod_with("a", "w1", ended(137, "OOMKilled"), running())]);
-    let told = run(&mut index, 59);
-    let [(10, told)] = &told[..] else { panic!("{told:?}") };
-    assert!(told.contains("was killed because it used more memory than its limit of 128Mi"), "{told}");
+    let reports = run(&mut index, 59);
+    let [(10, text)] = &reports[..] else { panic!("{reports:?}") };
+    assert!(text.contains("was killed because it used more memory than its limit of 128Mi"), "{text}");
 }
 
 #[test]
@@ -320,13 +323,13 @@ fn a_crash_loop_counts_from_its_first_crash_although_the_container_runs_in_betwe
     index.pod_applied(runs(2), at(15));
     index.pod_applied(crashed(2), at(18));
     index.pod_applied(runs(2), at(40));
-    assert_eq!(told(index.tick(at(64))), []);
+    assert_eq!(kinds(index.tick(at(64))), []);
     index.pod_applied(crashed(2), at(66));
-    assert_eq!(told(index.tick(at(66))), [("p/w1".to_owned(), Kind::CrashLoop)]);
+    assert_eq!(kinds(index.tick(at(66))), [("p/w1".to_owned(), Kind::CrashLoop)]);
 }
 
 #[test]
-fn a_crash_long_after_another_begins_a_loop_of_its_own() {
+fn a_crash_long_after_another_starts_a_new_loop() {
     let crashed = || {
         let state =
             json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 1, "lastState": ended(1, "Error")});
@@ -337,8 +340,8 @@ fn a_crash_long_after_another_begins_a_loop_of_its_own() {
     index.pod_applied(view(&well("a", "w1")), at(15));
     index.pod_applied(view(&well("a", "w1")), at(60));
     index.pod_applied(crashed(), at(80));
-    assert_eq!(told(index.tick(at(139))), []);
-    assert_eq!(told(index.tick(at(140))), [("p/w1".to_owned(), Kind::CrashLoop)]);
+    assert_eq!(kinds(index.tick(at(139))), []);
+    assert_eq!(kinds(index.tick(at(140))), [("p/w1".to_owned(), Kind::CrashLoop)]);
 }
 
 #[test]
@@ -347,6 +350,6 @@ fn a_worker_that_was_not_heard_of_is_not_reported_before_its_log_was_read() {
     of.heard = WorkerContact::new(|_| None);
     let mut index = index(of, &["w1"], &[well("a", "w1")]);
     assert_eq!(run(&mut index, 59), []);
-    assert_eq!(told(index.tick(at(60))), [("p/w1".to_owned(), Kind::Hello)]);
+    assert_eq!(kinds(index.tick(at(60))), [("p/w1".to_owned(), Kind::Hello)]);
     assert!(index.take_news().is_empty());
 }

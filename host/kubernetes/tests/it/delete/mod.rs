@@ -146,7 +146,7 @@ async fn the_namespace_of_sonobuoy_goes_unless_somebody_else_is_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_blocks_is_told_until_it_is_gone() {
+async fn blockers_are_reported_until_they_are_gone() {
     let bed = Bed::new(owned()).await;
     bed.double.put("configmaps", json!({"metadata": {
         "name": "held", "namespace": NAMESPACE, "finalizers": ["example.com/hold"], "labels": {"component": "sonobuoy"},
@@ -163,18 +163,18 @@ async fn what_blocks_is_told_until_it_is_gone() {
     assert!(again.objects[0].terminating);
     assert!(bed.remove(&again).await.is_empty(), "a repeated delete is not an error");
     let double = bed.double.clone();
-    let mut told = 0;
+    let mut calls = 0;
     let mut tell = |_: &[Blocker]| {
-        told += 1;
+        calls += 1;
         double.update("configmaps", NAMESPACE, "held", |object| object["metadata"]["finalizers"] = json!([]));
     };
     let left = wait(&bed.cluster, &again, Some(Duration::from_secs(20)), LOOK, &mut tell).await;
     assert!(left.unwrap().is_empty());
-    assert!(told > 0);
+    assert!(calls > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_deleted_does_not_keep_the_rest() {
+async fn an_object_that_may_not_be_deleted_does_not_keep_the_rest() {
     let bed = Bed::new(owned()).await;
     let plan = bed.plan(false).await;
     let kind = FaultKind::Status { code: 403, message: "namespaces \"ns\" is forbidden".into(), retry_after: None };
@@ -186,7 +186,7 @@ async fn what_may_not_be_deleted_does_not_keep_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_looked_at_is_a_problem() {
+async fn an_object_that_may_not_be_listed_is_a_problem() {
     let bed = Bed::new(owned()).await;
     let kind = FaultKind::Status { code: 403, message: "cannot list clusterroles".into(), retry_after: None };
     bed.double.fault(Fault { method: Some("GET"), path_contains: "/clusterroles".into(), kind, times: 1 });

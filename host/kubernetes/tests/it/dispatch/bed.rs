@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-use plumbline_aggregator::{DispatchError, Dispatcher as _, Launch, Report, WorkerContact};
+use plumbline_aggregator::{
+    CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher as _, Launch, Report, WorkerContact,
+};
 use plumbline_core::{ModuleLimits, ResultKey, RunId, session_id};
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::driver::Stage;
@@ -49,9 +51,16 @@ impl Bed {
         self.dispatcher.launch(launch(yaml), self.reports.clone()).await
     }
 
-    /// Launches a plugin whose check is in `bundle`.
-    pub(crate) async fn launch_check(&self, yaml: &str, bundle: &Path) -> Result<(), DispatchError> {
-        let (bundle, check) = (Some(bundle.to_owned()), Some(ModuleLimits::default()));
+    /// Launches a plugin whose check is in `bundle`, and whose compiler has this result.
+    pub(crate) async fn launch_check(
+        &self,
+        yaml: &str,
+        bundle: &Path,
+        code: Result<CompiledCheck, String>,
+    ) -> Result<(), DispatchError> {
+        let compiler = CheckCompiler::new(move || code.clone());
+        let (bundle, check) =
+            (Some(bundle.to_owned()), Some(CheckLaunch { limits: ModuleLimits::default(), compiler }));
         self.dispatcher.launch(Launch { bundle, check, ..launch(yaml) }, self.reports.clone()).await
     }
 

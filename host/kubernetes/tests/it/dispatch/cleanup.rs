@@ -57,7 +57,7 @@ async fn a_restarted_aggregator_removes_what_it_launched_before_and_keeps_what_i
 }
 
 #[tokio::test]
-async fn what_cannot_be_removed_is_told_and_the_rest_goes() {
+async fn an_object_that_cannot_be_removed_is_reported_and_the_rest_is_removed() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
     bed.launch(DAEMON_SET).await.unwrap();

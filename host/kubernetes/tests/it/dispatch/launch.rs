@@ -98,7 +98,7 @@ async fn a_pod_of_somebody_else_is_neither_used_nor_removed() {
 }
 
 #[tokio::test]
-async fn a_missing_permission_is_told_and_nothing_is_left_behind() {
+async fn a_missing_permission_is_reported_and_nothing_is_left_behind() {
     let bed = Bed::new().await;
     let message = "daemonsets.apps is forbidden: User \"system:serviceaccount:checks:sa\" cannot create resource \"daemonsets\" in API group \"apps\" in the namespace \"checks\"";
     bed.fault("POST", "/daemonsets", refusal(403, message), 1);
@@ -111,7 +111,7 @@ async fn a_missing_permission_is_told_and_nothing_is_left_behind() {
 }
 
 #[tokio::test]
-async fn a_daemon_set_whose_pods_are_refused_is_told_at_once() {
+async fn a_daemon_set_whose_pods_are_rejected_is_reported_at_once() {
     let bed = Bed::new().await;
     let message = "pods \"each-x\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces";
     bed.fault("POST", "/pods?", refusal(403, message), 1);
@@ -139,7 +139,7 @@ async fn a_dry_run_that_says_nothing_about_the_pods_stops_no_daemon_set() {
 }
 
 #[tokio::test]
-async fn an_object_that_the_server_does_not_take_is_told_in_its_words() {
+async fn an_object_that_the_server_rejects_is_reported_with_its_message() {
     let bed = Bed::new().await;
     bed.fault("POST", "/pods", refusal(422, "Pod \"p\" is invalid: spec.containers[0].image: Required value"), 1);
     let error = bed.launch(JOB).await.unwrap_err();
@@ -203,7 +203,7 @@ async fn settling_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn what_an_aggregator_that_is_gone_left_is_begun_anew() {
+async fn objects_of_a_lost_aggregator_are_replaced() {
     for yaml in [JOB, DAEMON_SET] {
         let bed = Bed::new().await;
         bed.launch(yaml).await.unwrap();

@@ -30,7 +30,7 @@ async fn nodes_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_list_whose_next_page_has_expired_is_begun_anew() {
+async fn a_list_whose_next_page_has_expired_is_restarted() {
     let double = ApiDouble::start().await.unwrap();
     for i in 0..600 {
         double.put("nodes", json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{i:03}")}}));
@@ -43,7 +43,7 @@ async fn a_list_whose_next_page_has_expired_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn an_account_that_may_not_list_nodes_sees_none_and_is_told() {
+async fn an_account_that_may_not_list_nodes_gets_none_and_a_warning() {
     let double = ApiDouble::start().await.unwrap();
     double.put("nodes", json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
     let message =

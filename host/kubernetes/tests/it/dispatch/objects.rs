@@ -42,7 +42,7 @@ fn with_a_manifest_of_sonobuoy_plugins_have_the_account_that_it_gives_them() {
 }
 
 #[test]
-fn a_worker_is_told_where_to_count() {
+fn a_worker_gets_the_file_and_patterns_of_the_progress() {
     let progress = "plumbline: {progress: {file: e2e.log, completed: '^ok'}}\n";
     let pod = workload(&stage(), &definition(&format!("{JOB}{progress}")), SESSION, &access(), None).unwrap();
     let env = |container: &str| {
@@ -104,7 +104,7 @@ fn the_secret_holds_certificate_and_key() {
 }
 
 #[test]
-fn what_is_not_known_here_reaches_the_server() {
+fn unknown_fields_are_sent_to_the_server() {
     let yaml = "
 sonobuoy-config: {driver: Job, plugin-name: new}
 spec: {name: plugin, image: i, checkpointPolicy: {every: 5m}}

@@ -27,7 +27,7 @@ fn variable<'a>(container: &'a Value, name: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn what_cannot_be_executed_is_told_by_name() {
+fn a_definition_that_cannot_run_is_rejected_by_name() {
     let long = "a".repeat(64);
     let error = refused(&JOB.replace("hello", &long));
     assert!(matches!(&error, DriverError::LabelTooLong { value, .. } if *value == long), "{error}");
@@ -171,8 +171,8 @@ fn plugins_on_the_network_of_their_nodes_have_ports_of_their_own() {
     let apart = definition(&job("{}", "{name: plugin, image: i}"));
     // The order of the run does not matter, and a Job has a network of its own.
     let ports = progress_ports([&*third, &*apart, &*first, &*second], PodSecurity::Privileged, "8099");
-    let told: Vec<String> = ports.iter().map(|(name, port)| format!("{name} {port}")).collect();
-    assert_eq!(told, ["a-logs 8099", "b-logs 8100", "c-logs 8101"]);
+    let lines: Vec<String> = ports.iter().map(|(name, port)| format!("{name} {port}")).collect();
+    assert_eq!(lines, ["a-logs 8099", "b-logs 8100", "c-logs 8101"]);
     assert!(progress_ports([&*first], PodSecurity::Privileged, "0").is_empty(), "the system chooses");
 
     let stage = Stage { progress_ports: ports, ..stage() };

@@ -17,7 +17,7 @@ fn modes_and_drivers() {
 }
 
 #[test]
-fn what_is_printed_is_read_as_what_was_meant() {
+fn printed_manifests_read_back_equal() {
     let objects = made(&options(Permissions::Minimal, DAEMON_SET));
     let read: Vec<Value> = serde_saphyr::from_multiple(&to_yaml(&objects)).unwrap();
     let read: Vec<Value> = read.into_iter().filter(|document| !document.is_null()).collect();

@@ -28,7 +28,7 @@ fn doing_it_twice_is_doing_it_once() {
 }
 
 #[test]
-fn what_is_asked_for_wins() {
+fn requested_changes_take_precedence() {
     let transform = Transform {
         image: Some("mirror/disks:v2".to_owned()),
         env: [("A", ""), ("SONOBUOY", "no"), ("NEW", "x")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
@@ -63,7 +63,7 @@ config-map: {x: y}";
 }
 
 #[test]
-fn the_default_pod_is_written_out_where_there_is_none() {
+fn the_default_pod_is_written_if_there_is_none() {
     let transform = Transform { show_pod_spec: true, ..Transform::default() };
     let job = prepared(JOB, &transform).to_json();
     assert!(job["podSpec"].get("serviceAccountName").is_none(), "each plugin gets an account of its own");
@@ -93,7 +93,7 @@ fn a_container_without_an_image_gets_that_of_the_run() {
 }
 
 #[test]
-fn what_is_no_list_is_named() {
+fn an_invalid_list_is_rejected_with_the_reason() {
     let yaml = "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {image: i}\npodSpec: {containers: [{env: 1}]}";
     let error = prepare_definition(&definition(yaml), &config(), &Transform::default()).unwrap_err();
     assert_eq!(error.to_string(), "plugin `p`: `podSpec.containers[0].env` must be a list");

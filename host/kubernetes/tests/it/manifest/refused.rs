@@ -8,7 +8,7 @@ use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin, manifest};
 
 use super::{JOB, config, definition, options};
 
-fn told(config: Config, plugins: &[&str]) -> String {
+fn error_of(config: Config, plugins: &[&str]) -> String {
     let plugin = |yaml: &&str| ManifestPlugin { definition: Arc::new(definition(yaml)), modules: Vec::new() };
     let options = ManifestOptions::new(config, plugins.iter().map(plugin).collect());
     manifest(&options).unwrap_err().to_string()
@@ -20,13 +20,13 @@ fn messages() {
     let large = format!("{plain}\nconfig-map: {{a: '{}'}}", "x".repeat(950 << 10));
     insta::assert_snapshot!(
         [
-            told(config(), &["sonobuoy-config: {driver: Process, plugin-name: p}\nspec: {command: [a]}"]),
-            told(config(), &["sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {command: [a]}"]),
-            told(config(), &[JOB]),
-            told(config(), &[plain, plain]),
-            told(config(), &[&large]),
-            told(Config { namespace: "Prod".to_owned(), ..config() }, &[plain]),
-            told(Config { service_account_name: "-a".to_owned(), ..config() }, &[plain]),
+            error_of(config(), &["sonobuoy-config: {driver: Process, plugin-name: p}\nspec: {command: [a]}"]),
+            error_of(config(), &["sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {command: [a]}"]),
+            error_of(config(), &[JOB]),
+            error_of(config(), &[plain, plain]),
+            error_of(config(), &[&large]),
+            error_of(Config { namespace: "Prod".to_owned(), ..config() }, &[plain]),
+            error_of(Config { service_account_name: "-a".to_owned(), ..config() }, &[plain]),
         ]
         .join("\n")
     );

@@ -26,7 +26,7 @@ fn names_of(objects: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn everything_at_once_stands_in_order() {
+fn all_options_together_give_objects_in_order() {
     let objects = with(Permissions::Minimal, |options| {
         options.config.image_pull_secrets = "registry".to_owned();
         options.docker_config = Some(DockerConfig { name: "registry".to_owned(), json: b"{}".to_vec() });
@@ -153,7 +153,7 @@ fn the_namespace_says_whose_it_is() {
 }
 
 #[test]
-fn the_aggregator_goes_where_it_is_told() {
+fn the_aggregator_is_scheduled_as_configured() {
     let objects = with(Permissions::Minimal, |options| {
         options.aggregator_node_selector.insert("pool".to_owned(), "system".to_owned());
         options.aggregator_env.insert("HTTPS_PROXY".to_owned(), "http://p".to_owned());
@@ -313,7 +313,7 @@ fn plugins(mode: Permissions, definitions: &[&str]) -> ManifestOptions {
 }
 
 #[test]
-fn a_plugin_gets_what_its_definition_asks_for_whatever_its_name() {
+fn a_plugin_gets_what_its_definition_asks_for_under_any_name() {
     let objects = made(&plugins(Permissions::Minimal, &[RENAMED, READER, JOB]));
     let accounts: Vec<&Value> = of_kind(&objects, "ServiceAccount");
     let accounts: Vec<_> = accounts.iter().map(|account| account["metadata"]["name"].as_str().unwrap()).collect();
@@ -433,4 +433,18 @@ fn the_port_for_metrics_is_open_only_if_metrics_are_served() {
     assert_eq!(ports, json!([{"containerPort": 9464, "name": "metrics", "protocol": "TCP"}]));
     assert_eq!(ingress[1], json!({"ports": [{"port": 9464, "protocol": "TCP"}]}));
     assert!(!ingress[0]["from"].is_null(), "the port for results stays closed");
+}
+
+#[test]
+fn values_of_secrets_are_in_secrets_and_nowhere_else() {
+    let mut options = options(Permissions::Minimal, JOB);
+    let values = [("suite.password".to_owned(), "s3cret".to_owned())];
+    options.secrets.insert("plumbline-options".to_owned(), values.into());
+    let (secrets, others): (Vec<Value>, Vec<Value>) =
+        made(&options).into_iter().partition(|object| object["metadata"]["name"] == "plumbline-options");
+    let [secret] = secrets.as_slice() else { panic!("{secrets:?}") };
+    assert_eq!((&secret["kind"], &secret["data"]["suite.password"]), (&json!("Secret"), &json!("czNjcmV0")));
+    // `delete` finds it by the label of runs.
+    assert!(secret["metadata"]["labels"].is_object());
+    assert!(!json!(others).to_string().contains("czNjcmV0"));
 }

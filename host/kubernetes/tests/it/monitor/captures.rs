@@ -70,7 +70,7 @@ async fn a_log_that_cannot_be_read_is_left_out_and_the_others_are_kept() {
 }
 
 #[tokio::test]
-async fn logs_of_a_node_that_is_away_hold_nobody_up() {
+async fn logs_of_an_unreachable_node_do_not_delay_others() {
     let double = double(&["w1", "w2"]).await;
     for (name, node) in [("scan-1", "w1"), ("scan-2", "w2")] {
         double.put("pods", pod(name, node, running()));

@@ -62,7 +62,7 @@ async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
 }
 
 #[tokio::test]
-async fn without_the_permission_for_events_everything_else_goes_on() {
+async fn without_the_permission_for_events_everything_else_continues() {
     let double = double(&["w1"]).await;
     double.deny("create", "events");
     double.put("pods", pod("scan-x", "w1", running()));

@@ -29,7 +29,7 @@ fn forbid_all_namespaces(bed: &plumbline_dev::ApiDouble) {
     bed.fault(Fault { method: Some("GET"), path_contains: "/api/v1/events".into(), kind, times: u32::MAX });
 }
 
-fn told(entries: &[TimelineEntry], kind: TimelineKind) -> Vec<&TimelineEntry> {
+fn of_kind(entries: &[TimelineEntry], kind: TimelineKind) -> Vec<&TimelineEntry> {
     entries.iter().filter(|entry| entry.kind == kind).collect()
 }
 
@@ -52,17 +52,17 @@ async fn nodes_pods_warnings_and_the_plugin_are_recorded() {
     bed.recorded(|entries| {
         [TimelineKind::NodeCondition, TimelineKind::Restart, TimelineKind::OomKill]
             .iter()
-            .all(|kind| !told(entries, *kind).is_empty())
+            .all(|kind| !of_kind(entries, *kind).is_empty())
     })
     .await;
     bed.double.put("nodes", node("w2"));
     bed.double.remove("nodes", "", "w1");
-    bed.recorded(|entries| !told(entries, TimelineKind::NodeRemoved).is_empty()).await;
+    bed.recorded(|entries| !of_kind(entries, TimelineKind::NodeRemoved).is_empty()).await;
     bed.monitor.settle(&plugin()).await;
     bed.monitor.stop().await;
 
     let entries = bed.timeline();
-    let states: Vec<_> = told(&entries, TimelineKind::NodeCondition)
+    let states: Vec<_> = of_kind(&entries, TimelineKind::NodeCondition)
         .iter()
         .map(|entry| (entry.node.as_deref(), entry.change, entry.text.as_str()))
         .collect();
@@ -70,13 +70,13 @@ async fn nodes_pods_warnings_and_the_plugin_are_recorded() {
     let want =
         [(Some("w2"), Some(Change::Start), unknown), (Some("w2"), Some(Change::End), "Ready is as on a healthy node")];
     assert_eq!(states, want);
-    let restart = told(&entries, TimelineKind::Restart)[0];
+    let restart = of_kind(&entries, TimelineKind::Restart)[0];
     assert_eq!((restart.namespace.as_deref(), restart.node.as_deref(), restart.count), (Some("apps"), Some("w2"), 3));
-    let killed = told(&entries, TimelineKind::OomKill)[0];
+    let killed = of_kind(&entries, TimelineKind::OomKill)[0];
     assert_eq!((killed.plugin.as_deref(), killed.node.as_deref()), (Some("scan"), Some("w1")));
-    let plugin: Vec<_> = told(&entries, TimelineKind::Plugin).iter().map(|entry| entry.change).collect();
+    let plugin: Vec<_> = of_kind(&entries, TimelineKind::Plugin).iter().map(|entry| entry.change).collect();
     assert_eq!(plugin, [Some(Change::Start), Some(Change::End)]);
-    assert_eq!(told(&entries, TimelineKind::Recording).len(), 0, "{entries:?}");
+    assert_eq!(of_kind(&entries, TimelineKind::Recording).len(), 0, "{entries:?}");
 }
 
 #[tokio::test]
@@ -87,11 +87,11 @@ async fn an_account_that_may_not_watch_all_namespaces_watches_that_of_the_run() 
     bed.asked(&["/namespaces/ns/events", "watch=true"]).await;
     bed.double.put("events", warning("e1", "ns", 1));
     bed.double.put("events", warning("e2", "apps", 1));
-    bed.recorded(|entries| !told(entries, TimelineKind::Restart).is_empty()).await;
+    bed.recorded(|entries| !of_kind(entries, TimelineKind::Restart).is_empty()).await;
     bed.monitor.stop().await;
     let entries = bed.timeline();
-    assert_eq!(told(&entries, TimelineKind::Restart).len(), 1);
-    let note = told(&entries, TimelineKind::Recording)[0];
+    assert_eq!(of_kind(&entries, TimelineKind::Restart).len(), 1);
+    let note = of_kind(&entries, TimelineKind::Recording)[0];
     let want = "warnings of other namespaces and of nodes are not recorded: events is forbidden";
     assert_eq!((note.name.as_str(), note.text.as_str()), ("forbidden", want));
 }
@@ -101,11 +101,11 @@ async fn without_the_permission_only_a_note_is_recorded() {
     let double = double(&["w1"]).await;
     double.deny("list", "events");
     let mut bed = Bed::new(double, graces(NEVER)).await;
-    bed.recorded(|entries| told(entries, TimelineKind::Recording).len() == 2).await;
+    bed.recorded(|entries| of_kind(entries, TimelineKind::Recording).len() == 2).await;
     let asked = bed.double.requests().len();
     bed.watch(watched(&["w1"])).await;
     bed.double.put("nodes", not_ready("w1"));
-    bed.recorded(|entries| !told(entries, TimelineKind::NodeCondition).is_empty()).await;
+    bed.recorded(|entries| !of_kind(entries, TimelineKind::NodeCondition).is_empty()).await;
     bed.monitor.stop().await;
     let later = &bed.double.requests()[asked..];
     assert!(!later.iter().any(|request| request.path.ends_with("/events")), "{later:?}");
@@ -120,29 +120,29 @@ async fn a_restarted_aggregator_continues_the_recording() {
     let mut bed = Bed::new(double, graces(NEVER)).await;
     bed.asked(&["/api/v1/events", "watch=true"]).await;
     bed.double.put("events", warning("e1", "apps", 1));
-    bed.recorded(|entries| told(entries, TimelineKind::NodeCondition).len() == 2).await;
-    bed.recorded(|entries| told(entries, TimelineKind::Restart).len() == 1).await;
+    bed.recorded(|entries| of_kind(entries, TimelineKind::NodeCondition).len() == 2).await;
+    bed.recorded(|entries| of_kind(entries, TimelineKind::Restart).len() == 1).await;
     bed.monitor.stop().await;
     let first = bed.timeline();
 
     bed.double.put("nodes", node("w1"));
     bed.double.put("nodes", not_ready("w3"));
     bed.restart().await;
-    bed.recorded(|entries| told(entries, TimelineKind::NodeCondition).len() == 4).await;
+    bed.recorded(|entries| of_kind(entries, TimelineKind::NodeCondition).len() == 4).await;
     bed.asked_times(&["/api/v1/events", "watch=true"], 2).await;
     bed.monitor.stop().await;
     let all = bed.timeline();
     assert_eq!(all[..first.len()], first);
-    let mut states: Vec<_> = told(&all, TimelineKind::NodeCondition)
+    let mut states: Vec<_> = of_kind(&all, TimelineKind::NodeCondition)
         .iter()
         .map(|entry| format!("{} {:?}", entry.node.as_deref().unwrap(), entry.change.unwrap()))
         .collect();
     states.sort();
     // The state of `w2` is still the same.
     assert_eq!(states, ["w1 End", "w1 Start", "w2 Start", "w3 Start"]);
-    assert_eq!(told(&all, TimelineKind::Recording)[0].name, "resumed");
+    assert_eq!(of_kind(&all, TimelineKind::Recording)[0].name, "resumed");
     // The warning was listed again.
-    assert_eq!(told(&all, TimelineKind::Restart).len(), 1, "{all:?}");
+    assert_eq!(of_kind(&all, TimelineKind::Restart).len(), 1, "{all:?}");
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn errors_of_the_api_server_are_counted() {
     bed.asked(&["/nodes", "watch=true"]).await;
     bed.monitor.stop().await;
     let entries = bed.timeline();
-    let requests = told(&entries, TimelineKind::Api)[0].api.clone().unwrap();
+    let requests = of_kind(&entries, TimelineKind::Api)[0].api.clone().unwrap();
     assert_eq!(requests.errors, [("503".to_owned(), 2)].into());
     assert!(requests.requests > 2, "{requests:?}");
 }
@@ -173,14 +173,14 @@ async fn the_recording_needs_one_list_and_one_watch() {
     for name in &names {
         bed.double.put("nodes", not_ready(name));
     }
-    bed.recorded(|entries| told(entries, TimelineKind::NodeCondition).len() == names.len()).await;
-    bed.recorded(|entries| !told(entries, TimelineKind::Restart).is_empty()).await;
+    bed.recorded(|entries| of_kind(entries, TimelineKind::NodeCondition).len() == names.len()).await;
+    bed.recorded(|entries| !of_kind(entries, TimelineKind::Restart).is_empty()).await;
     bed.monitor.stop().await;
     let requests = bed.double.requests();
     let events: Vec<_> = requests.iter().filter(|request| request.path.contains("/events")).collect();
     assert_eq!(events.len(), 2, "{events:?}");
     assert!(events.iter().all(|request| request.query.contains("type%3DWarning")), "{events:?}");
-    let restarts = told(&bed.timeline(), TimelineKind::Restart).iter().map(|entry| entry.count).sum::<u64>();
+    let restarts = of_kind(&bed.timeline(), TimelineKind::Restart).iter().map(|entry| entry.count).sum::<u64>();
     assert_eq!(restarts, 20);
     assert!(bed.timeline().iter().all(|entry| entry.namespace.as_deref() != Some("old")));
 }

@@ -17,7 +17,7 @@ async fn with_pod(pod: Value) -> Bed {
 }
 
 #[tokio::test]
-async fn an_image_that_cannot_be_pulled_is_told_with_pod_events_and_logs() {
+async fn an_image_that_cannot_be_pulled_is_reported_with_pod_events_and_logs() {
     let double = double(&["w1"]).await;
     double.put("pods", pod("scan-x", "w1", pulling()));
     let uid = double.get("pods", "ns", "scan-x").unwrap()["metadata"]["uid"].clone();
@@ -55,7 +55,7 @@ async fn an_image_that_cannot_be_pulled_is_told_with_pod_events_and_logs() {
 }
 
 #[tokio::test]
-async fn a_volume_that_cannot_be_mounted_is_told_and_an_image_that_is_being_pulled_is_waited_for() {
+async fn a_volume_that_cannot_be_mounted_is_reported_and_an_image_that_is_being_pulled_is_waited_for() {
     let double = double(&["w1"]).await;
     let creating = json!({"waiting": {"reason": "ContainerCreating"}});
     let mut starting = pod("scan-x", "w1", creating.clone());
@@ -87,7 +87,7 @@ async fn a_volume_that_cannot_be_mounted_is_told_and_an_image_that_is_being_pull
 }
 
 #[tokio::test]
-async fn an_eviction_is_told_in_the_words_of_the_cluster() {
+async fn an_eviction_is_reported_with_the_message_of_the_cluster() {
     let mut evicted = pod("scan-x", "w1", running());
     evicted["status"] =
         json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."});
@@ -97,7 +97,7 @@ async fn an_eviction_is_told_in_the_words_of_the_cluster() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_deleted_is_told_as_it_was_last() {
+async fn a_deleted_pod_is_reported_with_its_last_state() {
     let mut bed = with_pod(pod("scan-x", "w1", running())).await;
     bed.asked(&["/pods", "watch=true"]).await;
     bed.double.remove("pods", "ns", "scan-x");
@@ -108,7 +108,7 @@ async fn a_pod_that_is_deleted_is_told_as_it_was_last() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_replaced_in_time_is_no_trouble() {
+async fn a_pod_that_is_replaced_in_time_is_not_a_problem() {
     let double = double(&["w1", "w2"]).await;
     double.put("pods", pod("scan-1", "w1", running()));
     double.put("pods", pod("scan-2", "w2", running()));
@@ -150,7 +150,7 @@ async fn the_scheduler_says_why_the_pod_of_a_job_has_no_node() {
 }
 
 #[tokio::test]
-async fn a_crash_loop_is_told_with_the_log_of_the_time_before() {
+async fn a_crash_loop_is_reported_with_the_log_of_the_previous_start() {
     let double = double(&["w1"]).await;
     let mut looping = pod("scan-x", "w1", json!({"waiting": {"reason": "CrashLoopBackOff"}}));
     looping["status"]["containerStatuses"][0]["restartCount"] = json!(4);
@@ -170,20 +170,20 @@ async fn a_crash_loop_is_told_with_the_log_of_the_time_before() {
 
 #[tokio::test]
 async fn a_plugin_that_ends_without_a_result_says_how() {
-    for (state, told) in [
+    for (state, expected) in [
         (ended(0, "Completed"), "finished without results"),
         (ended(3, "Error"), "ended with exit code 3 and left no results"),
         (ended(137, "OOMKilled"), "ran out of memory"),
     ] {
         let mut bed = with_pod(pod("scan-x", "w1", state)).await;
         let (_, error) = bed.failed().await;
-        assert!(error.error.contains(told), "{}", error.error);
+        assert!(error.error.contains(expected), "{}", error.error);
         assert_eq!(error.details["reason"], "NoResult");
     }
 }
 
 #[tokio::test]
-async fn a_node_that_gets_no_pod_is_told_with_its_taints() {
+async fn a_node_that_gets_no_pod_is_reported_with_its_taints() {
     let double = double(&["w2"]).await;
     let mut tainted = super::bed::node("w1");
     tainted["spec"] = json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]});
@@ -221,16 +221,16 @@ async fn a_daemon_set_whose_pods_are_rejected_says_why() {
 }
 
 #[tokio::test]
-async fn a_wave_of_failures_is_told_once_each() {
+async fn each_of_many_failures_is_reported_once() {
     let names: Vec<String> = (0..40).map(|n| format!("w{n}")).collect();
     let nodes: Vec<&str> = names.iter().map(String::as_str).collect();
     let double = double(&nodes).await;
     nodes.iter().for_each(|node| double.put("pods", pod(&format!("scan-{node}"), node, pulling())));
     let mut bed = Bed::new(double, graces(GRACE)).await;
     bed.watch(watched(&nodes)).await;
-    let mut told = std::collections::BTreeSet::new();
+    let mut seen = std::collections::BTreeSet::new();
     for _ in 0..nodes.len() {
-        assert!(told.insert(bed.failed().await.0));
+        assert!(seen.insert(bed.failed().await.0));
     }
     bed.monitor.settle(&plugin()).await;
     assert!(bed.is_silent());

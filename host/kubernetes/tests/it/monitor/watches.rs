@@ -21,7 +21,7 @@ async fn bed() -> Bed {
 }
 
 #[tokio::test]
-async fn a_watch_that_expired_is_begun_anew_with_a_list() {
+async fn an_expired_watch_is_restarted_with_a_list() {
     let mut bed = bed().await;
     bed.double.expire_watches();
     // No watch sees the deletion. Only the next list reveals it.
@@ -67,7 +67,7 @@ async fn nothing_is_given_up_while_the_api_server_does_not_answer() {
 }
 
 #[tokio::test]
-async fn what_a_broken_watch_showed_is_looked_at_again_before_it_is_told() {
+async fn state_from_a_broken_watch_is_checked_again_before_it_is_reported() {
     let double = double(&["w1", "w2"]).await;
     double.put("pods", pod("scan-1", "w1", pulling()));
     double.put("pods", pod("scan-2", "w2", running()));

@@ -72,12 +72,12 @@ impl Bed {
     }
 
     /// Returns the directory into which archives are retrieved.
-    pub(super) fn home(&self) -> PathBuf {
+    pub(super) fn download_dir(&self) -> PathBuf {
         self.dir.path().join("home")
     }
 
     pub(super) fn options(&self) -> RetrieveOptions {
-        let mut options = RetrieveOptions::new(NAMESPACE, self.home());
+        let mut options = RetrieveOptions::new(NAMESPACE, self.download_dir());
         options.retries = Retries { times: 3, pause: Duration::from_millis(1) };
         options.look = Duration::from_millis(10);
         options
@@ -87,14 +87,14 @@ impl Bed {
         &self,
         options: &RetrieveOptions,
     ) -> (Result<Vec<Retrieved>, RetrieveError>, Vec<String>) {
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         let mut tell = |progress: Progress<'_>| {
             if !matches!(progress, Progress::Bytes(_)) {
-                told.push(format!("{progress:?}"));
+                events.push(format!("{progress:?}"));
             }
         };
         let result = Box::pin(retrieve(&self.cluster, options, &mut tell)).await;
-        (result, told)
+        (result, events)
     }
 
     pub(super) async fn snapshot(&self) -> Result<Retrieved, RetrieveError> {
@@ -109,8 +109,8 @@ impl Bed {
     }
 
     /// Returns the names of the files in the directory into which archives are retrieved.
-    pub(super) fn at_home(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.home()) else { return Vec::new() };
+    pub(super) fn downloaded_files(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.download_dir()) else { return Vec::new() };
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names

@@ -23,12 +23,12 @@ async fn fails(bed: &Bed) -> (String, String) {
 async fn the_right_that_is_missing_is_named() {
     let bed = Bed::new(&complete(b"x")).await;
     refuse(&bed.double, 403, "pods \"sonobuoy\" is forbidden", 10);
-    let (told, hint) = fails(&bed).await;
-    assert!(told.contains("forbidden") && hint.contains("`pods/exec`"), "{told} {hint}");
+    let (message, hint) = fails(&bed).await;
+    assert!(message.contains("forbidden") && hint.contains("`pods/exec`"), "{message} {hint}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_busy_for_a_moment_is_no_obstacle() {
+async fn a_server_that_is_busy_for_a_moment_is_retried() {
     let bed = Bed::new(&complete(b"x")).await;
     fs::write(bed.pod().join(ARCHIVE), b"x").unwrap();
     refuse(&bed.double, 500, "error dialing backend: EOF", 2);
@@ -38,12 +38,12 @@ async fn a_server_that_is_busy_for_a_moment_is_no_obstacle() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pod_that_has_ended_or_waits_is_told_apart() {
+async fn a_pod_that_ended_and_one_that_waits_are_distinguished() {
     let bed = Bed::new(&complete(b"x")).await;
     let set = |status: Value| assert!(bed.double.update("pods", NAMESPACE, "sonobuoy", |pod| pod["status"] = status));
     set(json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}));
-    let (told, _) = fails(&bed).await;
-    assert!(told.contains("phase is Failed: low on memory"), "{told}");
+    let (message, _) = fails(&bed).await;
+    assert!(message.contains("phase is Failed: low on memory"), "{message}");
     set(json!({"phase": "Pending", "containerStatuses": [
         {"name": "kube-sonobuoy", "image": "x", "imageID": "", "ready": false, "restartCount": 0,
          "state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}}
@@ -55,38 +55,38 @@ async fn a_pod_that_has_ended_or_waits_is_told_apart() {
         {"name": "kube-sonobuoy", "image": "x", "imageID": "", "ready": false, "restartCount": 3,
          "state": {"terminated": {"exitCode": 1}}}
     ]}));
-    let (told, hint) = fails(&bed).await;
-    assert!(told.contains("container not found") && hint.contains("does not run"), "{told} {hint}");
+    let (message, hint) = fails(&bed).await;
+    assert!(message.contains("container not found") && hint.contains("does not run"), "{message} {hint}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_not_there_is_looked_for_where_it_should_be() {
     let bed = Bed::new(&complete(b"x")).await;
     bed.double.remove("pods", NAMESPACE, "sonobuoy");
-    let (told, _) = fails(&bed).await;
-    assert!(told.contains("the pod does not exist"), "{told}");
+    let (message, _) = fails(&bed).await;
+    assert!(message.contains("the pod does not exist"), "{message}");
     bed.double.remove("namespaces", "", NAMESPACE);
-    let (told, hint) = fails(&bed).await;
-    assert!(told.contains("no such namespace") && hint.contains("--namespace"), "{told}");
+    let (message, hint) = fails(&bed).await;
+    assert!(message.contains("no such namespace") && hint.contains("--namespace"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_fails_or_lies_is_told() {
+async fn a_command_that_fails_or_lies_is_reported() {
     let bed = Bed::new(&complete(b"x")).await;
     bed.on_exec(|_, _| ExecReply {
         stderr: b"error: failed to read `/y`\n".to_vec(),
         exit_code: 4,
         ..ExecReply::default()
     });
-    let (told, hint) = fails(&bed).await;
+    let (message, hint) = fails(&bed).await;
     assert!(
-        told.ends_with("exited with code 4: error: failed to read `/y`") && hint.contains("--retrieve-path"),
-        "{told}"
+        message.ends_with("exited with code 4: error: failed to read `/y`") && hint.contains("--retrieve-path"),
+        "{message}"
     );
     for list in ["{", r#"{"archives":[{"name":"../../x.tar.gz","size":1,"sha256":"00"}]}"#] {
         bed.on_exec(move |_, _| ExecReply { stdout: list.into(), ..ExecReply::default() });
         let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
         assert!(matches!(error, RetrieveError::Stream(_)), "{error}");
     }
-    assert!(bed.at_home().is_empty());
+    assert!(bed.downloaded_files().is_empty());
 }

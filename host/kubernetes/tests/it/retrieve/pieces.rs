@@ -20,16 +20,16 @@ async fn connections_that_drop_anywhere_bring_the_same_bytes() {
         let cut_after = if words.contains(&"--offset") { cuts.lock().unwrap().pop() } else { None };
         plumbline_dev::ExecReply { cut_after, ..reply }
     });
-    let (result, told) = bed.retrieve(&bed.options()).await;
+    let (result, events) = bed.retrieve(&bed.options()).await;
     let retrieved = result.unwrap();
     assert!(retrieved[0].as_status_says && retrieved.len() == 1);
     assert!(fs::read(&retrieved[0].path).unwrap() == data, "the bytes are those of the original");
-    assert_eq!(bed.at_home(), [ARCHIVE]);
-    assert_eq!(told.iter().filter(|line| line.starts_with("Again")).count(), 12, "{told:?}");
+    assert_eq!(bed.downloaded_files(), [ARCHIVE]);
+    assert_eq!(events.iter().filter(|line| line.starts_with("Again")).count(), 12, "{events:?}");
 
-    let (again, told) = bed.retrieve(&bed.options()).await;
+    let (again, events) = bed.retrieve(&bed.options()).await;
     assert_eq!(again.unwrap(), retrieved);
-    assert!(told[0].starts_with("Present"), "{told:?}");
+    assert!(events[0].starts_with("Present"), "{events:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,7 +62,7 @@ async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
     let error = result.unwrap_err();
     assert!(matches!(error, RetrieveError::BrokenOff { have: 200_000, size: 500_000, .. }), "{error}");
     assert_eq!(error.stage(), Stage::Transfer);
-    assert_eq!(bed.at_home(), [format!("{ARCHIVE}.part"), format!("{ARCHIVE}.part.json")]);
+    assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.part"), format!("{ARCHIVE}.part.json")]);
     let (result, _) = bed.retrieve(&bed.options()).await;
     assert!(fs::read(&result.unwrap()[0].path).unwrap() == data);
     assert_eq!(*offsets.lock().unwrap(), [0, 200_000, 200_000, 200_000, 200_000]);
@@ -76,7 +76,7 @@ async fn an_archive_with_another_digest_is_refused_and_kept_aside() {
     let (result, _) = bed.retrieve(&bed.options()).await;
     let error = result.unwrap_err();
     assert!(matches!(&error, RetrieveError::Wrong { aside: Some(_), .. }), "{error}");
-    assert_eq!(bed.at_home(), [format!("{ARCHIVE}.damaged")]);
+    assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.damaged")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,7 +128,7 @@ async fn a_run_is_waited_for() {
         }
     };
     let retrieved = Box::pin(retrieve(&bed.cluster, &options, &mut tell)).await.unwrap();
-    assert_eq!(retrieved[0].path, bed.home().join("mine.tar.gz"));
+    assert_eq!(retrieved[0].path, bed.download_dir().join("mine.tar.gz"));
 
     bed.set_status(&running());
     options.wait = Wait::AtMost(Some(std::time::Duration::from_millis(30)));
@@ -136,11 +136,11 @@ async fn a_run_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_gathered_so_far_can_be_had() {
+async fn partial_results_can_be_downloaded() {
     let bed = Bed::new(&running()).await;
     let error = bed.snapshot().await.unwrap_err();
     assert!(error.to_string().contains("no active run"), "{error}");
-    assert!(bed.at_home().is_empty());
+    assert!(bed.downloaded_files().is_empty());
     let tree = bed.pod().join(".plumbline-run-1/tree/plugins/e2e");
     fs::create_dir_all(&tree).unwrap();
     fs::write(tree.join("definition.json"), "{}").unwrap();

@@ -25,16 +25,16 @@ async fn a_stream_is_enough() {
     });
     let mut options = bed.options();
     options.file_name = Some("mine.tar.gz".into());
-    let (result, told) = bed.retrieve(&options).await;
+    let (result, events) = bed.retrieve(&options).await;
     let retrieved = result.unwrap();
     assert_eq!(retrieved.iter().map(|archive| archive.as_status_says).collect::<Vec<_>>(), [true, false]);
     assert!(fs::read(&retrieved[0].path).unwrap() == data);
-    assert_eq!(bed.at_home(), ["mine-01.tar.gz", "mine.tar.gz"]);
-    assert_eq!(told.iter().filter(|line| line.starts_with("Again")).count(), 2, "{told:?}");
+    assert_eq!(bed.downloaded_files(), ["mine-01.tar.gz", "mine.tar.gz"]);
+    assert_eq!(events.iter().filter(|line| line.starts_with("Again")).count(), 2, "{events:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_archives_there_is_none_and_a_failed_command_is_told() {
+async fn without_an_archive_nothing_is_downloaded_and_a_failed_command_is_reported() {
     let bed = Bed::new(&complete(b"x")).await;
     bed.on_exec(only_splat);
     assert_eq!(bed.retrieve(&bed.options()).await.0.unwrap_err().stage(), Stage::NotReady);
@@ -54,7 +54,7 @@ async fn a_stream_with_another_digest_is_refused_and_kept_aside() {
     bed.on_exec(only_splat);
     let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
     assert!(matches!(&error, RetrieveError::Wrong { aside: Some(_), .. }), "{error}");
-    assert_eq!(bed.at_home(), [format!("{ARCHIVE}.damaged")]);
+    assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.damaged")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,5 +62,5 @@ async fn a_snapshot_is_beyond_such_an_image() {
     let bed = Bed::new(&complete(b"x")).await;
     bed.on_exec(only_splat);
     assert!(matches!(bed.snapshot().await, Err(RetrieveError::Unknown(_))));
-    assert!(bed.at_home().is_empty());
+    assert!(bed.downloaded_files().is_empty());
 }

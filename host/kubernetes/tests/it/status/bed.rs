@@ -174,6 +174,6 @@ impl Publishing {
 
     pub(super) async fn stop(self) {
         self.stop.cancel();
-        tokio::time::timeout(Duration::from_secs(20), self.task).await.expect("it ends when it is told to").unwrap();
+        tokio::time::timeout(Duration::from_secs(20), self.task).await.expect("it stops when it is cancelled").unwrap();
     }
 }

@@ -127,7 +127,7 @@ fn large() -> Ledgered {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_in_the_config_map_in_full() {
+async fn a_status_that_is_too_large_is_complete_in_the_config_map() {
     let bed = Bed::running().await;
     let ledger = large();
     let publishing = Publishing::start(bed.options(pace()), &ledger.state);

@@ -9,7 +9,7 @@ use super::bed::{Bed, NAMESPACE, POD, aggregator, plugin_pod};
 const RUNNING: &str = r#"{"status":"running","plugins":[{"plugin":"logs","node":"n1","status":"running"}]}"#;
 
 #[tokio::test]
-async fn what_runs_is_seen_with_what_its_pods_wait_for() {
+async fn an_active_run_is_read_with_the_waiting_pods() {
     let bed = Bed::empty().await;
     bed.double.put("pods", aggregator("Running", Some(RUNNING)));
     bed.double.put("pods", plugin_pod("logs-1", "logs", "n1", Some("ImagePullBackOff")));
@@ -76,7 +76,7 @@ async fn a_pod_that_does_not_start_tells_its_events() {
 }
 
 #[tokio::test]
-async fn who_may_not_see_namespaces_or_events_sees_the_run() {
+async fn without_the_permission_to_read_namespaces_or_events_the_run_is_read() {
     let bed = Bed::empty().await;
     bed.double.put("pods", aggregator("Running", Some(RUNNING)));
     bed.fault("GET", "/api/v1/namespaces/checks", 403, 1);

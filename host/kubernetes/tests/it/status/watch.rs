@@ -71,7 +71,7 @@ async fn pods_that_wait_are_seen_at_once_and_until_they_run() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_is_told_and_a_stopped_watch_ends() {
+async fn a_missing_permission_is_reported_and_a_stopped_watch_ends() {
     let bed = Bed::running().await;
     bed.fault("GET", "/pods", 403, 1);
     let stop = CancellationToken::new();

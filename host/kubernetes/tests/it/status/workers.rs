@@ -41,10 +41,10 @@ async fn pods_say_how_their_worker_is() {
         ledger.state.apply(Event::Failed { key: key("logs", node), error }).unwrap();
     }
     ledger.state.apply(Event::TimedOut { plugin: "e2e".parse().unwrap() }).unwrap();
-    let told = |pods: &[Value]| {
+    let both_ended = |pods: &[Value]| {
         word(pods, "logs-1").as_deref() == Some("failed") && word(pods, "e2e-pod").as_deref() == Some("timed_out")
     };
-    bed.double.changed("pods", told).await;
+    bed.double.changed("pods", both_ended).await;
 
     // A pod that is created later is annotated once it exists.
     bed.double.put("pods", plugin_pod("logs-3", "logs", "n3", None));
@@ -55,7 +55,7 @@ async fn pods_say_how_their_worker_is() {
 }
 
 #[tokio::test]
-async fn who_may_not_annotate_them_publishes_all_the_same() {
+async fn without_the_permission_to_annotate_pods_the_status_is_still_published() {
     let bed = Bed::running().await;
     bed.double.put("pods", plugin_pod("logs-1", "logs", "n1", None));
     bed.fault("PATCH", "/pods/logs-1", 403, 10_000);

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use plumbline_sdk::guest::check_role::plumbline::plugin::network;
 use plumbline_sdk::guest::wasi::wasi::filesystem::preopens::get_directories;
 use plumbline_sdk::guest::wasi::wasi::filesystem::types::{
     Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags,
@@ -34,6 +35,13 @@ pub(crate) fn attempt(behaviour: Behaviour, out: &mut Output) {
         Behaviour::StreamFlood => {
             let mut kept = Vec::new();
             forever(|| kept.push(open(&granted, "file").and_then(|file| file.read_via_stream(0))));
+            Vec::new()
+        }
+        // The SDK splits targets into calls of the allowed size.
+        Behaviour::TargetFlood => {
+            let target = network::Target { host: "a".to_owned(), port: 1 };
+            let results = network::connect(&vec![target; 1025], 0, 0);
+            out.emit(Item::new(0, results.len().to_string()).meta("outcome", format!("{:?}", results.first())));
             Vec::new()
         }
         _ => Vec::new(),

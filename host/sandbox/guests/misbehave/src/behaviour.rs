@@ -110,6 +110,8 @@ behaviours! {
     RuleOutOfRole = "rule-out-of-role",
     /// As a post-processor: reads the cluster.
     ClusterOutOfRole = "cluster-out-of-role",
+    /// As a post-processor: sends a request, resolves a name, and connects.
+    NetworkOutOfRole = "network-out-of-role",
     /// As a post-processor: reports progress.
     ProgressOutOfRole = "progress-out-of-role",
     /// As a check: opens a file outside the granted directory by `..`.
@@ -154,6 +156,18 @@ behaviours! {
     ObjectFlood = "object-flood",
     /// As a check: reads objects without a grant.
     ReadObjects = "read-objects",
+    /// As a check: reads owners outside the granted directory.
+    ReadOwners = "read-owners",
+    /// As a check: reaches hosts without a grant.
+    ReachHosts = "reach-hosts",
+    /// As a check: sends requests endlessly.
+    RequestFlood = "request-flood",
+    /// As a check: sends a request with too large parts.
+    LargeRequest = "large-request",
+    /// As a check: connects to more targets than a call may have.
+    TargetFlood = "target-flood",
+    /// As a check: waits for a host longer than its time.
+    WaitForHost = "wait-for-host",
     /// As a check: reports progress many times.
     ProgressFlood = "progress-flood",
 }

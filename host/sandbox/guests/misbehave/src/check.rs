@@ -2,8 +2,10 @@
 
 use std::hint::black_box;
 use std::io::Read;
+use std::time::Duration;
 
 use plumbline_sdk::context::FileType;
+use plumbline_sdk::network::{Attempts, Request, Target, Trust};
 use plumbline_sdk::{Checker, Context, Item, ObjectQuery, Output, PluginInfo, Status};
 
 use crate::post_processor::forever;
@@ -64,6 +66,21 @@ impl Checker for Misbehave {
                 emit(out, "list", listed);
                 emit(out, "get", context.get(&nodes(), "a").map(|_| String::new()));
             }
+            Behaviour::ReadOwners => {
+                for path in ["file", "pipe", "none", "../outside", "link-out", "directory-out", "../../../etc/passwd"] {
+                    let path = granted(path);
+                    let found = context.attributes(&path);
+                    emit(out, &path, found.map(|found| format!("{:o} {}", found.permissions(), found.uid)));
+                }
+                emit(out, "/etc", context.attributes("/etc").map(|_| String::new()));
+            }
+            Behaviour::ReachHosts => reach(context, out),
+            Behaviour::RequestFlood => forever(|| _ = black_box(context.send(&Request::get(URL)))),
+            Behaviour::LargeRequest => large_requests(context, out),
+            Behaviour::WaitForHost => {
+                let attempts = Attempts { timeout: Duration::MAX, wait: Duration::MAX };
+                drop(context.connect(&[Target::new("a", 1)], attempts));
+            }
             Behaviour::ProgressFlood => {
                 for n in 0..=100_000 {
                     context.progress(n, 100_000, "x".repeat(100));
@@ -77,6 +94,33 @@ impl Checker for Misbehave {
         }
         Ok(())
     }
+}
+
+const URL: &str = "http://example.com/";
+
+/// Uses each function of the network, and emits the outcomes.
+fn reach(context: &mut Context, out: &mut Output) {
+    emit(out, "request", context.send(&Request::get(URL)).map(|response| response.status.to_string()));
+    emit(out, "resolve", context.resolve("example.com").map(|found| found.join(" ")));
+    for result in context.connect(&[Target::new("example.com", 1), Target::new("b", 2)], Attempts::default()) {
+        emit(out, "connect", result.map(|connection| connection.address));
+    }
+}
+
+/// Sends requests of which one part is too large.
+fn large_requests(context: &mut Context, out: &mut Output) {
+    let large = |bytes: usize| "x".repeat(bytes + 1);
+    let get = || Request::get(URL);
+    for request in [
+        Request { method: large(8 << 10), ..get() },
+        Request { url: large(8 << 10), ..get() },
+        get().header("a", large(64 << 10)),
+        Request { body: large(1 << 20).into_bytes(), ..get() },
+        get().trust(Trust::Certificates(large(1 << 20))),
+    ] {
+        emit(out, "request", context.send(&request).map(|_| String::new()));
+    }
+    emit(out, "resolve", context.resolve(&large(8 << 10)).map(|_| String::new()));
 }
 
 /// Emits everything that is granted: entries of the directory, files with their content, a variable

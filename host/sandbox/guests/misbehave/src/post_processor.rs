@@ -18,6 +18,7 @@ impl PostProcessor for Misbehave {
         match behaviour {
             Behaviour::Behave | Behaviour::ReadFlood => read_all(files, out),
             Behaviour::ClusterOutOfRole => read_cluster(out),
+            Behaviour::NetworkOutOfRole => reach_hosts(out),
             Behaviour::ProgressOutOfRole => report_progress(),
             Behaviour::RuleOutOfRole => rule(),
             Behaviour::EndlessLoop => spin(),
@@ -98,6 +99,32 @@ fn read_cluster(out: &mut Output) {
     #[cfg(target_arch = "wasm32")]
     if let Err(reason) = plumbline_sdk::guest::check_role::plumbline::plugin::cluster::get("v1", "nodes", None, "a") {
         out.emit(item().meta("outcome", reason));
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    let _ = out;
+}
+
+/// Uses each function of the network, and emits items with the answers.
+fn reach_hosts(out: &mut Output) {
+    #[cfg(target_arch = "wasm32")]
+    {
+        use plumbline_sdk::guest::check_role::plumbline::plugin::network::{
+            Request, Target, Trust, connect, resolve, send,
+        };
+        let request_of = Request {
+            method: "GET".to_owned(),
+            url: "http://example.com/".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            trust: Trust::System,
+            timeout_ms: 0,
+        };
+        let mut failures = vec![send(&request_of).err(), resolve("example.com").err()];
+        let target = Target { host: "example.com".to_owned(), port: 1 };
+        failures.extend(connect(&[target], 0, 0).into_iter().map(Result::err));
+        for failure in failures {
+            out.emit(item().meta("outcome", failure.map(|failure| failure.to_string()).unwrap_or_default()));
+        }
     }
     #[cfg(not(target_arch = "wasm32"))]
     let _ = out;

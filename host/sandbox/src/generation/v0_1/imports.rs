@@ -1,12 +1,12 @@
-//! The imports of modules: `input`, `output`, `types`, `log`, `results`, `judgement`, `cluster` and
-//! `progress`.
+//! The imports of modules: `input`, `output`, `types`, `log`, `results`, `judgement`, `ownership`,
+//! `cluster`, `network` and `progress`.
 
 use plumbline_core::{CheckOutcome, FlatItem, NOT_READ, Ruling, Status};
 use serde_json::Value;
 use wasmtime::component::Resource;
 
 use super::bindings::check::plumbline::plugin::cluster::{self, HostObjects, Query};
-use super::bindings::check::plumbline::plugin::progress;
+use super::bindings::check::plumbline::plugin::{network, ownership, progress};
 use super::bindings::judge::plumbline::plugin::judgement::{self as wit, HostTree, JudgedItem};
 use super::bindings::post_processor::plumbline::plugin::input::{self, HostFile};
 use super::bindings::post_processor::plumbline::plugin::log::{self, Level};
@@ -16,7 +16,9 @@ use crate::call::cluster::ObjectsHandle;
 use crate::call::input::{FileHandle, ItemsHandle};
 use crate::call::io::{CheckProgress, LogLevel, ObjectQuery, TreeItem};
 use crate::call::judgement::TreeHandle;
+use crate::call::network::{Connection, NetworkFailure, Trust, WebRequest, WebResponse};
 use crate::call::state::CallState;
+use crate::wasi::Attributes;
 
 impl results::Host for CallState {}
 
@@ -161,6 +163,65 @@ impl HostObjects for CallState {
     fn drop(&mut self, list: Resource<ObjectsHandle>) -> wasmtime::Result<()> {
         self.cluster.close(list.rep());
         Ok(())
+    }
+}
+
+impl ownership::Host for CallState {
+    fn read(&mut self, path: String) -> wasmtime::Result<Result<Option<ownership::Attributes>, String>> {
+        let attributes = |Attributes { mode, uid, gid }| ownership::Attributes { mode, uid, gid };
+        Ok(self.attributes(&path)?.map(|found| found.map(attributes)))
+    }
+}
+
+impl network::Host for CallState {
+    fn send(&mut self, request: network::Request) -> wasmtime::Result<Result<network::Response, network::Failure>> {
+        let network::Request { method, url, headers, body, trust, timeout_ms } = request;
+        let trust = match trust {
+            network::Trust::System => Trust::System,
+            network::Trust::Certificates(pem) => Trust::Certificates(pem),
+            network::Trust::Any => Trust::Any,
+        };
+        let request = WebRequest { method, url, headers, body, trust };
+        let response = |WebResponse { status, headers, body, certificate, address }| network::Response {
+            status,
+            headers,
+            body,
+            certificate,
+            address,
+        };
+        Ok(self.send_request(request, timeout_ms)?.map(response).map_err(network::Failure::from))
+    }
+
+    fn resolve(&mut self, name: String) -> wasmtime::Result<Result<Vec<String>, network::Failure>> {
+        Ok(CallState::resolve(self, &name)?.map_err(network::Failure::from))
+    }
+
+    fn connect(
+        &mut self,
+        targets: Vec<network::Target>,
+        attempt_ms: u32,
+        wait_ms: u32,
+    ) -> wasmtime::Result<Vec<Result<network::Connection, network::Failure>>> {
+        let targets = targets.into_iter().map(|network::Target { host, port }| (host, port)).collect();
+        let connection = |Connection { address, took }| network::Connection {
+            address,
+            microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        };
+        let results = CallState::connect(self, targets, [attempt_ms, wait_ms])?;
+        Ok(results.into_iter().map(|result| result.map(connection).map_err(network::Failure::from)).collect())
+    }
+}
+
+impl From<NetworkFailure> for network::Failure {
+    fn from(failure: NetworkFailure) -> Self {
+        match failure {
+            NetworkFailure::Denied(reason) => Self::Denied(reason),
+            NetworkFailure::NotFound(reason) => Self::NotFound(reason),
+            NetworkFailure::Refused(reason) => Self::Refused(reason),
+            NetworkFailure::Timeout(reason) => Self::Timeout(reason),
+            NetworkFailure::Tls(reason) => Self::Tls(reason),
+            NetworkFailure::Other(reason) => Self::Other(reason),
+        }
     }
 }
 

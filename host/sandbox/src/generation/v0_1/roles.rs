@@ -8,7 +8,7 @@ use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
 
 use super::bindings::check::CheckModulePre;
-use super::bindings::check::plumbline::plugin::{cluster, progress};
+use super::bindings::check::plumbline::plugin::{cluster, network, ownership, progress};
 use super::bindings::expectations::ExpectationsModulePre;
 use super::bindings::expectations::exports::plumbline::plugin::expectations as wit;
 use super::bindings::judge::JudgeModulePre;
@@ -34,6 +34,8 @@ pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<
     results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     judgement::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     cluster::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    ownership::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    network::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     progress::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 

@@ -12,7 +12,7 @@ fn metadata(name: &str) -> Metadata {
 }
 
 #[test]
-fn what_it_says_is_read_back_and_it_still_runs() {
+fn metadata_is_read_back_and_the_module_still_runs() {
     let made = component(&core("", "", "(call $emit_item)"), &Recipe::world(DEFAULT_WORLD)).unwrap();
     assert_eq!(inspect(&made).unwrap().name, None);
     let limits = json!({"memory": "1MiB"}).as_object().unwrap().clone();
@@ -34,7 +34,7 @@ fn what_it_says_is_read_back_and_it_still_runs() {
 }
 
 #[test]
-fn what_it_said_before_is_replaced_and_nothing_else() {
+fn only_earlier_metadata_is_replaced() {
     let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
     let once = set_metadata(&made, &metadata("a")).unwrap();
     assert!(once.starts_with(&made), "what was there stays byte for byte");
@@ -43,7 +43,7 @@ fn what_it_said_before_is_replaced_and_nothing_else() {
 }
 
 #[test]
-fn what_a_host_would_not_understand_is_not_written() {
+fn invalid_metadata_is_not_written() {
     let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
     let error = set_metadata(&made, &metadata("../x")).unwrap_err();
     assert!(error.to_string().contains("`name`: invalid name `../x`"), "{error}");

@@ -22,31 +22,35 @@ fn rubbish_is_named() {
 }
 
 #[test]
-fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
-    let (told, hint) = refused(&core("", "", ""), "expectations-module");
+fn an_error_for_a_module_of_another_world_lists_missing_and_present_exports() {
+    let (message, hint) = refused(&core("", "", ""), "expectations-module");
     assert!(
-        told.contains("it lacks exports that its world requires: plumbline:plugin/expectations@0.1.0#expected-results"),
-        "{told}"
+        message
+            .contains("it lacks exports that its world requires: plumbline:plugin/expectations@0.1.0#expected-results"),
+        "{message}"
     );
-    assert!(told.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"), "{told}");
+    assert!(
+        message.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"),
+        "{message}"
+    );
     assert!(hint.contains("bindings"), "{hint}");
-    let (told, hint) = refused(&core("", "", ""), "no-module");
-    assert!(told.contains("unknown world `no-module` (worlds: post-processor-module, "), "{told}");
+    let (message, hint) = refused(&core("", "", ""), "no-module");
+    assert!(message.contains("unknown world `no-module` (worlds: post-processor-module, "), "{message}");
     assert!(hint.contains("module.yaml"));
 }
 
 #[test]
-fn imports_that_nobody_gives_are_named() {
+fn unknown_imports_are_listed() {
     let imports = r#"(import "env" "socket" (func (param i32))) (import "env" "connect" (func))"#;
-    let (told, hint) = refused(&core(imports, "", ""), DEFAULT_WORLD);
-    assert_eq!(told, "it imports functions that modules cannot use: `env` (socket, connect)");
+    let (message, hint) = refused(&core(imports, "", ""), DEFAULT_WORLD);
+    assert_eq!(message, "it imports functions that modules cannot use: `env` (socket, connect)");
     assert!(hint.contains("wasi_snapshot_preview1"));
 }
 
 #[test]
-fn a_program_is_no_module() {
-    let (told, hint) = refused(&core("", r#"(func (export "_start"))"#, ""), DEFAULT_WORLD);
-    assert!(told.contains("it is a program"), "{told}");
+fn a_program_is_not_a_module() {
+    let (message, hint) = refused(&core("", r#"(func (export "_start"))"#, ""), DEFAULT_WORLD);
+    assert!(message.contains("it is a program"), "{message}");
     assert!(hint.contains("-buildmode=c-shared") && hint.contains("reactor"));
 }
 

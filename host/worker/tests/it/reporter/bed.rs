@@ -137,7 +137,7 @@ impl Bed {
     }
 
     /// Runs the reporter concurrently with `other`.
-    pub(crate) async fn try_beside(
+    pub(crate) async fn try_run_with(
         &self,
         terminate: impl Future<Output = ()>,
         other: impl Future<Output = ()>,
@@ -147,12 +147,12 @@ impl Bed {
         tokio::time::timeout(PATIENCE, Box::pin(both)).await.expect("it ends")
     }
 
-    pub(crate) async fn beside(&self, other: impl Future<Output = ()>) -> Reported {
-        self.try_beside(pending(), other).await.unwrap()
+    pub(crate) async fn run_with(&self, other: impl Future<Output = ()>) -> Reported {
+        self.try_run_with(pending(), other).await.unwrap()
     }
 
     pub(crate) async fn report(&self) -> Reported {
-        self.beside(async {}).await
+        self.run_with(async {}).await
     }
 
     /// Waits until the reporter has read the pod, which shows that it is running.

@@ -10,7 +10,7 @@ use crate::reporter::bed::Bed;
 #[tokio::test]
 async fn a_crash_is_seen_by_a_watch() {
     let bed = Bed::new().await;
-    bed.beside(async {
+    bed.run_with(async {
         bed.watched().await;
         bed.ends(1, "Error");
     })
@@ -22,7 +22,7 @@ async fn a_crash_is_seen_by_a_watch() {
 async fn a_crash_is_seen_with_the_promised_permissions() {
     let bed = Bed::new().await;
     bed.promised_permissions();
-    bed.beside(async {
+    bed.run_with(async {
         // The reporter reads the pod once initially, and again after the watch was rejected.
         let asks =
             |all: &[plumbline_dev::Recorded]| all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2;
@@ -34,10 +34,10 @@ async fn a_crash_is_seen_with_the_promised_permissions() {
 }
 
 #[tokio::test]
-async fn watches_that_break_off_are_begun_again() {
+async fn interrupted_watches_are_restarted() {
     let bed = Bed::new().await;
     let watches = || bed.double.requests().iter().filter(|one| one.query.contains("watch=")).count();
-    bed.beside(async {
+    bed.run_with(async {
         let cuts: [&dyn Fn(); 2] = [&|| bed.double.drop_watches(), &|| bed.double.expire_watches()];
         for cut in cuts {
             let before = watches();
@@ -75,7 +75,7 @@ async fn an_invalid_file_beats_an_end_that_was_seen_first() {
     let mut bed = Bed::new().await;
     bed.config.settle = Duration::from_secs(3600);
     bed.write("{");
-    bed.beside(async {
+    bed.run_with(async {
         bed.looked().await;
         bed.ends(1, "Error");
     })
@@ -99,12 +99,12 @@ async fn an_image_that_cannot_be_pulled_is_named_when_the_time_is_over() {
     bed.config.max_wait = Duration::from_secs(1);
     bed.pod(json!({"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"x\""}}));
     bed.report().await;
-    let told = "Adapter did not produce results within 1s (container `adapter` waits: ImagePullBackOff: Back-off pulling image \"x\")";
-    bed.expect("False", "AdapterTimeout", told);
+    let message = "Adapter did not produce results within 1s (container `adapter` waits: ImagePullBackOff: Back-off pulling image \"x\")";
+    bed.expect("False", "AdapterTimeout", message);
 }
 
 #[tokio::test]
-async fn a_pod_that_cannot_be_looked_at_is_told_of_when_the_time_is_over() {
+async fn a_pod_that_cannot_be_read_is_reported_on_timeout() {
     let mut bed = Bed::new().await;
     bed.config.max_wait = Duration::from_secs(1);
     bed.double.deny("*", "pods");
@@ -117,7 +117,7 @@ async fn a_pod_that_cannot_be_looked_at_is_told_of_when_the_time_is_over() {
 #[tokio::test]
 async fn a_pod_that_is_evicted_or_deleted_says_so() {
     let bed = Bed::new().await;
-    bed.beside(async {
+    bed.run_with(async {
         bed.watched().await;
         bed.double.update("pods", "default", "j-1", |pod| {
             pod["status"] =
@@ -125,11 +125,11 @@ async fn a_pod_that_is_evicted_or_deleted_says_so() {
         });
     })
     .await;
-    let told = "Pod was evicted before the adapter produced results: The node was low on resource: memory.";
-    bed.expect("False", "AdapterEvicted", told);
+    let message = "Pod was evicted before the adapter produced results: The node was low on resource: memory.";
+    bed.expect("False", "AdapterEvicted", message);
 
     let bed = Bed::new().await;
-    bed.beside(async {
+    bed.run_with(async {
         bed.watched().await;
         bed.double.remove("pods", "default", "j-1");
     })
@@ -138,54 +138,53 @@ async fn a_pod_that_is_evicted_or_deleted_says_so() {
 }
 
 #[tokio::test]
-async fn told_to_end_it_writes_what_it_knows() {
+async fn a_terminated_reporter_writes_what_it_knows() {
     let bed = Bed::new().await;
     // This happens at once, before the reporter has observed anything.
-    bed.try_beside(ready(()), async {}).await.unwrap();
+    bed.try_run_with(ready(()), async {}).await.unwrap();
     bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
 }
 
 #[tokio::test]
-async fn told_to_end_it_still_takes_a_result() {
+async fn a_terminated_reporter_still_accepts_a_result() {
     let bed = Bed::new().await;
     bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(30));
-    let (told, terminate) = tokio::sync::oneshot::channel();
+    let (sender, terminate) = tokio::sync::oneshot::channel();
     let terminate = async {
         terminate.await.unwrap();
     };
-    bed.try_beside(terminate, async {
+    bed.try_run_with(terminate, async {
         bed.looked().await;
-        told.send(()).unwrap();
-        bed.write(r#"{"status":"failure","reason":"Interrupted","message":"told to end"}"#);
+        sender.send(()).unwrap();
+        bed.write(r#"{"status":"failure","reason":"Interrupted","message":"asked to end"}"#);
     })
     .await
     .unwrap();
-    bed.expect("False", "Interrupted", "told to end");
+    bed.expect("False", "Interrupted", "asked to end");
     // The result was there before the reporter could write anything else.
     assert_eq!(bed.writes().iter().filter(|one| one.path.ends_with("/status")).count(), 1);
 }
 
-/// Waits until the reporter has written the condition.
+/// Waits until the Job has the condition. The server records a request before it applies it, so the request alone
+/// does not show that.
 async fn written(bed: &Bed) {
-    bed.double
-        .requested(|all| all.iter().any(|one| one.method == "PATCH" && one.path.ends_with("/jobs/j/status")))
-        .await;
+    bed.double.changed("jobs", |jobs| jobs.iter().any(|job| job.pointer("/status/conditions/0").is_some())).await;
 }
 
 #[tokio::test]
-async fn told_to_end_for_no_visible_reason_it_writes_before_the_last_wait() {
+async fn a_reporter_terminated_for_no_visible_reason_writes_before_the_last_wait() {
     let bed = Bed::new().await;
     bed.pod(json!({"running": {}}));
     // An eviction by the kubelet leaves a second of these 20, and the pod does not show it.
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(20));
-    let (told, terminate) = tokio::sync::oneshot::channel();
+    let (sender, terminate) = tokio::sync::oneshot::channel();
     let terminate = async {
         terminate.await.unwrap();
     };
-    bed.try_beside(terminate, async {
+    bed.try_run_with(terminate, async {
         bed.looked().await;
-        told.send(()).unwrap();
+        sender.send(()).unwrap();
         written(&bed).await;
         bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
         bed.write(r#"{"status":"success","reason":"Done","message":"just in time"}"#);
@@ -196,7 +195,7 @@ async fn told_to_end_for_no_visible_reason_it_writes_before_the_last_wait() {
 }
 
 #[tokio::test]
-async fn told_to_end_in_a_pod_that_is_deleted_it_writes_once() {
+async fn a_reporter_in_a_deleted_pod_writes_once() {
     let bed = Bed::new().await;
     bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| {
@@ -205,7 +204,7 @@ async fn told_to_end_in_a_pod_that_is_deleted_it_writes_once() {
         // Without one, the object would be gone at once.
         pod["metadata"]["finalizers"] = json!(["example.com/held"]);
     });
-    bed.try_beside(ready(()), async {}).await.unwrap();
+    bed.try_run_with(ready(()), async {}).await.unwrap();
     bed.expect("False", "PodDeleted", "Pod was deleted before the adapter produced results");
     assert_eq!(bed.writes().iter().filter(|one| one.path.ends_with("/status")).count(), 1);
 }
@@ -222,7 +221,7 @@ async fn a_node_that_shuts_down_is_the_reason() {
         bed.double.put("nodes", node(message));
         bed.pod(json!({"running": {}}));
         bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
-        bed.try_beside(ready(()), async {}).await.unwrap();
+        bed.try_run_with(ready(()), async {}).await.unwrap();
         assert_eq!(bed.condition().1, reason, "{message}");
     }
     // The permission is optional.
@@ -231,6 +230,6 @@ async fn a_node_that_shuts_down_is_the_reason() {
     bed.double.deny("*", "nodes");
     bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
-    bed.try_beside(ready(()), async {}).await.unwrap();
+    bed.try_run_with(ready(()), async {}).await.unwrap();
     assert_eq!(bed.condition().1, "ReporterTerminated");
 }

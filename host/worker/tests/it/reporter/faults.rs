@@ -46,7 +46,7 @@ async fn a_token_that_is_being_replaced_passes() {
 }
 
 #[tokio::test]
-async fn credentials_are_read_anew_when_they_are_refused() {
+async fn credentials_are_read_again_after_a_rejection() {
     let (old, new) = (Bed::new().await, Bed::new().await);
     let kubeconfig = old.kubeconfig();
     let reporter = Bed::new().await.through(kubeconfig.clone()).await;
@@ -64,12 +64,12 @@ async fn a_permission_that_comes_late_is_waited_for() {
 }
 
 #[tokio::test]
-async fn who_writes_at_the_same_time_loses_nothing() {
+async fn concurrent_writes_are_preserved() {
     let bed = Bed::new().await;
     bed.write(GOOD);
     // The first patch stalls long enough for another client to write first.
     bed.fault("PATCH", STATUS, FaultKind::Stall(Duration::from_millis(1500)), 1);
-    bed.beside(async {
+    bed.run_with(async {
         bed.double.requested(|all| all.iter().any(|one| one.method == "PATCH")).await;
         let theirs = json!([{"type": "Theirs", "status": "True"}]);
         bed.double.update("jobs", "default", "j", |job| job["status"]["conditions"] = theirs);
@@ -92,19 +92,19 @@ async fn the_server_is_asked_again_when_it_says_so() {
 }
 
 #[tokio::test]
-async fn told_to_end_while_writing_it_goes_on_for_a_while() {
+async fn a_reporter_terminated_while_it_writes_continues_for_a_while() {
     let bed = Bed::new().await;
     bed.write(GOOD);
     bed.refuse("PATCH", STATUS, 503, 3);
-    let (told, terminate) = tokio::sync::oneshot::channel::<()>();
+    let (sender, terminate) = tokio::sync::oneshot::channel::<()>();
     let terminate = async {
         terminate.await.unwrap();
     };
     let tell = async {
         bed.double.requested(|all| all.iter().any(|one| one.method == "PATCH")).await;
-        told.send(()).unwrap();
+        sender.send(()).unwrap();
     };
-    bed.try_beside(terminate, tell).await.unwrap();
+    bed.try_run_with(terminate, tell).await.unwrap();
     bed.expect("True", "Done", "m");
 }
 
@@ -122,7 +122,7 @@ async fn a_job_that_is_not_there_is_an_error() {
     let bed = Bed::new().await;
     bed.write(GOOD);
     bed.double.remove("jobs", "default", "j");
-    let error = bed.try_beside(std::future::pending(), async {}).await.unwrap_err();
+    let error = bed.try_run_with(std::future::pending(), async {}).await.unwrap_err();
     assert_eq!(error.code, Some(404));
     assert!(error.hint.unwrap().contains("JOB_NAME"));
 }
@@ -130,7 +130,7 @@ async fn a_job_that_is_not_there_is_an_error() {
 #[tokio::test]
 async fn the_condition_of_a_later_job_is_not_touched() {
     let bed = Bed::new().await;
-    bed.beside(async {
+    bed.run_with(async {
         // Wait until the pod, and with it its owner, is known.
         bed.watched().await;
         bed.write(GOOD);
@@ -138,7 +138,7 @@ async fn the_condition_of_a_later_job_is_not_touched() {
     .await;
     let bed = Bed::new().await;
     let failed = bed
-        .try_beside(std::future::pending(), async {
+        .try_run_with(std::future::pending(), async {
             bed.watched().await;
             bed.double.update("jobs", "default", "j", |job| job["metadata"]["uid"] = json!("another"));
             bed.write(GOOD);
@@ -150,7 +150,7 @@ async fn the_condition_of_a_later_job_is_not_touched() {
     let bed = Bed::new().await;
     bed.double.update("jobs", "default", "j", |job| job["metadata"]["uid"] = json!("another"));
     bed.write(GOOD);
-    let failed = bed.try_beside(std::future::pending(), std::future::ready(())).await;
+    let failed = bed.try_run_with(std::future::pending(), std::future::ready(())).await;
     assert!(failed.unwrap_err().cause.contains("earlier Job"));
     assert!(bed.conditions().is_empty());
 }

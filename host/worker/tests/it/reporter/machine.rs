@@ -68,7 +68,7 @@ fn a_result_is_the_condition() {
 }
 
 #[test]
-fn a_result_beats_whatever_the_pod_says() {
+fn a_result_takes_precedence_over_the_state_of_the_pod() {
     let evicted = PodLook { fate: Some(Disruption::Evicted { why: None }), over: true, ..pod(exit(137, "OOMKilled")) };
     let mut machine = machine();
     machine.on(s(1), Event::Terminate);
@@ -90,7 +90,7 @@ fn ends_of_the_container_have_the_promised_words() {
 }
 
 #[test]
-fn what_happened_to_the_pod_explains_an_end_by_force() {
+fn the_fate_of_the_pod_explains_a_forced_end() {
     let with = |fate: Disruption, state: AdapterState| PodLook { fate: Some(fate), over: true, ..pod(state) };
     without_file(
         with(Disruption::Evicted { why: Some("low on memory".into()) }, exit(137, "Error")),
@@ -160,7 +160,7 @@ fn the_time_ends_with_the_promised_words() {
 }
 
 #[test]
-fn at_the_end_of_the_time_it_is_told_what_is_known() {
+fn a_timeout_is_reported_with_the_state_of_the_pod() {
     let at_the_end = |event: Event| {
         let mut machine = machine();
         machine.on(s(1), event);
@@ -185,7 +185,7 @@ fn at_the_end_of_the_time_it_is_told_what_is_known() {
 }
 
 #[test]
-fn a_file_that_is_no_result_is_given_time_while_the_adapter_runs() {
+fn an_invalid_result_may_be_completed_while_the_adapter_runs() {
     let mut machine = machine();
     machine.on(s(0), seen(pod(AdapterState::Running)));
     assert_eq!(machine.on(s(10), Event::File(invalid(1))), Next::Wait(s(15)));
@@ -198,7 +198,7 @@ fn a_file_that_is_no_result_is_given_time_while_the_adapter_runs() {
 }
 
 #[test]
-fn an_invalid_file_is_no_timeout_and_no_exit() {
+fn an_invalid_file_is_neither_a_timeout_nor_an_exit() {
     let mut late = machine();
     late.on(s(1), Event::File(FileLook::Absent));
     assert_eq!(done(late.on(s(300), Event::File(invalid(1)))).reason, reasons::INVALID);
@@ -225,11 +225,11 @@ fn a_container_that_is_started_again_is_waited_for() {
 }
 
 #[test]
-fn told_to_end_the_adapter_gets_a_part_of_the_pods_time() {
+fn on_termination_the_adapter_gets_a_part_of_the_grace_period() {
     let mut known = machine();
     known.on(s(1), seen(pod(AdapterState::Running)));
     assert_eq!(known.on(s(10), Event::Terminate), Next::Wait(s(15)));
-    assert_eq!(known.on(s(12), Event::Terminate), Next::Wait(s(15)), "told once");
+    assert_eq!(known.on(s(12), Event::Terminate), Next::Wait(s(15)), "only the first request counts");
     assert_eq!(known.on(s(15), Event::Tick), Next::Confirm { pod: true });
     let outcome = done(known.on(s(15), Event::File(FileLook::Absent)));
     assert_eq!(outcome.reason, reasons::TERMINATED);
@@ -242,6 +242,22 @@ fn told_to_end_the_adapter_gets_a_part_of_the_pods_time() {
     deleted.on(s(1), seen(PodLook { fate: Some(Disruption::Deleted), ..pod(AdapterState::Running) }));
     deleted.on(s(2), Event::Terminate);
     assert_eq!(done(deleted.on(s(7), Event::File(FileLook::Absent))).reason, reasons::DELETED);
+}
+
+#[test]
+fn a_deleted_pod_is_reported_also_if_the_signal_was_lost() {
+    let leaving = || seen(PodLook { fate: Some(Disruption::Deleted), deleted: true, ..pod(AdapterState::Running) });
+    let mut lost = machine();
+    assert_eq!(lost.on(s(1), leaving()), Next::Wait(s(16)), "half of the grace period");
+    assert_eq!(lost.on(s(9), leaving()), Next::Wait(s(16)), "from when it was first seen");
+    assert_eq!(lost.on(s(16), Event::Tick), Next::Confirm { pod: true });
+    assert_eq!(done(lost.on(s(16), Event::File(FileLook::Absent))).reason, reasons::DELETED);
+    let mut seen_before = machine();
+    seen_before.on(s(1), seen(pod(AdapterState::Running)));
+    assert_eq!(seen_before.on(s(2), leaving()), Next::Wait(s(300)), "the signal will come");
+    let mut received = machine();
+    received.on(s(1), leaving());
+    assert_eq!(received.on(s(2), Event::Terminate), Next::Wait(s(7)));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn permissions_are_those_that_were_promised() {
 }
 
 #[test]
-fn what_is_optional_is_apart() {
+fn optional_permissions_are_in_a_separate_manifest() {
     let [role, binding, cluster_role, cluster_binding] = &documents("rbac-optional.yaml")[..] else { panic!() };
     let (role, binding): (Role, RoleBinding) = (strictly(role), strictly(binding));
     assert_eq!(

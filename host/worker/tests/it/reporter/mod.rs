@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bed;
-mod beside;
+mod details;
 mod endings;
 mod faults;
 mod machine;

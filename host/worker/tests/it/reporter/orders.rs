@@ -36,7 +36,8 @@ fn an_event() -> impl Strategy<Value = Event> {
         1 => (0_u64..3).prop_map(|mark| Event::File(FileLook::Pending { mark: Mark::of(mark) })),
         1 => any::<bool>().prop_map(|success| Event::File(valid(success))),
         4 => look.prop_map(|(state, fate, grace, over)| {
-            seen(PodLook { fate, over, grace: grace.map(s), ..pod(state) })
+            let deleted = fate == Some(Disruption::Deleted);
+            seen(PodLook { fate, over, deleted, grace: grace.map(s), ..pod(state) })
         }),
         1 => Just(Event::Pod(PodNews::Gone)),
         1 => Just(Event::Pod(PodNews::Unknown("forbidden".into()))),

@@ -32,7 +32,7 @@ async fn a_result_that_is_there_is_reported_at_once_with_the_promised_permission
 #[tokio::test]
 async fn a_failure_is_reported_as_what_it_is() {
     let bed = Bed::with(&[("CONDITION_TYPE", "Available")]).await;
-    bed.beside(async {
+    bed.run_with(async {
         bed.looked().await;
         bed.write(r#"{"status":"failure","reason":"MissingPermissions","message":"Service account lacks required IAM permissions","details":{"a":1}}"#);
     })
@@ -44,7 +44,7 @@ async fn a_failure_is_reported_as_what_it_is() {
 async fn half_a_file_is_read_again() {
     let bed = Bed::new().await;
     let (first, rest) = GOOD.split_at(30);
-    bed.beside(async {
+    bed.run_with(async {
         fs::write(&bed.config.results_path, first).unwrap();
         bed.looked().await;
         let mut file = fs::File::options().append(true).open(&bed.config.results_path).unwrap();
@@ -73,7 +73,7 @@ async fn swapped_links_of_a_volume_are_followed() {
     }
     symlink("..1", dir.join("..data")).unwrap();
     symlink("..data/adapter-result.json", &bed.config.results_path).unwrap();
-    bed.beside(async {
+    bed.run_with(async {
         bed.looked().await;
         symlink("..2", dir.join("..tmp")).unwrap();
         fs::rename(dir.join("..tmp"), dir.join("..data")).unwrap();
@@ -83,7 +83,7 @@ async fn swapped_links_of_a_volume_are_followed() {
 }
 
 #[tokio::test]
-async fn a_link_out_of_the_directory_is_no_result() {
+async fn a_link_out_of_the_directory_is_not_a_result() {
     let bed = Bed::new().await;
     let outside = bed.results().join("../outside.json");
     fs::write(&outside, GOOD).unwrap();
@@ -98,7 +98,7 @@ async fn a_link_out_of_the_directory_is_no_result() {
 async fn a_directory_that_comes_late_is_looked_into() {
     let bed = Bed::new().await;
     fs::remove_dir(bed.results()).unwrap();
-    bed.beside(async {
+    bed.run_with(async {
         bed.looked().await;
         fs::create_dir(bed.results()).unwrap();
         bed.write(GOOD);

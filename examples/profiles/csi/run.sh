@@ -1,0 +1,42 @@
+#!/bin/sh
+# Runs the suite, which writes its report into the results directory.
+set -u
+program=${CSI_SANITY_PROGRAM:-csi-sanity}
+mkdir -p "$RESULTS_DIR"
+work=${CSI_WORK_DIR:-$(mktemp -d)}
+mkdir -p "$work"
+for name in parameters snapshot-parameters; do
+    file=${SONOBUOY_CONFIG_DIR:-/tmp/sonobuoy/config}/$name.yaml
+    [ -f "$file" ] || continue
+    case $name in
+    parameters) set -- "$@" "--csi.testvolumeparameters=$file" ;;
+    snapshot-parameters) set -- "$@" "--csi.testsnapshotparameters=$file" ;;
+    esac
+done
+[ -z "${CSI_FOCUS:-}" ] || set -- "$@" "--ginkgo.focus=$CSI_FOCUS"
+[ -z "${CSI_SKIP:-}" ] || set -- "$@" "--ginkgo.skip=$CSI_SKIP"
+log=$RESULTS_DIR/csi-sanity.log
+# Without a socket, the suite waits a minute before each test.
+for argument in "$@"; do
+    case $argument in
+    --csi.endpoint=unix:*)
+        socket=$(printf %s "$argument" | sed 's,^--csi.endpoint=unix:/*,/,')
+        [ -S "$socket" ] && continue
+        echo "there is no socket at $socket: is the driver running?" | tee "$log" >&2
+        printf %s "$RESULTS_DIR" >"$RESULTS_DIR/done"
+        exit 69
+        ;;
+    esac
+done
+"$program" --csi.mountdir="$work/mount" --csi.stagingdir="$work/staging" \
+    --ginkgo.no-color --ginkgo.junit-report="$RESULTS_DIR/junit.xml" "$@" >"$log" 2>&1
+code=$?
+# What the driver left mounted must stay, so only empty directories are removed.
+rmdir "$work/mount" "$work/staging" "$work" 2>/dev/null
+if [ ! -s "$RESULTS_DIR/junit.xml" ]; then
+    tail -n 20 "$log" >&2
+    echo "the suite wrote no report (exit code $code)" >&2
+    [ "$code" -ne 0 ] || code=70
+fi
+printf %s "$RESULTS_DIR" >"$RESULTS_DIR/done"
+exit "$code"

@@ -1,0 +1,34 @@
+//! The images of a suite: its own, as options set it, and those that its tests use.
+
+use plumbline_core::Definition;
+use plumbline_profile::{MAX_TESTS, Place};
+
+use super::apply::{ProfileRun, applied, choose};
+use super::find::profile_of;
+use super::lists::read_list;
+use super::tests::{lenient, set_version};
+use crate::error::AppError;
+use crate::sources::ResolvedPlugin;
+
+/// The images of a suite.
+pub(crate) struct SuiteImages {
+    /// The definition with the image that options set.
+    pub(crate) definition: Definition,
+    /// The images that the tests use.
+    pub(crate) others: Vec<String>,
+}
+
+/// The images of the suite of `plugin`, with these values of options. `None` if it has no profile.
+pub(crate) fn images(plugin: &ResolvedPlugin, set: &[String]) -> Result<Option<SuiteImages>, AppError> {
+    let Some((bundle, profile)) = profile_of(plugin)? else { return Ok(None) };
+    // Other required options do not decide which images there are.
+    let profile = lenient(&profile);
+    let mut settings = choose(&profile, &ProfileRun { set: set.to_vec(), ..ProfileRun::default() })?;
+    set_version(&bundle, &profile, &mut settings, profile.images.as_deref())?;
+    let others = match settings.images_file() {
+        Some(file) => read_list(&bundle, &profile, &file, MAX_TESTS)?,
+        None => Vec::new(),
+    };
+    let definition = applied(&settings, plugin.source.definition.as_ref(), Place::Cluster, &[])?.definition;
+    Ok(Some(SuiteImages { definition, others }))
+}

@@ -1,0 +1,48 @@
+//! Checks before a run that the expressions of a user select tests.
+
+use plumbline_bundle::Bundle;
+use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list};
+use plumbline_profile::{MAX_TESTS, Profile, Settings};
+
+use super::lists::read_list;
+use crate::context::Context;
+use crate::error::AppError;
+
+/// Checks focus and skip against the tests of the profile. Without effect if the profile has no list
+/// of tests, or no option that selects them.
+pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Settings<'_>) -> Result<(), AppError> {
+    let profile = settings.profile();
+    let Some((selection, file)) = profile.selection.as_ref().zip(settings.tests_file()) else { return Ok(()) };
+    let focus = settings.value(&selection.focus);
+    let skip = selection.skip.as_deref().and_then(|skip| settings.value(skip));
+    if focus.is_none() && skip.is_none() {
+        return Ok(());
+    }
+    let list = test_list(bundle, profile, settings.version(), &file)?;
+    match check_list(&list, focus, skip) {
+        Ok(Checked { selected, total, version, .. }) => {
+            context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
+            Ok(())
+        }
+        Err(error) => Err(rejected(&error, profile)),
+    }
+}
+
+/// Reads the tests of a version.
+pub(super) fn test_list(bundle: &Bundle, profile: &Profile, version: &str, file: &str) -> Result<TestList, AppError> {
+    let names = read_list(bundle, profile, file, MAX_TESTS)?;
+    Ok(TestList::new(version, names.iter().map(String::as_str), &format!("profile `{}`", profile.name)))
+}
+
+fn rejected(error: &SelectionError, profile: &Profile) -> AppError {
+    let tests = format!("`plumbline conformance tests {}` lists all tests", profile.name);
+    match error {
+        SelectionError::Expression { .. } => AppError::usage("failed to select the tests")
+            .because(error)
+            .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it"),
+        SelectionError::Nothing { near, .. } if !near.is_empty() => {
+            AppError::usage("no test selected").because(error).hint(format!("near it:\n{}\n{tests}", near.join("\n")))
+        }
+        _ => AppError::usage("no test selected").because(error).hint(tests),
+    }
+}

@@ -1,0 +1,183 @@
+//! Copies the files that a profile submits from an archive into a folder, and checks such a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use plumbline_archive::atomic::parent_directory;
+use plumbline_archive::results::ResultsArchive;
+use plumbline_conformance::submission::{Finding, rules};
+use plumbline_core::size::Bytes;
+use plumbline_core::{Definition, Verdict};
+use plumbline_profile::{Profile, Source, SubmittedFile};
+
+use super::find::FoundProfile;
+use crate::attest::{AttestationTrust, SubmittedSuite, verdict_of};
+use crate::context::Context;
+use crate::error::AppError;
+use crate::submission::attestation_finding;
+
+/// The largest submitted file, in bytes.
+const MAX_FILE: u64 = 1 << 30;
+
+/// The largest `definition.json` with values of options, in bytes.
+const MAX_DEFINITION: u64 = 16 << 20;
+
+/// A submission that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// The folder.
+    pub dir: PathBuf,
+    /// The names of its files.
+    pub files: Vec<String>,
+}
+
+/// Checks before a run that its results can be submitted into `dir`.
+pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
+    if profile.submission.is_empty() {
+        return Err(AppError::usage(format!("profile `{}` submits no files", profile.name))
+            .hint("leave out `--submission-dir`; the archive has all results"));
+    }
+    match dir.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => Err(AppError::usage(format!("failed to write the submission: `{}` exists", dir.display()))
+            .hint("remove it, or choose another directory with `--submission-dir`")),
+    }
+}
+
+/// Copies the files that `profile` submits from `archive` into the new directory `dir`: all of them
+/// or none.
+pub fn submit(profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+    can_submit(profile, dir)?;
+    let wrong = |error: &dyn std::error::Error| {
+        AppError::usage(format!("failed to read archive `{}`", archive.display()))
+            .because(error)
+            .hint("download the archive again with `plumbline retrieve`")
+    };
+    let write = |path: &Path, error: &io::Error| {
+        AppError::system(format!("failed to write `{}`", path.display())).because(error)
+    };
+    let parent = parent_directory(dir);
+    fs::create_dir_all(parent).map_err(|error| write(parent, &error))?;
+    let staging = tempfile::tempdir_in(parent).map_err(|error| write(parent, &error))?;
+    let mut opened = ResultsArchive::open(archive).map_err(|error| wrong(&error))?;
+    let mut files = Vec::new();
+    for file in &profile.submission {
+        let path = staging.path().join(&file.name);
+        let create = || File::create(&path).map_err(|error| write(&path, &error));
+        let out = match &file.source {
+            Source::Archive(from) => {
+                let Some(bytes) = opened.size(from) else {
+                    return Err(AppError::usage(format!("archive `{}` has no file `{from}`", archive.display()))
+                        .cause(format!("profile `{}` submits it as `{}`", profile.name, file.name))
+                        .hint("run the suite again; if the file is missing again, correct the profile"));
+                };
+                if bytes > MAX_FILE {
+                    let reason = format!("`{from}` has {}: the limit is {}", Bytes(bytes), Bytes(MAX_FILE));
+                    return Err(wrong(&io::Error::other(reason)));
+                }
+                let mut out = create()?;
+                let mut reader = opened.file(from).map_err(|error| wrong(&error))?;
+                io::copy(&mut reader, &mut out).map_err(|error| wrong(&error))?;
+                out
+            }
+            // What the run got is submitted, and not what a file contains now.
+            Source::Option(name) => {
+                let definition = definition(profile, &mut opened).map_err(|error| wrong(&*error))?;
+                let value = profile.option(name).and_then(|option| option.value_in(&definition));
+                let Some(value) = value else { continue };
+                let mut out = create()?;
+                out.write_all(value.as_bytes()).map_err(|error| write(&path, &error))?;
+                out
+            }
+        };
+        out.sync_all().map_err(|error| write(&path, &error))?;
+        files.push(file.name.clone());
+    }
+    // A temporary directory is private, and a submission is for others.
+    let public = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+    fs::set_permissions(staging.path(), public).map_err(|error| write(dir, &error))?;
+    fs::rename(staging.path(), dir).map_err(|error| write(dir, &error))?;
+    // The directory was renamed, so there is nothing to remove at its old path.
+    let _ = staging.keep();
+    Ok(Submitted { dir: dir.to_owned(), files })
+}
+
+/// Copies the files that `profile` submits from `archive` into the new directory `dir`, if the run
+/// passed.
+pub fn assemble(context: &Context, profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+    can_submit(profile, dir)?;
+    match verdict_of(context, archive)? {
+        Verdict::Passed => submit(profile, archive, dir),
+        verdict => Err(AppError::failed(format!("the run in `{}` cannot be submitted", archive.display()))
+            .cause(format!("its verdict is `{verdict}`"))
+            .hint(format!("see why with `plumbline results {}`", archive.display()))),
+    }
+}
+
+/// Checks a folder of submitted files. Its attestation says that the run passed, and so that the
+/// rules of the profile's judges were kept. Programmes may ask for more files, which no run writes.
+pub fn check_submission(found: &FoundProfile, dir: &Path, trust: &AttestationTrust) -> Result<Vec<Finding>, AppError> {
+    let profile = &found.profile;
+    if profile.submission.is_empty() {
+        return Err(AppError::usage(format!("profile `{}` submits no files", profile.name))
+            .hint("name the profile of the submission with `--profile`"));
+    }
+    let names = file_names(dir)?;
+    let readable = |name: &str| fs::metadata(dir.join(name)).is_ok_and(|found| found.is_file() && found.len() > 0);
+    // The file of an option without a value does not exist.
+    let wanted = |file: &&SubmittedFile| matches!(file.source, Source::Archive(_)) || names.contains(&file.name);
+    let wanted: Vec<&str> = profile.submission.iter().filter(wanted).map(|file| file.name.as_str()).collect();
+    let missing: Vec<&str> = wanted.iter().copied().filter(|name| !readable(name)).collect();
+    let others: Vec<&str> = names.iter().map(String::as_str).filter(|name| !wanted.contains(name)).collect();
+    let required = match missing.is_empty() {
+        true => Finding::passed(rules::REQUIRED_FILES, format!("the submission has {}", wanted.join(", "))),
+        false => Finding::failed(rules::REQUIRED_FILES, "files are missing or empty").names(missing),
+    };
+    let other = match others.is_empty() {
+        true => "there are no other files".to_owned(),
+        false => format!("the run did not write, and the attestation does not cover: {}", others.join(", ")),
+    };
+    let other = Finding::passed(rules::OTHER_FILES, other).names(others);
+    let none = || {
+        Finding::not_checked(rules::ATTESTATION, "nothing proves that these files come from a run that passed")
+            .hint("sign the run, or `submission assemble`, with `--sign FILE`")
+            .ours()
+    };
+    let attestation =
+        attestation_finding(dir, Some(&wanted), Some(&found.submitted_suite()), trust)?.unwrap_or_else(none);
+    Ok(vec![required.ours(), other.ours(), attestation])
+}
+
+fn file_names(dir: &Path) -> Result<Vec<String>, AppError> {
+    let entries = fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(|error| {
+        AppError::usage(format!("failed to read the submission in `{}`", dir.display()))
+            .because(&error)
+            .hint("pass the directory that contains the submitted files")
+    })?;
+    let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+impl FoundProfile {
+    /// What an attestation says about the suite.
+    pub fn submitted_suite(&self) -> SubmittedSuite {
+        SubmittedSuite {
+            profile: self.profile.name.to_string(),
+            version: self.profile.shown_version().map(str::to_owned),
+            bundle: Some(self.bundle.digest()),
+        }
+    }
+}
+
+/// Reads the definition of the suite from an archive.
+fn definition(
+    profile: &Profile,
+    archive: &mut ResultsArchive,
+) -> Result<Definition, Box<dyn std::error::Error + Send + Sync>> {
+    let name = profile.name.as_str();
+    let member = archive.definition(name).ok_or_else(|| format!("it has no definition of the plugin `{name}`"))?;
+    let bytes = archive.read(&member, MAX_DEFINITION)?;
+    Ok(Definition::from_json(serde_json::from_slice(&bytes)?)?.definition)
+}

@@ -1,0 +1,66 @@
+//! Resolves names with the resolver of the system.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use dns_lookup::{AddrInfoHints, LookupError, LookupErrorKind, SockType};
+use plumbline_core::{Host, Rights};
+use plumbline_sandbox::NetworkFailure;
+use tokio::time::timeout;
+
+use super::{host, not_granted};
+
+/// The maximum number of addresses of a name that a check gets.
+const MAX_ADDRESSES: usize = 1000;
+
+/// Returns the addresses of a name that a check may resolve, as text in lexical order.
+pub(super) async fn granted_name(rights: &Rights, text: &str, time: Duration) -> Result<Vec<String>, NetworkFailure> {
+    let Host::Name(name) = host(text)? else {
+        return Err(NetworkFailure::Denied(format!("`{text}` is an address and not a name")));
+    };
+    if !rights.allows_dns(&name) {
+        return Err(not_granted("dns", &name));
+    }
+    let late = |_| NetworkFailure::Timeout(format!("`{name}` was not resolved in {} s", time.as_secs()));
+    let found = timeout(time, addresses(&name)).await.map_err(late)??;
+    let mut texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+    texts.sort();
+    Ok(texts)
+}
+
+/// Returns the addresses of a name, each once, in the order in which connections should be tried.
+pub(super) async fn addresses(name: &str) -> Result<Vec<IpAddr>, NetworkFailure> {
+    let owned = name.to_owned();
+    // A thread that waits for an answer cannot be interrupted. It ends with the resolver's own time
+    // limit, and nobody waits for it.
+    let found = tokio::task::spawn_blocking(move || lookup(&owned)).await;
+    let found = found.map_err(|error| NetworkFailure::Other(format!("failed to resolve `{name}`: {error}")))?;
+    match found {
+        Ok(found) if found.is_empty() => Err(NetworkFailure::NotFound(format!("`{name}` has no address"))),
+        Ok(found) => Ok(found),
+        Err(error) => Err(failure(name, error)),
+    }
+}
+
+fn lookup(name: &str) -> Result<Vec<IpAddr>, LookupError> {
+    let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
+    let mut found = Vec::new();
+    for info in dns_lookup::getaddrinfo(Some(name), None, Some(hints))?.take(MAX_ADDRESSES) {
+        let address = info?.sockaddr.ip();
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    Ok(found)
+}
+
+fn failure(name: &str, error: LookupError) -> NetworkFailure {
+    let kind = error.kind();
+    match kind {
+        LookupErrorKind::NoName | LookupErrorKind::NoData => {
+            NetworkFailure::NotFound(format!("`{name}` does not exist"))
+        }
+        LookupErrorKind::Again => NetworkFailure::Other(format!("failed to resolve `{name}`: no name server answered")),
+        _ => NetworkFailure::Other(format!("failed to resolve `{name}`: {}", std::io::Error::from(error))),
+    }
+}

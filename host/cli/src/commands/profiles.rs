@@ -1,0 +1,380 @@
+//! `plumbline conformance list` and `conformance show`: profiles of suites.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use plumbline_app::profiles::{
+    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, SuiteOption,
+    suite_options,
+};
+use plumbline_app::report::print_json;
+use plumbline_app::signing::signing_key;
+use plumbline_app::suite;
+use plumbline_app::{AppError, Context};
+use plumbline_bundle::signing::PrivateKey;
+use plumbline_conformance::suite::Mode;
+use plumbline_core::text::one_line;
+use plumbline_core::{Verdict, shell_path};
+use plumbline_profile::{OptionType, Profile, ProfileMode, ProfileOption, Source, SubmittedFile};
+use serde_json::{Value, json};
+
+use crate::args::global::Global;
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context, insert};
+use crate::commands::run::{Follow, LocalRunArgs, RunArgs, RunOptions, in_cluster, on_this_machine};
+use crate::commands::submission;
+use crate::output::{print, print_raw};
+use crate::ui::say;
+
+/// A run of a profile.
+pub(super) struct RunOfProfile {
+    /// The reference to the profile.
+    pub(super) reference: String,
+    /// Values of options: `NAME=VALUE`.
+    pub(super) set: Vec<String>,
+    /// Files with values of options: `NAME=FILE`.
+    pub(super) set_files: Vec<String>,
+    /// Whether it runs on this machine.
+    pub(super) local: bool,
+    /// The new directory for what is submitted.
+    pub(super) submission_dir: Option<PathBuf>,
+    /// The options of the run.
+    pub(super) options: RunOptions,
+}
+
+/// Runs the suite of a profile, and copies what is submitted.
+pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppError> {
+    let RunOfProfile { reference, set, set_files, local, submission_dir, options: mut run } = args;
+    let mode = run.suite.mode.take().map(|mode| mode.name().to_owned());
+    let rerun_failed = run.suite.rerun_failed.take();
+    let retries = std::mem::take(&mut run.suite.retry_failed);
+    let chosen = ProfileRun { mode, set, set_files, rerun_failed, retries };
+    let context = context(&run.registry);
+    // Checked before the run, which may take hours.
+    let found = profiles::find(&context, &reference)?;
+    if let Some(dir) = &submission_dir {
+        profiles::can_submit(&found.profile, dir)?;
+        if let Some(archive) = &chosen.rerun_failed {
+            return Err(AppError::usage(format!(
+                "this run could not be submitted: `--rerun-failed {}` runs a part of the tests",
+                archive.display()
+            ))
+            .hint("leave out one of the two options"));
+        }
+    }
+    profiles::check(&found.profile, &chosen)?;
+    run.plugins.insert(0, reference);
+    run.profile = Some(chosen);
+    let (format, dry_run) = (run.format, run.dry_run);
+    let key = run.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
+    let run_is_over = local || run.wait != Some(Duration::ZERO);
+    let mut ended = if local {
+        suite::not_local(&run.suite)?;
+        let args = RunArgs { options: run, local: LocalRunArgs { local: true, ..LocalRunArgs::default() } };
+        on_this_machine(&args, format, global)?
+    } else {
+        let follow = match run.wait {
+            Some(Duration::ZERO) => Follow::No,
+            wait => Follow::UntilEnd(wait),
+        };
+        run.retrieve = follow != Follow::No;
+        in_cluster(&run, follow, global)?
+    };
+    let submitted = match (&submission_dir, ended.archives.first()) {
+        (Some(dir), Some(archive)) if ended.passed => Some(submit(&context, &found, archive, dir, key.as_ref())),
+        (Some(_), _) if !dry_run && run_is_over => {
+            say("the run did not pass, and so nothing is submitted");
+            None
+        }
+        _ => None,
+    };
+    if let Some(Ok(submitted)) = &submitted {
+        say(&format!("submission: {} ({})", shell_path(&submitted.dir), submitted.files.join(", ")));
+        if let Some(document) = &mut ended.document {
+            insert(document, "submission", json!({"dir": submitted.dir, "files": submitted.files}));
+        }
+    }
+    // The outcome is printed even if the submission could not be written. A local run has printed its own.
+    if let (Some(format), Some(document)) = (format, &ended.document) {
+        print_raw("failed to print the outcome", |out| format.write(document, out))?;
+    }
+    submitted.transpose()?;
+    Ok(ended.code)
+}
+
+/// Copies what is submitted of a run that passed, and signs a statement about it.
+fn submit(
+    context: &Context,
+    found: &FoundProfile,
+    archive: &Path,
+    dir: &Path,
+    key: Option<&PrivateKey>,
+) -> Result<Submitted, AppError> {
+    let submitted = profiles::submit(&found.profile, archive, dir)?;
+    if let Some(key) = key {
+        submission::attest(context, archive, Some(Verdict::Passed), dir, &found.submitted_suite(), key)?;
+    }
+    Ok(submitted)
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListProfilesArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowProfileArgs {
+    /// A profile: the name of a built-in or installed one, a directory, or a packed bundle
+    #[arg(value_name = "PROFILE")]
+    pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+/// Lists the profiles that `conformance run` knows by name.
+pub(crate) fn list(args: &ListProfilesArgs) -> Result<ExitCode, AppError> {
+    let all = profiles::list()?;
+    print("failed to print the profiles", |out| match args.output.format() {
+        DataFormat::Json => print_json(&json!({"profiles": all.iter().map(listed_data).collect::<Vec<_>>()}), out),
+        DataFormat::Text => print_list(&all, out),
+    })
+}
+
+/// Returns a profile as data. Keys are never removed or renamed.
+fn listed_data(listed: &ListedProfile) -> Value {
+    json!({
+        "name": listed.name, "suite": listed.title, "description": listed.description, "version": listed.version,
+        "origin": if listed.source.is_some() { "installed" } else { "built-in" }, "source": listed.source,
+        "local": listed.local,
+    })
+}
+
+fn print_list(all: &[ListedProfile], out: &mut impl Write) -> io::Result<()> {
+    let mut rows = vec![["NAME", "VERSION", "ORIGIN", "SUITE"].map(str::to_owned)];
+    for listed in all {
+        let version = listed.version.as_deref().unwrap_or(KUBERNETES_VERSION);
+        let origin = if listed.source.is_some() { "installed" } else { "built-in" };
+        rows.push([&listed.name, version, origin, &listed.title].map(one_line));
+    }
+    print_rows(&rows, "", out)
+}
+
+/// Prints rows with aligned columns. The last column is not padded.
+fn print_rows<const N: usize>(rows: &[[String; N]], indent: &str, out: &mut impl Write) -> io::Result<()> {
+    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    for row in rows {
+        let mut line = indent.to_owned();
+        for (at, cell) in row.iter().enumerate() {
+            let pad = width(at).unwrap_or_default();
+            line.push_str(&format!("{cell:pad$}  "));
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Shows what a profile lets users set, and what is submitted.
+pub(crate) fn show(args: &ShowProfileArgs) -> Result<ExitCode, AppError> {
+    if args.profile == KUBERNETES {
+        let listed = profiles::list()?.into_iter().next();
+        return print("failed to print the profile", |out| match (args.output.format(), &listed) {
+            (_, None) => Ok(()),
+            (DataFormat::Json, Some(listed)) => print_json(&kubernetes_data(listed), out),
+            (DataFormat::Text, Some(listed)) => print_kubernetes(listed, out),
+        });
+    }
+    let found = profiles::find(&context(&args.registry), &args.profile)?;
+    print("failed to print the profile", |out| match args.output.format() {
+        DataFormat::Json => print_json(&profile_data(&found), out),
+        DataFormat::Text => print_profile(&found, out),
+    })
+}
+
+/// The files of a submission of Kubernetes, which are not copies of files of the archive.
+const KUBERNETES_FILES: [&str; 4] = plumbline_conformance::submission::FILES;
+
+fn kubernetes_data(listed: &ListedProfile) -> Value {
+    let option = |option: &SuiteOption| json!({"flag": option.flag, "value": option.value, "help": option.help});
+    let mode = |mode: Mode| json!({"name": mode.name(), "description": mode.description(), "default": mode == Mode::default()});
+    let mut data = listed_data(listed);
+    insert(&mut data, "flags", suite_options().iter().map(option).collect());
+    insert(&mut data, "modes", Mode::ALL.map(mode).to_vec().into());
+    insert(&mut data, "submission", KUBERNETES_FILES.map(|name| json!({"name": name})).to_vec().into());
+    data
+}
+
+fn print_kubernetes(listed: &ListedProfile, out: &mut impl Write) -> io::Result<()> {
+    heading(&listed.name, &listed.title, listed.description.as_deref(), KUBERNETES_VERSION, "built-in", out)?;
+    let rows: Vec<[String; 2]> = suite_options()
+        .into_iter()
+        .map(|SuiteOption { flag, value, help }| {
+            let usage = value.map(|value| format!("{flag} {value}")).unwrap_or(flag);
+            [usage, one_line(&help)]
+        })
+        .collect();
+    writeln!(out, "options of `plumbline conformance run`:")?;
+    print_rows(&rows, "  ", out)?;
+    let modes = Mode::ALL.map(|mode| mode_row(mode.name(), mode == Mode::default(), mode.description()));
+    writeln!(out, "modes:")?;
+    print_rows(&modes, "  ", out)?;
+    writeln!(out, "submission (docs/submission.md):")?;
+    KUBERNETES_FILES.iter().try_for_each(|name| writeln!(out, "  {name}"))
+}
+
+fn heading(
+    name: &str,
+    title: &str,
+    description: Option<&str>,
+    version: &str,
+    origin: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "profile:     {}", one_line(name))?;
+    writeln!(out, "suite:       {}", one_line(title))?;
+    if let Some(description) = description {
+        writeln!(out, "description: {}", one_line(description))?;
+    }
+    writeln!(out, "version:     {}", one_line(version))?;
+    writeln!(out, "origin:      {}", one_line(origin))
+}
+
+fn origin(found: &FoundProfile) -> String {
+    match found.installed {
+        true => format!("installed, {}", found.bundle.digest()),
+        false => format!("{}, {}", found.bundle.dir.display(), found.bundle.digest()),
+    }
+}
+
+fn version(profile: &Profile) -> String {
+    let shown = profile.shown_version();
+    match &profile.version {
+        plumbline_profile::Version::Fixed(text) => text.clone(),
+        plumbline_profile::Version::Option(name) => match shown {
+            Some(version) => format!("{version} (option `{name}`)"),
+            None => format!("that of the option `{name}`"),
+        },
+        plumbline_profile::Version::Crd { name, annotation } => {
+            format!("that of the cluster (annotation `{annotation}` of custom resource definition `{name}`)")
+        }
+    }
+}
+
+fn places(found: &FoundProfile) -> Vec<&'static str> {
+    let process = found.bundle.definition.driver == plumbline_core::Driver::Process;
+    let local = (found.profile.local.is_some() || process).then_some("local");
+    local.into_iter().chain((!process).then_some("cluster")).collect()
+}
+
+fn print_profile(found: &FoundProfile, out: &mut impl Write) -> io::Result<()> {
+    let profile = &found.profile;
+    let description = profile.description.as_deref();
+    heading(profile.name.as_str(), &profile.title, description, &version(profile), &origin(found), out)?;
+    writeln!(out, "runs:        {}", places(found).join(", "))?;
+    if !profile.options.is_empty() {
+        writeln!(out, "options:")?;
+        let rows: Vec<[String; 4]> = profile.options.iter().map(option_row).collect();
+        print_rows(&rows, "  ", out)?;
+    }
+    if !profile.modes.is_empty() {
+        writeln!(out, "modes:")?;
+        let row = |mode: &ProfileMode| mode_row(&mode.name, mode.default, &mode.description);
+        print_rows(&profile.modes.iter().map(row).collect::<Vec<_>>(), "  ", out)?;
+    }
+    if !profile.submission.is_empty() {
+        writeln!(out, "submission:")?;
+        let rows: Vec<[String; 2]> = profile.submission.iter().map(submitted_row).collect();
+        print_rows(&rows, "  ", out)?;
+    }
+    Ok(())
+}
+
+/// Lists the modes of a profile.
+pub(super) fn modes_of_profile(context: &Context, reference: &str, format: DataFormat) -> Result<ExitCode, AppError> {
+    let found = profiles::find(context, reference)?;
+    let modes = &found.profile.modes;
+    if modes.is_empty() && format == DataFormat::Text {
+        say(&format!("profile `{}` has no modes", found.profile.name));
+    }
+    print("failed to print the modes", |out| match format {
+        DataFormat::Json => print_json(&json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()}), out),
+        DataFormat::Text => write!(out, "{}", modes.iter().map(mode_text).collect::<Vec<_>>().join("\n")),
+    })
+}
+
+fn mode_text(mode: &ProfileMode) -> String {
+    let mut text = format!("Mode: {}{}\n", mode.name, if mode.default { " (default)" } else { "" });
+    text.push_str(&format!("Description: {}\n", one_line(&mode.description)));
+    for (option, value) in &mode.set {
+        text.push_str(&format!("{option}: {}\n", one_line(value)));
+    }
+    if let Some(file) = &mode.required {
+        text.push_str(&format!("Required tests: {}\n", one_line(file)));
+    }
+    text
+}
+
+/// Returns a mode as data. Keys are never removed or renamed.
+fn mode_data(mode: &ProfileMode) -> Value {
+    json!({
+        "name": mode.name, "description": mode.description, "default": mode.default, "set": mode.set,
+        "required": mode.required,
+    })
+}
+
+fn submitted_row(file: &SubmittedFile) -> [String; 2] {
+    let source = match &file.source {
+        Source::Archive(path) => one_line(path),
+        Source::Option(name) => format!("value of the option `{name}`"),
+    };
+    [one_line(&file.name), source]
+}
+
+fn mode_row(name: &str, default: bool, description: &str) -> [String; 3] {
+    [name.to_owned(), if default { "(default)" } else { "" }.to_owned(), one_line(description)]
+}
+
+fn option_row(option: &ProfileOption) -> [String; 4] {
+    let kind = match &option.kind {
+        OptionType::Enum(values) => values.join("|"),
+        other => other.name().to_owned(),
+    };
+    let state = match (&option.default, option.required, option.secret) {
+        (Some(default), ..) => format!("[default: {default}]"),
+        (None, true, _) => "(required)".to_owned(),
+        (None, false, true) => "(secret)".to_owned(),
+        (None, false, false) => String::new(),
+    };
+    [option.name.clone(), one_line(&kind), one_line(&state), one_line(&option.help)]
+}
+
+/// Returns a profile as data. Keys are never removed or renamed.
+fn profile_data(found: &FoundProfile) -> Value {
+    let profile = &found.profile;
+    let option = |option: &ProfileOption| {
+        let values = match &option.kind {
+            OptionType::Enum(values) => Some(values),
+            _ => None,
+        };
+        json!({
+            "name": option.name, "type": option.kind.name(), "values": values, "help": option.help,
+            "default": option.default, "required": option.required, "secret": option.secret,
+        })
+    };
+    let submitted = |file: &SubmittedFile| match &file.source {
+        Source::Archive(path) => json!({"name": file.name, "from": path}),
+        Source::Option(name) => json!({"name": file.name, "option": name}),
+    };
+    json!({
+        "name": profile.name, "suite": profile.title, "description": profile.description,
+        "version": profile.shown_version(), "origin": if found.installed { "installed" } else { "given" },
+        "digest": found.bundle.digest(), "places": places(found),
+        "options": profile.options.iter().map(option).collect::<Vec<_>>(),
+        "modes": profile.modes.iter().map(mode_data).collect::<Vec<_>>(),
+        "tests": profile.tests,
+        "submission": profile.submission.iter().map(submitted).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,403 @@
+//! The rights of a check, a component that runs as a plugin: what it may read and reach outside its
+//! sandbox. A module declares the rights that it needs, and a definition grants them.
+
+mod network;
+
+use std::fmt;
+
+pub use network::{Endpoint, Host, NamePattern, NetworkError, Origin, WebTarget, is_special};
+
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of entries in each list. A check reads a handful of directories and kinds.
+const MAX_ENTRIES: usize = 64;
+
+/// The first port that a process without privileges may open.
+const MIN_LISTEN: u16 = 1024;
+
+/// The maximum length of an entry in bytes.
+const MAX_BYTES: usize = 512;
+
+/// What a check may read and reach. An empty value means nothing at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rights {
+    /// Directories of the node that the check may read, with everything below them: absolute paths
+    /// without `.`, `..` and a slash at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Objects of the cluster that the check may get and list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kubernetes: Vec<KubernetesRight>,
+    /// Web servers to which the check may send requests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<Origin>,
+    /// Names that the check may resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dns: Vec<NamePattern>,
+    /// Hosts and ports to which the check may try a TCP connection.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tcp: Vec<Endpoint>,
+    /// TCP ports that the host opens while the check runs. It closes every connection at once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listen: Vec<u16>,
+    /// Names of environment variables that the check sees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+}
+
+/// Kinds of objects that a check may get and list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct KubernetesRight {
+    /// The API group and version, such as `v1` or `apps/v1`.
+    pub api_version: String,
+    /// The resources by their plural names, such as `nodes`. Subresources and `*` are not possible.
+    pub resources: Vec<String>,
+    /// The namespaces. If empty, all of them, and objects outside namespaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+}
+
+/// A rule for rights that a value breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {why}: `{value}`")]
+pub struct RightsError {
+    /// The key, such as `files`.
+    pub key: &'static str,
+    /// The value, shortened.
+    pub value: String,
+    /// The rule.
+    pub why: &'static str,
+}
+
+/// Error of a check that reads objects without a grant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "reading `{resource}` ({api_version}) {} is not granted: add it to `plumbline.grants.kubernetes` of the definition",
+    in_namespace(.namespace.as_deref())
+)]
+pub struct NotGranted {
+    /// The API group and version, shortened.
+    pub api_version: String,
+    /// The resource, shortened.
+    pub resource: String,
+    /// The namespace, shortened. `None` means all of them.
+    pub namespace: Option<String>,
+}
+
+fn in_namespace(namespace: Option<&str>) -> String {
+    namespace.map_or_else(|| "in all namespaces".to_owned(), |namespace| format!("in namespace `{namespace}`"))
+}
+
+/// A right that a check needs and does not have, in the words of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingRight {
+    /// A directory of the node.
+    Files(String),
+    /// A resource, with its API version, in one namespace, or in all of them.
+    Kubernetes {
+        /// The API group and version.
+        api_version: String,
+        /// The resource.
+        resource: String,
+        /// The namespace. `None` means all of them.
+        namespace: Option<String>,
+    },
+    /// A web server.
+    Http(Origin),
+    /// A name to resolve.
+    Dns(NamePattern),
+    /// A host and port to connect to.
+    Tcp(Endpoint),
+    /// A port to open.
+    Listen(u16),
+    /// An environment variable.
+    Env(String),
+}
+
+impl fmt::Display for MissingRight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Files(directory) => write!(f, "files: {directory}"),
+            Self::Kubernetes { api_version, resource, namespace: None } => {
+                write!(f, "kubernetes: {resource} ({api_version}) in all namespaces")
+            }
+            Self::Kubernetes { api_version, resource, namespace: Some(namespace) } => {
+                write!(f, "kubernetes: {resource} ({api_version}) in namespace {namespace}")
+            }
+            Self::Http(origin) => write!(f, "http: {origin}"),
+            Self::Dns(name) => write!(f, "dns: {name}"),
+            Self::Tcp(endpoint) => write!(f, "tcp: {endpoint}"),
+            Self::Listen(port) => write!(f, "listen: {port}"),
+            Self::Env(name) => write!(f, "env: {name}"),
+        }
+    }
+}
+
+/// Writes the rights in the words of a definition, or `none`.
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        let all: Vec<String> = self.missing(&Self::default()).iter().map(ToString::to_string).collect();
+        f.write_str(&all.join("; "))
+    }
+}
+
+impl Rights {
+    /// Returns whether there are no rights.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks the form of every entry.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first rule that an entry breaks.
+    pub fn check(&self) -> Result<(), RightsError> {
+        check_all(
+            "files",
+            &self.files,
+            "expected the absolute path of a directory below `/`, without `.` and `..`",
+            is_directory,
+        )?;
+        check_all("env", &self.env, "expected the name of a variable: letters, digits and `_`", is_variable)?;
+        for (key, entries) in [
+            ("kubernetes", self.kubernetes.len()),
+            ("http", self.http.len()),
+            ("dns", self.dns.len()),
+            ("tcp", self.tcp.len()),
+            ("listen", self.listen.len()),
+        ] {
+            if entries > MAX_ENTRIES {
+                return Err(too_many(key));
+            }
+        }
+        if let Some(port) = self.listen.iter().find(|port| **port < MIN_LISTEN) {
+            let why = "expected a port from 1024, because a check has no privileges";
+            return Err(RightsError { key: "listen", value: port.to_string(), why });
+        }
+        for right in &self.kubernetes {
+            let version = std::slice::from_ref(&right.api_version);
+            check_all(
+                "kubernetes.api-version",
+                version,
+                "expected an API version such as `v1` or `apps/v1`",
+                is_api_version,
+            )?;
+            check_all("kubernetes.resources", &right.resources, "expected a plural name such as `nodes`", is_label)?;
+            check_all("kubernetes.namespaces", &right.namespaces, "expected the name of a namespace", is_label)?;
+            if right.resources.is_empty() {
+                let why = "name at least one resource, such as `nodes`, of";
+                return Err(RightsError { key: "kubernetes.resources", value: shortened(&right.api_version), why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns which of these rights `granted` does not include.
+    #[must_use]
+    pub fn missing(&self, granted: &Self) -> Vec<MissingRight> {
+        let files = self.files.iter().filter(|wanted| !granted.files.iter().any(|given| is_within(wanted, given)));
+        let env = self.env.iter().filter(|name| !granted.env.contains(name));
+        let mut missing: Vec<_> = files.cloned().map(MissingRight::Files).collect();
+        for right in &self.kubernetes {
+            for resource in &right.resources {
+                let namespaces = right.namespaces.iter().map(|name| Some(name.as_str()));
+                let everywhere = right.namespaces.is_empty().then_some(None);
+                for namespace in namespaces.chain(everywhere) {
+                    if !granted.allows(&right.api_version, resource, namespace) {
+                        missing.push(MissingRight::Kubernetes {
+                            api_version: right.api_version.clone(),
+                            resource: resource.clone(),
+                            namespace: namespace.map(str::to_owned),
+                        });
+                    }
+                }
+            }
+        }
+        let http = self.http.iter().filter(|wanted| !granted.http.iter().any(|given| given.covers(wanted)));
+        missing.extend(http.cloned().map(MissingRight::Http));
+        let dns = self.dns.iter().filter(|wanted| !granted.dns.iter().any(|given| given.covers(wanted)));
+        missing.extend(dns.cloned().map(MissingRight::Dns));
+        let tcp = self.tcp.iter().filter(|wanted| !granted.tcp.iter().any(|given| given.covers(wanted)));
+        missing.extend(tcp.cloned().map(MissingRight::Tcp));
+        let listen = self.listen.iter().filter(|port| !granted.listen.contains(port));
+        missing.extend(listen.copied().map(MissingRight::Listen));
+        missing.extend(env.cloned().map(MissingRight::Env));
+        missing
+    }
+
+    /// Returns the rights that consist of `missing`.
+    #[must_use]
+    pub fn of_missing(missing: &[MissingRight]) -> Self {
+        let mut rights = Self::default();
+        for right in missing {
+            match right {
+                MissingRight::Files(directory) => rights.files.push(directory.clone()),
+                MissingRight::Http(origin) => rights.http.push(origin.clone()),
+                MissingRight::Dns(name) => rights.dns.push(name.clone()),
+                MissingRight::Tcp(endpoint) => rights.tcp.push(endpoint.clone()),
+                MissingRight::Listen(port) => rights.listen.push(*port),
+                MissingRight::Env(name) => rights.env.push(name.clone()),
+                MissingRight::Kubernetes { api_version, resource, namespace } => {
+                    let namespaces: Vec<String> = namespace.iter().cloned().collect();
+                    let same =
+                        |one: &&mut KubernetesRight| one.api_version == *api_version && one.namespaces == namespaces;
+                    match rights.kubernetes.iter_mut().find(same) {
+                        Some(one) => one.resources.push(resource.clone()),
+                        None => rights.kubernetes.push(KubernetesRight {
+                            api_version: api_version.clone(),
+                            resources: vec![resource.clone()],
+                            namespaces,
+                        }),
+                    }
+                }
+            }
+        }
+        rights
+    }
+
+    /// Returns the lines of a definition that grant these rights. They are YAML, and have passed
+    /// [`Rights::check`].
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        let list = |entries: &[String]| {
+            let quoted = entries.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string());
+            quoted.collect::<Vec<_>>().join(", ")
+        };
+        let mut lines = vec!["plumbline:".to_owned(), "  grants:".to_owned()];
+        if !self.files.is_empty() {
+            lines.push(format!("    files: [{}]", list(&self.files)));
+        }
+        if !self.kubernetes.is_empty() {
+            lines.push("    kubernetes:".to_owned());
+        }
+        for right in &self.kubernetes {
+            let namespaces = match right.namespaces.is_empty() {
+                true => String::new(),
+                false => format!(", namespaces: [{}]", right.namespaces.join(", ")),
+            };
+            let (version, resources) = (&right.api_version, right.resources.join(", "));
+            lines.push(format!("    - {{api-version: {version}, resources: [{resources}]{namespaces}}}"));
+        }
+        let texts = |entries: &mut dyn Iterator<Item = String>| entries.collect::<Vec<_>>();
+        for (key, entries) in [
+            ("http", list(&texts(&mut self.http.iter().map(ToString::to_string)))),
+            ("dns", list(&texts(&mut self.dns.iter().map(ToString::to_string)))),
+            ("tcp", list(&texts(&mut self.tcp.iter().map(ToString::to_string)))),
+            ("listen", texts(&mut self.listen.iter().map(ToString::to_string)).join(", ")),
+            ("env", self.env.join(", ")),
+        ] {
+            if !entries.is_empty() {
+                lines.push(format!("    {key}: [{entries}]"));
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// Returns whether the check may send requests to a host, with the scheme and port of `target`.
+    #[must_use]
+    pub fn allows_http(&self, target: &WebTarget, host: &Host) -> bool {
+        self.http.iter().any(|origin| origin.admits(target.https, host, target.port))
+    }
+
+    /// Returns whether the check may try a connection to a port of a host.
+    #[must_use]
+    pub fn allows_tcp(&self, host: &Host, port: u16) -> bool {
+        self.tcp.iter().any(|endpoint| endpoint.admits(host, port))
+    }
+
+    /// Returns whether the check may resolve a name.
+    #[must_use]
+    pub fn allows_dns(&self, name: &str) -> bool {
+        self.dns.iter().any(|pattern| pattern.admits(name))
+    }
+
+    /// Returns whether objects of a resource may be read in a namespace. `None` stands for all
+    /// namespaces, and for objects outside namespaces.
+    #[must_use]
+    pub fn allows(&self, api_version: &str, resource: &str, namespace: Option<&str>) -> bool {
+        self.kubernetes.iter().any(|right| {
+            let place = right.namespaces.is_empty()
+                || namespace.is_some_and(|wanted| right.namespaces.iter().any(|given| given == wanted));
+            place && right.api_version == api_version && right.resources.iter().any(|given| given == resource)
+        })
+    }
+
+    /// Checks that objects of a resource may be read, as [`Rights::allows`] says.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is not granted.
+    pub fn admit(&self, api_version: &str, resource: &str, namespace: Option<&str>) -> Result<(), NotGranted> {
+        if self.allows(api_version, resource, namespace) {
+            return Ok(());
+        }
+        Err(NotGranted {
+            api_version: shortened(api_version),
+            resource: shortened(resource),
+            namespace: namespace.map(shortened),
+        })
+    }
+}
+
+/// Returns whether `path` is `directory` or below it. Both have passed [`Rights::check`].
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn check_all(
+    key: &'static str,
+    entries: &[String],
+    why: &'static str,
+    is_valid: impl Fn(&str) -> bool,
+) -> Result<(), RightsError> {
+    if entries.len() > MAX_ENTRIES {
+        return Err(too_many(key));
+    }
+    match entries.iter().find(|entry| entry.len() > MAX_BYTES || !is_valid(entry)) {
+        Some(entry) => Err(RightsError { key, value: shortened(entry), why }),
+        None => Ok(()),
+    }
+}
+
+fn too_many(key: &'static str) -> RightsError {
+    RightsError { key, value: MAX_ENTRIES.to_string(), why: "there are more entries than" }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(100).flat_map(char::escape_debug).collect()
+}
+
+fn is_directory(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix('/') else { return false };
+    !path.chars().any(char::is_control) && rest.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn is_api_version(text: &str) -> bool {
+    let (group, version) = text.split_once('/').unwrap_or(("core", text));
+    group.split('.').all(is_label) && is_label(version) && version.starts_with('v')
+}
+
+/// Returns whether `text` is a DNS-1123 label.
+fn is_label(text: &str) -> bool {
+    let ends = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    text.len() <= 63
+        && ends(text.bytes().next())
+        && ends(text.bytes().last())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Owners and modes of files in the directories that a check may read.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, MetadataExt};
+
+use crate::call::emit::ENTRY_BYTES;
+use crate::call::limits::Clock;
+use crate::call::meter::Meter;
+use crate::directory::Directory;
+use crate::failure::{Stop, quoted};
+
+/// The maximum length in bytes of a path that a sentence quotes.
+const MAX_QUOTED: usize = 300;
+
+/// The owner and the mode of a file, by POSIX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// The permissions, and the type if it is known (`st_mode`).
+    pub mode: u32,
+    /// The user ID.
+    pub uid: u32,
+    /// The group ID.
+    pub gid: u32,
+}
+
+/// Attributes by path, in place of those on disk. Other files belong to root.
+pub(crate) type Recorded = BTreeMap<String, Attributes>;
+
+/// The directories of a check. Empty for a call of another role.
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    opened: Vec<(String, Dir)>,
+    recorded: Option<Recorded>,
+}
+
+impl Directories {
+    pub(super) const fn new(recorded: Option<Recorded>) -> Self {
+        Self { opened: Vec::new(), recorded }
+    }
+
+    /// Adds a directory that exists.
+    pub(super) fn open(&mut self, Directory { path, source }: &Directory) -> io::Result<()> {
+        self.opened.push((path.clone(), Dir::open_ambient_dir(source, ambient_authority())?));
+        Ok(())
+    }
+
+    /// Returns the attributes of a file, or `None` if it does not exist. The inner error is passed to
+    /// the module. `cap-std` keeps the path inside its directory.
+    pub(crate) fn attributes(
+        &self,
+        path: &str,
+        clock: &Clock,
+        meter: &Meter,
+    ) -> Result<Result<Option<Attributes>, String>, Stop> {
+        clock.check()?;
+        meter.charge(ENTRY_BYTES)?;
+        let found =
+            self.opened.iter().filter_map(|(directory, dir)| Some((directory.len(), dir, below(path, directory)?)));
+        let Some((_, dir, rest)) = found.max_by_key(|(length, ..)| *length) else {
+            return Ok(Err(format!("no granted directory contains {}", quoted(path, MAX_QUOTED))));
+        };
+        let metadata = if rest.is_empty() { dir.dir_metadata() } else { dir.metadata(rest) };
+        Ok(match metadata {
+            Ok(metadata) => Ok(Some(self.attributes_of(path, &metadata))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("failed to read the owner of {}: {error}", quoted(path, MAX_QUOTED))),
+        })
+    }
+
+    fn attributes_of(&self, path: &str, metadata: &Metadata) -> Attributes {
+        let Some(recorded) = &self.recorded else {
+            return Attributes { mode: metadata.mode(), uid: metadata.uid(), gid: metadata.gid() };
+        };
+        let mode = if metadata.is_dir() { 0o040_755 } else { 0o100_644 };
+        recorded.get(path).copied().unwrap_or(Attributes { mode, uid: 0, gid: 0 })
+    }
+}
+
+/// Returns the part of `path` below `directory`, or `None` if it is not in it.
+fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(directory)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/').map(|rest| rest.trim_start_matches('/')) }
+}
