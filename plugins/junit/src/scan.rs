@@ -224,6 +224,10 @@ fn read_other(
         }
         Ok(Event::Text(text)) => handler.text(&text),
         Ok(Event::CData(text)) => handler.text(&text),
+        // If a window ended within it, its start was passed on as text.
+        Ok(Event::GeneralRef(name)) if name.len() >= MAX_REFERENCE => {
+            handler.text(rest.get(..length).unwrap_or_default());
+        }
         Ok(Event::GeneralRef(name)) => handler.reference(&name),
         // Entities that the file defines are never expanded.
         Ok(Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::DocType(_)) => {}

@@ -9,8 +9,8 @@ use memchr::{memchr, memchr2};
 /// 3 MiB.
 pub const MAX_TEXT: usize = 4 << 20;
 
-/// Maximum number of bytes between `&` and `;`. The longest valid name is `#x0010FFFF` with a few
-/// zeros.
+/// Maximum number of bytes of a reference without its `;`. A longer one is text. The longest valid
+/// reference is `&#x0010FFFF` with a few zeros.
 pub(crate) const MAX_REFERENCE: usize = 64;
 
 /// A text that is collected piece by piece.

@@ -59,7 +59,11 @@ fn message_and_text_of_a_failure() {
 
 #[test]
 fn references_stand_for_characters_and_unknown_ones_stay() {
+    let [longest, longer, much_longer] = [62, 63, 200].map(|digits| format!("&#{:0>digits$};", 65));
     for (raw, want) in [
+        (longest.as_str(), "A"),
+        (&longer, &longer),
+        (&much_longer, &much_longer),
         ("&lt;&gt;&amp;&quot;&apos;", "<>&\"'"),
         ("a&#65;&#x42;&#x1F600;z", "aAB😀z"),
         ("&nbsp;x&undefined;", "&nbsp;x&undefined;"),
@@ -72,7 +76,7 @@ fn references_stand_for_characters_and_unknown_ones_stay() {
     ] {
         assert_eq!(failure(&format!("<failure>{raw}</failure>")), want, "text {raw}");
         assert_eq!(failure(&format!("<failure message=\"{raw}\"/>")), want, "attribute {raw}");
-        for piece in [1, 2, 3] {
+        for piece in [1, 2, 3, 100] {
             let document = common::suite(&format!("<testcase name='t'><failure>{raw}</failure></testcase>"));
             let run = common::read_in_pieces(document, piece);
             assert_eq!(common::text(&run, "t", "failure"), want, "text {raw}, {piece} bytes at a time");
