@@ -62,7 +62,8 @@ impl ApplyError {
 
 impl Settings<'_> {
     /// Returns `definition` with these settings, for a run at `place`. Each of the tests in
-    /// `required` must pass at least once.
+    /// `required` must pass at least once. The definition records the settings in
+    /// `plumbline.suite`.
     ///
     /// # Errors
     ///
@@ -108,7 +109,9 @@ impl Settings<'_> {
             let own = object(top, "plumbline", "plumbline")?;
             list(own, "verdict", "plumbline.verdict")?.push(required_checks(required));
         }
-        Ok(Applied { definition: Definition::from_json(json)?.definition, secrets })
+        let mut definition = Definition::from_json(json)?.definition;
+        definition.plumbline.suite = Some(self.suite_run());
+        Ok(Applied { definition, secrets })
     }
 
     /// Makes a process of this machine out of the container of the definition.

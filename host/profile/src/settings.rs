@@ -1,8 +1,9 @@
 //! What a run sets: a mode, and values of options.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_core::closest;
+use plumbline_core::definition::SuiteRun;
 use plumbline_core::text::shortened;
 
 use crate::model::{OptionType, Profile, ProfileMode, ProfileOption, VERSION_PLACEHOLDER, Version, is_version};
@@ -112,6 +113,10 @@ pub struct Settings<'a> {
     pub(crate) profile: &'a Profile,
     mode: Option<&'a ProfileMode>,
     values: BTreeMap<&'a str, String>,
+    /// The options whose values come from the user, sorted.
+    given: BTreeSet<&'a str>,
+    /// Whether only failed tests of another run are selected.
+    rerun: bool,
     /// The version that the cluster has. `None` until it is set.
     cluster_version: Option<String>,
 }
@@ -128,7 +133,7 @@ impl<'a> Settings<'a> {
             None => profile.default_mode(),
             Some(name) => Some(find_mode(profile, name)?),
         };
-        let mut values = BTreeMap::new();
+        let (mut values, mut by_user) = (BTreeMap::new(), BTreeSet::new());
         for option in &profile.options {
             let preset = mode.and_then(|mode| mode.set.get(&option.name)).or(option.default.as_ref());
             if let Some(text) = preset {
@@ -138,10 +143,11 @@ impl<'a> Settings<'a> {
         for (name, text) in collected(profile, given)? {
             let option = find_option(profile, &name)?;
             values.insert(option.name.as_str(), checked(profile, option, &text)?);
+            by_user.insert(option.name.as_str());
         }
         let missing = |option: &&ProfileOption| option.required && !values.contains_key(option.name.as_str());
         match profile.options.iter().find(missing) {
-            None => Ok(Self { profile, mode, values, cluster_version: None }),
+            None => Ok(Self { profile, mode, values, given: by_user, rerun: false, cluster_version: None }),
             Some(option) => Err(SettingsError::Missing {
                 profile: profile.name.to_string(),
                 name: option.name.clone(),
@@ -150,24 +156,25 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Selects tests by an expression, in place of what the mode and defaults select. `given` are
-    /// the values of the user, which must not select tests too.
+    /// Selects the failed tests of another run by an expression, in place of what the mode and
+    /// defaults select. The user must not select tests too.
     ///
     /// # Errors
     ///
     /// Returns a [`SettingsError`] if the suite cannot select tests, or the user selects some.
-    pub fn select(&mut self, expression: String, given: &[Given]) -> Result<(), SettingsError> {
+    pub fn select_failed(&mut self, expression: String) -> Result<(), SettingsError> {
         let profile = self.profile;
         let Some(selection) = &profile.selection else {
             return Err(SettingsError::NoSelection(profile.name.to_string()));
         };
         for name in selection.options() {
-            if given.iter().any(|given| given.name == name) {
+            if self.given.contains(name) {
                 return Err(SettingsError::SelectedTwice(name.to_owned()));
             }
             self.values.remove(name);
         }
         self.values.insert(&selection.focus, expression);
+        self.rerun = true;
         Ok(())
     }
 
@@ -234,6 +241,17 @@ impl<'a> Settings<'a> {
             // Such an option has a default or is required.
             Version::Option(name) => self.values.get(name.as_str()).map(String::as_str).unwrap_or_default(),
             Version::Crd { .. } => self.cluster_version.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Returns what the archive of the run says about these settings.
+    #[must_use]
+    pub fn suite_run(&self) -> SuiteRun {
+        SuiteRun {
+            version: Some(self.version().to_owned()).filter(|version| !version.is_empty()),
+            mode: self.mode.map(|mode| mode.name.clone()),
+            set: self.given.iter().map(|&name| name.to_owned()).collect(),
+            rerun: self.rerun,
         }
     }
 

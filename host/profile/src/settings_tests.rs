@@ -62,16 +62,17 @@ fn an_expression_for_failed_tests_replaces_every_other_selection() {
     let profile = profile();
     let own = [given("endpoint", "x")];
     let mut settings = Settings::choose(&profile, None, &own).unwrap();
-    settings.select("a|b".to_owned(), &own).unwrap();
+    settings.select_failed("a|b".to_owned()).unwrap();
     assert_eq!(
         (settings.value("focus"), settings.value("skip"), settings.value("snapshots")),
         (Some("a|b"), None, None)
     );
+    assert!(settings.suite_run().rerun);
     let both = [given("endpoint", "x"), given("skip", "c")];
-    let error = Settings::choose(&profile, None, &both).unwrap().select("a".to_owned(), &both).unwrap_err();
+    let error = Settings::choose(&profile, None, &both).unwrap().select_failed("a".to_owned()).unwrap_err();
     assert_eq!(error, SettingsError::SelectedTwice("skip".to_owned()));
     let plain = Profile { selection: None, ..profile.clone() };
-    let error = Settings::choose(&plain, None, &own).unwrap().select("a".to_owned(), &own).unwrap_err();
+    let error = Settings::choose(&plain, None, &own).unwrap().select_failed("a".to_owned()).unwrap_err();
     assert_eq!(error, SettingsError::NoSelection("storage".to_owned()));
 }
 

@@ -22,7 +22,7 @@ use crate::trees::{Reprocess, Trees};
 const MAX_FILES: usize = 1000;
 
 /// The suite whose results are submitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubmittedSuite {
     /// The name of its profile.
     pub profile: String,
@@ -30,13 +30,18 @@ pub struct SubmittedSuite {
     pub version: Option<String>,
     /// The digest of the profile's bundle. `None` for a built-in profile.
     pub bundle: Option<Digest>,
+    /// The mode of the run, if it is known.
+    pub mode: Option<String>,
+    /// The options whose values come from the user, and not from the mode or the profile.
+    pub set: Vec<String>,
 }
 
 impl SubmittedSuite {
-    /// Whether a statement is about this suite: the profile of this name, with the same bundle.
-    pub(crate) fn is_in(&self, configuration: &[ResourceDescriptor]) -> bool {
+    /// Returns what a statement says about this suite: the profile of this name, with the same
+    /// bundle. `None` if it says nothing about it.
+    pub(crate) fn find_in<'a>(&self, configuration: &'a [ResourceDescriptor]) -> Option<&'a ResourceDescriptor> {
         let own = self.descriptor();
-        configuration.iter().any(|other| other.name == own.name && other.digest == own.digest)
+        configuration.iter().find(|other| other.name == own.name && other.digest == own.digest)
     }
 
     fn descriptor(&self) -> ResourceDescriptor {
@@ -44,6 +49,8 @@ impl SubmittedSuite {
         ResourceDescriptor::new(&format!("profile {}", self.profile))
             .digest(bundle.as_deref())
             .annotation("version", self.version.as_deref())
+            .annotation("mode", self.mode.as_deref())
+            .annotation("set", Some(&self.set.join(", ")))
     }
 }
 

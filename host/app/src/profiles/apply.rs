@@ -89,7 +89,7 @@ fn wrong_settings(profile: &Profile, error: &SettingsError) -> AppError {
 pub fn check(profile: &Profile, run: &ProfileRun) -> Result<(), AppError> {
     let mut settings = choose(profile, run)?;
     if run.rerun_failed.is_some() {
-        settings.select(String::new(), &run.given(profile)?).map_err(|error| wrong_settings(profile, &error))?;
+        settings.select_failed(String::new()).map_err(|error| wrong_settings(profile, &error))?;
     }
     retries(profile, run).map(drop)
 }
@@ -134,8 +134,7 @@ pub(crate) fn apply(
         // The other required tests do not run.
         (_, Some(archive)) => {
             let failed = rerun_focus_of(context, archive, profile.name.as_str())?;
-            let given = run.given(&profile)?;
-            settings.select(failed, &given).map_err(|error| wrong_settings(&profile, &error))?;
+            settings.select_failed(failed).map_err(|error| wrong_settings(&profile, &error))?;
             Vec::new()
         }
         (None, None) => Vec::new(),

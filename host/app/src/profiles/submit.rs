@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::parent_directory;
+use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{Finding, rules};
 use plumbline_core::size::Bytes;
 use plumbline_core::{Definition, Verdict};
 use plumbline_profile::{Profile, Source, SubmittedFile};
+use serde_json::Value;
 
 use super::find::FoundProfile;
 use crate::attest::{AttestationTrust, SubmittedSuite, verdict_of};
@@ -30,6 +32,8 @@ pub struct Submitted {
     pub dir: PathBuf,
     /// The names of its files.
     pub files: Vec<String>,
+    /// The suite that ran, as the archive says.
+    pub suite: SubmittedSuite,
 }
 
 /// Checks before a run that its results can be submitted into `dir`.
@@ -45,9 +49,10 @@ pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
     }
 }
 
-/// Copies the files that `profile` submits from `archive` into the new directory `dir`: all of them
-/// or none.
-pub fn submit(profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+/// Copies the files that the profile submits from `archive` into the new directory `dir`: all of them
+/// or none. The run must have been one of this profile.
+pub fn submit(found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+    let profile = &found.profile;
     can_submit(profile, dir)?;
     let wrong = |error: &dyn std::error::Error| {
         AppError::usage(format!("failed to read archive `{}`", archive.display()))
@@ -57,10 +62,12 @@ pub fn submit(profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted
     let write = |path: &Path, error: &io::Error| {
         AppError::system(format!("failed to write `{}`", path.display())).because(error)
     };
+    let mut opened = ResultsArchive::open(archive).map_err(|error| wrong(&error))?;
+    let definition = definition(profile, &mut opened).map_err(|error| wrong(&*error))?;
+    let suite = suite_in(&definition, &mut opened, found, archive)?;
     let parent = parent_directory(dir);
     fs::create_dir_all(parent).map_err(|error| write(parent, &error))?;
     let staging = tempfile::tempdir_in(parent).map_err(|error| write(parent, &error))?;
-    let mut opened = ResultsArchive::open(archive).map_err(|error| wrong(&error))?;
     let mut files = Vec::new();
     for file in &profile.submission {
         let path = staging.path().join(&file.name);
@@ -83,7 +90,6 @@ pub fn submit(profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted
             }
             // What the run got is submitted, and not what a file contains now.
             Source::Option(name) => {
-                let definition = definition(profile, &mut opened).map_err(|error| wrong(&*error))?;
                 let value = profile.option(name).and_then(|option| option.value_in(&definition));
                 let Some(value) = value else { continue };
                 let mut out = create()?;
@@ -100,15 +106,15 @@ pub fn submit(profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted
     fs::rename(staging.path(), dir).map_err(|error| write(dir, &error))?;
     // The directory was renamed, so there is nothing to remove at its old path.
     let _ = staging.keep();
-    Ok(Submitted { dir: dir.to_owned(), files })
+    Ok(Submitted { dir: dir.to_owned(), files, suite })
 }
 
-/// Copies the files that `profile` submits from `archive` into the new directory `dir`, if the run
+/// Copies the files that the profile submits from `archive` into the new directory `dir`, if the run
 /// passed.
-pub fn assemble(context: &Context, profile: &Profile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
-    can_submit(profile, dir)?;
+pub fn assemble(context: &Context, found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+    can_submit(&found.profile, dir)?;
     match verdict_of(context, archive)? {
-        Verdict::Passed => submit(profile, archive, dir),
+        Verdict::Passed => submit(found, archive, dir),
         verdict => Err(AppError::failed(format!("the run in `{}` cannot be submitted", archive.display()))
             .cause(format!("its verdict is `{verdict}`"))
             .hint(format!("see why with `plumbline results {}`", archive.display()))),
@@ -144,8 +150,12 @@ pub fn check_submission(found: &FoundProfile, dir: &Path, trust: &AttestationTru
             .hint("sign the run, or `submission assemble`, with `--sign FILE`")
             .ours()
     };
-    let attestation =
-        attestation_finding(dir, Some(&wanted), Some(&found.submitted_suite()), trust)?.unwrap_or_else(none);
+    let suite = SubmittedSuite {
+        profile: profile.name.to_string(),
+        bundle: Some(found.bundle.digest()),
+        ..SubmittedSuite::default()
+    };
+    let attestation = attestation_finding(dir, Some(&wanted), Some(&suite), trust)?.unwrap_or_else(none);
     Ok(vec![required.ours(), other.ours(), attestation])
 }
 
@@ -160,15 +170,42 @@ fn file_names(dir: &Path) -> Result<Vec<String>, AppError> {
     Ok(names)
 }
 
-impl FoundProfile {
-    /// What an attestation says about the suite.
-    pub fn submitted_suite(&self) -> SubmittedSuite {
-        SubmittedSuite {
-            profile: self.profile.name.to_string(),
-            version: self.profile.shown_version().map(str::to_owned),
-            bundle: Some(self.bundle.digest()),
-        }
+/// Returns the suite that ran. Only a whole run of this profile, with this bundle, can be submitted: the
+/// bundle has the rules, and the settings select the tests.
+fn suite_in(
+    definition: &Definition,
+    archive: &mut ResultsArchive,
+    found: &FoundProfile,
+    path: &Path,
+) -> Result<SubmittedSuite, AppError> {
+    let name = &found.profile.name;
+    let wrong = |why: String| {
+        AppError::usage(format!("the run in `{}` cannot be submitted", path.display()))
+            .cause(why)
+            .hint(format!("run the whole suite with `plumbline conformance run {name}`"))
+    };
+    let Some(run) = &definition.plumbline.suite else {
+        return Err(wrong(format!("it ran the plugin `{name}` without its profile")));
+    };
+    if run.rerun {
+        return Err(wrong("it ran only the failed tests of another run".to_owned()));
     }
+    let document = archive.read(META_MODULES, MAX_DEFINITION).ok();
+    let document: Value = document.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let plugins = document.get("plugins").and_then(Value::as_array).into_iter().flatten();
+    let mut entries = plugins.filter(|entry| entry.get("plugin").and_then(Value::as_str) == Some(name.as_str()));
+    let used = entries.next().and_then(|entry| entry.get("bundle")?.as_str()).unwrap_or("unknown");
+    let bundle = found.bundle.digest();
+    if used != bundle.to_string() {
+        return Err(wrong(format!("the digest of its bundle is {used}, and that of this profile is {bundle}")));
+    }
+    Ok(SubmittedSuite {
+        profile: name.to_string(),
+        version: run.version.clone(),
+        bundle: Some(bundle),
+        mode: run.mode.clone(),
+        set: run.set.clone(),
+    })
 }
 
 /// Reads the definition of the suite from an archive.

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use plumbline_conformance::submission::{Finding, rules};
+use serde_json::Value;
 
-use crate::attest::{AttestationTrust, FolderAttestation, SubmittedSuite, TestOutcome, verify_folder};
+use crate::attest::{
+    Accepted, AttestationTrust, FolderAttestation, ResourceDescriptor, SubmittedSuite, TestOutcome, verify_folder,
+};
 use crate::error::AppError;
 
 /// Checks the attestation next to `folder`, which must be about all files, or about those with these
@@ -29,16 +32,28 @@ pub fn attestation_finding(
         FolderAttestation::Accepted(accepted) if accepted.result.result == TestOutcome::Failed => {
             Finding::failed(rule, format!("`{}` attests that the run did not pass", accepted.signer))
         }
-        FolderAttestation::Accepted(accepted)
-            if suite.is_some_and(|suite| !suite.is_in(&accepted.result.configuration)) =>
-        {
-            Finding::failed(rule, format!("the statement of `{}` is about another profile", accepted.signer))
-                .hint("check the submission with the bundle of the profile that the vendor ran")
-        }
         FolderAttestation::Accepted(accepted) => {
+            let Accepted { signer, result, .. } = *accepted;
             let files = names.map_or_else(|| "all files".to_owned(), |names| names.join(", "));
-            Finding::passed(rule, format!("`{}` attests that a run that passed wrote: {files}", accepted.signer))
+            match suite.map(|suite| suite.find_in(&result.configuration)) {
+                Some(None) => Finding::failed(rule, format!("the statement of `{signer}` is about another profile"))
+                    .hint("check the submission with the bundle of the profile that the vendor ran"),
+                Some(Some(ran)) => {
+                    let settings = described(ran);
+                    Finding::passed(rule, format!("`{signer}` attests that a run that passed{settings} wrote: {files}"))
+                }
+                None => Finding::passed(rule, format!("`{signer}` attests that a run that passed wrote: {files}")),
+            }
         }
     };
     Ok(Some(finding.ours()))
+}
+
+/// Describes the mode of a run, and the options that the user set: the reader decides whether they are
+/// acceptable.
+fn described(ran: &ResourceDescriptor) -> String {
+    let text = |key: &str| ran.annotations.get(key).and_then(Value::as_str);
+    let mode = text("mode").map(|mode| format!(" in mode `{mode}`")).unwrap_or_default();
+    let set = text("set").map(|set| format!(" (options of the user: {set})")).unwrap_or_default();
+    format!("{mode}{set}")
 }

@@ -111,9 +111,9 @@ fn submit(
     dir: &Path,
     key: Option<&PrivateKey>,
 ) -> Result<Submitted, AppError> {
-    let submitted = profiles::submit(&found.profile, archive, dir)?;
+    let submitted = profiles::submit(found, archive, dir)?;
     if let Some(key) = key {
-        submission::attest(context, archive, Some(Verdict::Passed), dir, &found.submitted_suite(), key)?;
+        submission::attest(context, archive, Some(Verdict::Passed), dir, &submitted.suite, key)?;
     }
     Ok(submitted)
 }

@@ -118,7 +118,8 @@ fn other_profile(reference: Option<&str>) -> Option<&str> {
 
 /// What an attestation says about the suite of Kubernetes.
 pub(crate) fn kubernetes(submission: &Submission) -> SubmittedSuite {
-    SubmittedSuite { profile: KUBERNETES.to_owned(), version: Some(submission.kubernetes.clone()), bundle: None }
+    let version = Some(submission.kubernetes.clone());
+    SubmittedSuite { profile: KUBERNETES.to_owned(), version, ..SubmittedSuite::default() }
 }
 
 /// Signs a statement that the files of `folder` come from the run in `archive`, and reports it.
@@ -144,7 +145,7 @@ fn assemble_profile(
 ) -> Result<ExitCode, AppError> {
     let found = profiles::find(context, reference)?;
     let AssembleOptions { archive, dir, .. } = &args.options;
-    let submitted = profiles::assemble(context, &found.profile, archive, dir)?;
+    let submitted = profiles::assemble(context, &found, archive, dir)?;
     print("failed to print the list of written files", |out| match args.output.format() {
         DataFormat::Json => print_json(&json!({"folder": submitted.dir, "files": submitted.files}), out),
         DataFormat::Text => {
@@ -153,7 +154,7 @@ fn assemble_profile(
         }
     })?;
     if let Some(key) = key {
-        attest(context, archive, None, dir, &found.submitted_suite(), key)?;
+        attest(context, archive, None, dir, &submitted.suite, key)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -454,6 +454,7 @@ fn a_submission_has_an_attestation_of_its_run() {
     let key = ["--key", "vendor.pub"];
     let checked = check("sub", &key).expect(0).out;
     assert!(checked.contains("3 rules kept, 0 broken, 0 not checked here"), "{checked}");
+    assert!(checked.contains("a run that passed in mode `full` (options of the user: names) wrote"), "{checked}");
     assert!(check("sub", &[]).expect(3).out.contains("`sub.sigstore.json` was not verified"));
     // The rules of another bundle are not those of this one.
     bed.write("toy/lists/required-2.txt", "ball\n");
@@ -490,6 +491,29 @@ fn a_run_that_did_not_pass_is_not_submitted_later_either() {
     let assemble = ["conformance", "submission", "assemble", "--profile", "./toy", "--archive", &archive, "--dir"];
     let done = bed.plumbline(&[&assemble[..], &["sub"]].concat()).expect(1);
     assert!(done.err.contains("its verdict is `failed`") && !bed.path("sub").exists(), "{}", done.err);
+}
+
+#[test]
+fn only_a_whole_run_with_the_rules_of_the_profile_is_submitted() {
+    let bed = Bed::new();
+    toy(&bed);
+    let rejected = |why: &str| {
+        let archive = bed.archive();
+        let args = ["conformance", "submission", "assemble", "--profile", "./toy", "--archive", &archive, "--dir", "sub"];
+        let done = bed.plumbline(&args).expect(2);
+        assert!(done.err.contains(why) && !bed.path("sub").exists(), "{}", done.err);
+        fs::remove_dir_all(bed.path("out")).unwrap();
+    };
+    // The run kept weaker rules.
+    bed.write("toy/lists/required-2.txt", "ball\n");
+    local(&bed, &["--set", "names=ball"]).expect(0);
+    bed.write("toy/lists/required-2.txt", "ball\nkite\n");
+    rejected("the digest of its bundle is sha256:");
+    // Without the profile, nothing is required.
+    let process = "spec: {name: suite, command: [./run.sh], env: [{name: TESTS, value: ball}]}\n";
+    bed.write("toy/plugin.yaml", &[PLUGIN.replace("Job", "Process").lines().next().unwrap(), "\n", process].concat());
+    bed.plumbline(&["run", "--local", "-p", "./toy", "--dir", "out"]).expect(0);
+    rejected("it ran the plugin `toy` without its profile");
 }
 
 #[test]

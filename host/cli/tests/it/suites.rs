@@ -129,6 +129,12 @@ fn failed_tests_run_again_in_the_same_run_and_in_another() {
     let again = ["--set", &endpoint, "--rerun-failed", "before.tar.gz"];
     run(&bed, "csi", &suite, &again).expect(0);
     assert_eq!(tests(&bed, "csi", "passed"), failed);
+    // It passed, but it is a part of the suite.
+    let archive = bed.archive();
+    let csi = profile("csi");
+    let submit = ["conformance", "submission", "assemble", "--profile", &csi, "--archive", &archive, "--dir", "sub"];
+    let done = bed.plumbline(&submit).expect(2);
+    assert!(done.err.contains("it ran only the failed tests of another run"), "{}", done.err);
 }
 
 #[test]

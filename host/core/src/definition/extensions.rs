@@ -40,6 +40,9 @@ pub const MAX_JUDGES: usize = 16;
 /// tests.
 const MAX_CLEAR: usize = 64;
 
+/// The maximum number of options that a user sets. A profile has at most 200.
+const MAX_SET: usize = 200;
+
 /// The maximum length in characters of a name prefix, such as `[It] `.
 const MAX_STRIP: usize = 200;
 
@@ -97,6 +100,9 @@ pub struct Extensions {
     /// What the check may read and reach outside its sandbox.
     #[serde(skip_serializing_if = "Rights::is_empty")]
     pub grants: Rights,
+    /// How a profile was applied to the definition. `conformance run` writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteRun>,
 }
 
 /// One judge of a chain, with its inputs.
@@ -131,6 +137,23 @@ pub struct Reruns {
     /// The prefix to strip from test names. If empty, nothing is stripped.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub strip: String,
+}
+
+/// How a suite runs: what a profile was applied with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct SuiteRun {
+    /// The version of the suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The options whose values come from the user, and not from the mode or the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
+    /// Whether only the failed tests of another archive run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rerun: bool,
 }
 
 fn as_text<S: Serializer>(timeout: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
@@ -168,7 +191,18 @@ impl Extensions {
             },
             component,
             grants,
+            suite: section.section("suite", schema::SUITE, warnings)?.map(SuiteRun::read).transpose()?,
         })
+    }
+}
+
+impl SuiteRun {
+    fn read(mut section: Section) -> Result<Self, DefinitionError> {
+        let set = section.texts("set")?;
+        if set.len() > MAX_SET {
+            return Err(section.invalid("set", format_args!("there are more than {MAX_SET} options")));
+        }
+        Ok(Self { version: section.text("version")?, mode: section.text("mode")?, set, rerun: section.truth("rerun")? })
     }
 }
 

@@ -21,7 +21,7 @@ mod section;
 pub use container::{Container, EnvValue, EnvVar, K8S_VERSION_VARIABLE};
 pub use driver::Driver;
 pub use error::{DefinitionError, MAX_WARNINGS, MAX_YAML_BYTES, Warning};
-pub use extensions::{Extensions, MAX_JUDGES, Reruns, VerdictEntry};
+pub use extensions::{Extensions, MAX_JUDGES, Reruns, SuiteRun, VerdictEntry};
 pub use limits::{LimitError, LimitsRequest, effective_limits};
 pub use model::{AUTO_FORMAT, Definition, ITEMS_FORMAT, Parsed, RAW_FORMAT, check_set};
 pub use names::{MAX_MODULE_NAME, is_module_name};

@@ -18,6 +18,7 @@ pub(super) const PERMISSIONS: &str = "/properties/plumbline/properties/permissio
 pub(super) const POLICY_RULE: &str = "/properties/plumbline/properties/permissions/properties/cluster/items";
 pub(super) const PROGRESS: &str = "/properties/plumbline/properties/progress";
 pub(super) const RERUNS: &str = "/properties/plumbline/properties/reruns";
+pub(super) const SUITE: &str = "/properties/plumbline/properties/suite";
 pub(super) const VERDICT: &str = "/properties/plumbline/properties/verdict/items";
 
 static DEFINITION: LazyLock<Value> = LazyLock::new(definition_schema);

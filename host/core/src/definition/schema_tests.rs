@@ -428,6 +428,7 @@ proptest! {
                 &["plumbline", "limits"],
                 &["plumbline", "reruns"],
                 &["plumbline", "progress"],
+                &["plumbline", "suite"],
                 &["plumbline", "permissions"],
             ];
             let rules = ["cluster", "namespace"].map(|key| document.pointer(&format!("/plumbline/permissions/{key}")));
