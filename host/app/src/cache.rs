@@ -59,7 +59,8 @@ impl CacheContents {
 /// Lists what is in the cache.
 pub fn contents() -> Result<CacheContents, AppError> {
     let path = cache_root().ok_or_else(|| {
-        AppError::usage("there is no cache, because there is no home directory").hint("set `HOME` or `XDG_CACHE_HOME`")
+        AppError::usage("no directory for the cache: the home directory is unknown")
+            .hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;
     contents_of(path)
 }
@@ -144,8 +145,9 @@ pub fn selected(mut contents: CacheContents, names: &[String]) -> Result<CacheCo
     };
     if let Some(name) = names.iter().find(|name| !known(name)) {
         let all: Vec<String> = SECTIONS.iter().map(|(name, _)| format!("`{name}`")).collect();
-        return Err(AppError::usage(format!("there is no part `{name}` in the cache"))
-            .hint(format!("parts: {}", all.join(", "))));
+        return Err(
+            AppError::usage(format!("the cache has no part `{name}`")).hint(format!("parts: {}", all.join(", ")))
+        );
     }
     contents.sections.retain(|section| names.is_empty() || names.contains(&section.name));
     Ok(contents)

@@ -183,7 +183,7 @@ fn plugins() -> CheckReport {
 fn policy() -> CheckReport {
     const NAME: &str = "policy";
     if signing::policy_path(None).is_none() {
-        return CheckReport::new(NAME, CheckOutcome::Skipped, "no signature policy, which only signed runs need");
+        return CheckReport::new(NAME, CheckOutcome::Skipped, "no signature policy (needed for signed runs only)");
     }
     CheckReport::of(NAME, signing::policy(None).map(|trust| trust.name().to_owned()))
 }
@@ -214,7 +214,7 @@ fn local_runs_report() -> CheckReport {
 async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
     const NAME: &str = "cluster";
     if !has_configuration(&options.cluster) {
-        let what = "no cluster is configured, which only runs in a cluster need";
+        let what = "no cluster is configured (needed for runs in a cluster only)";
         return vec![
             CheckReport::new(NAME, CheckOutcome::Skipped, what)
                 .hint(Some("name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`")),

@@ -112,8 +112,7 @@ pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError>
     let Some(wanted) = wanted else {
         let mut runs = runs.into_iter();
         let newest = runs.next().ok_or_else(|| {
-            AppError::usage("you have no runs on this machine")
-                .hint("start one with `plumbline run --local --plugin …`")
+            AppError::usage("no runs found on this machine").hint("start one with `plumbline run --local --plugin …`")
         })?;
         return Ok((newest, runs.collect()));
     };

@@ -43,8 +43,11 @@ impl TelemetryOptions {
         self.otlp_secret.iter().for_each(|secret| own.otlp_secret.clone_from(secret));
         settings(&own.otlp_endpoint, |_| None).map_err(|error| invalid(&error))?;
         if own.metrics_port != 0 && own.metrics_port == config.server.bind_port {
-            return Err(AppError::usage(format!("port {} is that of the server for results", own.metrics_port))
-                .hint("choose another port with `--metrics=PORT`"));
+            return Err(AppError::usage(format!(
+                "port {} is already used by the server for results",
+                own.metrics_port
+            ))
+            .hint("choose another port with `--metrics=PORT`"));
         }
         Ok(())
     }
@@ -66,7 +69,7 @@ impl TelemetryOptions {
             Ok(settings) => settings,
             Err(error) if given.is_some() => return Err(invalid(&error)),
             Err(error) => {
-                context.reporter.warning(&format!("telemetry is not exported: {error}"));
+                context.reporter.warning(&format!("failed to set up telemetry, so none is exported: {error}"));
                 None
             }
         };
@@ -79,7 +82,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn invalid(error: &SettingsError) -> AppError {
-    AppError::usage("telemetry cannot be exported").because(error).hint_if(error.hint())
+    AppError::usage("failed to set up telemetry").because(error).hint_if(error.hint())
 }
 
 fn settings(endpoint: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, SettingsError> {
@@ -115,7 +118,7 @@ pub(crate) fn in_cluster(config: &config::Telemetry) -> TelemetrySettings {
         },
     );
     let export = settings(&config.otlp_endpoint, variable).unwrap_or_else(|error| {
-        tracing::warn!("telemetry is not exported: {error}");
+        tracing::warn!("failed to set up telemetry, so none is exported: {error}");
         None
     });
     TelemetrySettings { parent, export }
@@ -129,7 +132,7 @@ pub(crate) async fn bind_local(port: u16) -> Result<BoundAddress, AppError> {
 /// Binds an address for metrics.
 pub(crate) async fn bind(address: SocketAddr) -> Result<BoundAddress, AppError> {
     BoundAddress::bind(address).await.map_err(|error| {
-        AppError::system("metrics are not served").because(&error).hint("choose another port with `--metrics=PORT`")
+        AppError::system("failed to serve metrics").because(&error).hint("choose another port with `--metrics=PORT`")
     })
 }
 

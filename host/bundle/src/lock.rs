@@ -15,7 +15,8 @@ pub const LOCK_FILE: &str = "plumbline.lock";
 const VERSION: u32 = 1;
 
 /// Comment on the first line of the file.
-const HEADING: &str = "# Which plugins, exactly. Written by `plumbline plugin lock`; keep it under version control.\n";
+const HEADING: &str =
+    "# The exact versions of plugins. Written by `plumbline plugin lock`; keep it under version control.\n";
 
 /// A set of plugins, pinned by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use futures_util::io::{AsyncBufRead, AsyncBufReadExt as _};
 pub(crate) enum CopyError {
     #[error("{0}")]
     Read(io::Error),
-    #[error("it was silent for {} s", .0.as_secs())]
+    #[error("no data for {} s", .0.as_secs())]
     Silent(Duration),
     #[error("{0}")]
     Write(io::Error),

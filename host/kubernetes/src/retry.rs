@@ -169,5 +169,5 @@ pub(crate) async fn list<T>(
             Some(token) => next = Some(token.to_owned()),
         }
     }
-    Err(ClusterError::new(listing.what, format!("the list has no end: {MAX_PAGES} pages were read")))
+    Err(ClusterError::new(listing.what, format!("the list has more than {MAX_PAGES} pages")))
 }

@@ -38,7 +38,7 @@ where
                 if !matches!(event, Event::Init) {
                     broken = false;
                     if std::mem::take(&mut interrupted) {
-                        tracing::info!("no longer failing to {what}");
+                        tracing::info!("succeeded again: {what}");
                     }
                 }
                 Some(Ok(event))

@@ -55,7 +55,7 @@ pub enum TlsConfigError {
         source: rustls::Error,
     },
     /// The CA cannot be used to verify workers.
-    #[error("verify workers by the CA of the run")]
+    #[error("verify workers with the CA of the run")]
     Verifier(#[from] rustls::client::VerifierBuilderError),
     /// There were no random numbers for the keys of session tickets.
     #[error("make keys for session tickets")]

@@ -371,12 +371,12 @@ impl Worker {
     /// ordinary result, which then passes. That aggregator notices by itself that the worker
     /// failed.
     async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: &watch::Receiver<Peer>) {
-        tracing::error!(%key, error = reason, "there is no result");
+        tracing::error!(%key, error = reason, "the plugin has no result");
         if *peer.borrow() == Peer::Plain {
             return;
         }
         if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.settings.retry).await {
-            tracing::error!(%key, error = chain(&error), "failed to tell the aggregator that there is no result");
+            tracing::error!(%key, error = chain(&error), "failed to report to the aggregator that the plugin has no result");
         }
     }
 

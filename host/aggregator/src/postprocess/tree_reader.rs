@@ -354,7 +354,7 @@ fn scalar(text: &[u8]) -> io::Result<String> {
 }
 
 fn foreign() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is not as this program writes result trees")
+    io::Error::new(io::ErrorKind::InvalidData, "it does not have the format of a result tree")
 }
 
 fn too_large(what: String) -> io::Error {

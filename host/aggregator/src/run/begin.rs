@@ -362,7 +362,7 @@ async fn plan(
         }
         Ok::<_, PlanError>((all, known))
     };
-    let (all, known) = blocking("ask the expectations", ask).await?;
+    let (all, known) = blocking("compute the expected results", ask).await?;
     *plugins = all;
     for plugin in plugins.iter_mut() {
         if known.contains(plugin.name()) {

@@ -71,7 +71,7 @@ impl CompletedPlugin {
                 true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
                 false => json!({"exit": exit.text}),
             };
-            write_document(&self.disk, &path, &document, &format!("write how `{}` ended", exit.key))?;
+            write_document(&self.disk, &path, &document, &format!("write the outcome of `{}`", exit.key))?;
         }
         Ok(())
     }

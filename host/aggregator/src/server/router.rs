@@ -57,7 +57,7 @@ async fn dispatch(
     let key = route.key;
     if !peer.may_act_for(&key.plugin) {
         refuse(&parts.headers, body).await;
-        let text = format!("this certificate does not speak for plugin {}", key.plugin);
+        let text = format!("this certificate is not valid for plugin {}", key.plugin);
         return line(StatusCode::FORBIDDEN, &text);
     }
     match route.kind {

@@ -128,7 +128,7 @@ fn find(
                 let bundle = Bundle::open(&dir).map_err(|error| match error {
                     BundleError::NoDefinition(_) => {
                         AppError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
-                            .cause(format!("there is no `plugin.yaml` in `{}`", dir.display()))
+                            .cause(format!("`plugin.yaml` not found in `{}`", dir.display()))
                             .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
                     }
                     error => AppError::system(format!(

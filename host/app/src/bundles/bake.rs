@@ -73,7 +73,7 @@ fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppE
             context.reporter.warning(&format!("`{reference}`: {warning}"));
         }
         if bundles.insert(bundle.name().to_owned(), bundle).is_some() {
-            return Err(AppError::usage(format!("`{reference}` is a second bundle of the same name"))
+            return Err(AppError::usage(format!("`{reference}` has the same name as another bundle of this command"))
                 .hint("an image has one bundle of each name"));
         }
     }

@@ -248,7 +248,9 @@ fn save(context: &Context, index: &Index, places: &[PathBuf]) {
         }
     }
     if let Some(error) = last {
-        context.reporter.warning(&format!("the index cannot be written, and is made again next time: {error}"));
+        context
+            .reporter
+            .warning(&format!("failed to write the index, so the next command reads all archives again: {error}"));
     }
 }
 
@@ -308,7 +310,7 @@ fn keep(
     let ScannedRun { facts, outcomes, problems } = match run {
         Ok(run) => run,
         Err(ScanError::NotResults) => {
-            reading.context.reporter.note(&format!("`{shown}` is not an archive of results: it is left out"));
+            reading.context.reporter.note(&format!("`{shown}` is not an archive of results: skipped"));
             return false;
         }
         Err(ScanError::Unreadable(error)) => {

@@ -251,7 +251,7 @@ pub(crate) async fn ask(
     let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
     let from = if found.cached { "" } else { ", extracted from it" };
     context.reporter.progress(&format!(
-        "`{image}` is {}: its program is run on this machine{from}: `{} {}`",
+        "`{image}` is {}: running its program on this machine{from}: `{} {}`",
         found.manifest,
         found.path.display(),
         what.argument()

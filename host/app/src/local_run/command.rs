@@ -79,7 +79,7 @@ fn definition(name: &PluginName, format: Option<&str>, prepared: &Prepared) -> R
         "plumbline": {"stdout": STDOUT_FILE, "no-tests-exit-codes": prepared.no_tests},
     });
     let parsed = Definition::from_json(document).map_err(|error| {
-        AppError::usage("failed to make a plugin of this command")
+        AppError::usage("failed to make a plugin from this command")
             .because(&error)
             .hint("write a definition for it: docs/definition.md")
     })?;

@@ -93,7 +93,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     let mut notes = failure(&seen.status);
     if let Some(silent) = seen.silent_for(now) {
         notes.push(format!(
-            "The aggregator has not been heard of for {}: look at its pod with `kubectl describe pod --namespace {} {}`.",
+            "The aggregator has sent no heartbeat for {}: look at its pod with `kubectl describe pod --namespace {} {}`.",
             period(silent),
             seen.namespace,
             seen.pod
@@ -105,7 +105,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     }
     if let Some(delivery) = &seen.status.delivery {
         notes.push(match delivery.strip_prefix(names::NOT_DELIVERED) {
-            Some(why) => format!("The archive was not sent away: {}", one_line(why)),
+            Some(why) => format!("The archive was not uploaded: {}", one_line(why)),
             None => format!("The archive was sent to {}.", one_line(delivery)),
         });
     }
@@ -201,7 +201,7 @@ fn verdict(status: &RunStatus) -> String {
         Verdict::Incomplete => missing(status).unwrap_or_else(|| "not everything could be judged".to_owned()),
         Verdict::NothingToJudge => "there is nothing to judge".to_owned(),
         Verdict::SystemFailure => "the system failed".to_owned(),
-        Verdict::Interrupted => "it was ended before its time".to_owned(),
+        Verdict::Interrupted => "it was interrupted".to_owned(),
     }
 }
 
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(notes_of("https://h/x.tar.gz"), "The archive was sent to https://h/x.tar.gz.");
         assert_eq!(
             notes_of("failed: failed to send the archive"),
-            "The archive was not sent away: failed to send the archive"
+            "The archive was not uploaded: failed to send the archive"
         );
     }
 

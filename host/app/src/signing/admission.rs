@@ -44,7 +44,7 @@ pub fn check(context: &Context, plugins: &[ResolvedPlugin], requirements: &Requi
     let bundles = plugins.iter().map(ResolvedPlugin::bundle).collect::<Result<Vec<_>, _>>()?;
     let mut candidates = Vec::new();
     for (plugin, bundle) in plugins.iter().zip(&bundles) {
-        let proof = if *signed { proof(context, plugin)? } else { Proof::None("not looked at") };
+        let proof = if *signed { proof(context, plugin)? } else { Proof::None("not checked") };
         candidates.push(candidate(plugin, bundle.as_ref(), proof));
     }
     if let Some(file) = locked {
@@ -320,7 +320,7 @@ mod tests {
         error: with `--require-signed`, 3 of 4 plugins may not run
         cause: `tap` (`ORIGIN`): key `k` signed another bundle: TAP, expected CHANGED
         cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` matches this name, so no signature is trusted
-        cause: `bare` (`ORIGIN`): there is no signature
+        cause: `bare` (`ORIGIN`): it is not signed
         hint:  have it signed by a trusted key: policy `DIR/policy.yaml` lists them; see more with `plumbline plugin verify`
         ");
         insta::assert_snapshot!(wrong(&[candidate("tap", Some(&tap), Proof::None("a directory"))]), @"

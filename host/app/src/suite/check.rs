@@ -158,7 +158,7 @@ async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
         }
     };
     match tokio::time::timeout(PATIENCE, client.manifest(&reference)).await {
-        Err(_) => unsure(&format!("its registry no response within {} s", PATIENCE.as_secs())),
+        Err(_) => unsure(&format!("no response from its registry within {} s", PATIENCE.as_secs())),
         Ok(Err(error)) if error.is_not_found() => {
             return Err(AppError::usage(format!("image `{image}` not found")).because(&*error.cause).hint(
                 "set a released version with `--kubernetes-version`, such as `v1.30.2`, or another image with `--kube-conformance-image`; if the image is already on the nodes, skip this check with `--skip-preflight`",

@@ -121,7 +121,7 @@ impl Trees {
         if unread > 0 {
             let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
             self.reporter.note(&format!(
-                "plugin `{plugin}`: {files} collected and not read; they are passed in the archive, and not in the verdict"
+                "plugin `{plugin}`: {files} collected and not read; the archive marks them as passed, but the verdict does not count them"
             ));
             if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
                 *passed = passed.saturating_sub(unread);

@@ -68,7 +68,7 @@ pub(super) fn build_c(project: &Project, say: Say<'_>) -> Result<PathBuf, Author
     for place in &places {
         let found = c_files(place)?;
         if found.is_empty() {
-            let what = format!("there are no sources `*.c` in `{}`", place.display());
+            let what = format!("found no sources `*.c` in `{}`", place.display());
             let hint = "put your sources into `src/`; `sdk` in `module.yaml` is the directory of the SDK, with bindings for each world";
             return Err(AuthorError::input(what).hint(hint));
         }
@@ -106,7 +106,7 @@ fn has_zig(python: &Path) -> bool {
 
 /// Returns why C cannot be compiled on this machine, or `None` if it can.
 pub(super) fn missing_compiler(project: &Path) -> Option<String> {
-    compiler(project).is_none().then(|| format!("no compiler for C: {}", ZIG.hint))
+    compiler(project).is_none().then(|| format!("found no C compiler: {}", ZIG.hint))
 }
 
 /// Returns the `*.c` files directly in a directory. They are sorted, so that the same sources give

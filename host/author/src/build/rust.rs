@@ -99,7 +99,7 @@ pub(super) fn missing_target(directory: &Path) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let directory = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
     let there = directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());
-    (!there).then(|| format!("there is no standard library for {TARGET} in `{}`", directory.display()))
+    (!there).then(|| format!("found no standard library for {TARGET} in `{}`", directory.display()))
 }
 
 /// Returns whether a cargo configuration sets the source of the target's standard library. In that

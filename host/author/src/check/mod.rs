@@ -38,7 +38,7 @@ pub fn check(path: &Path, host: &Host<'_>) -> Result<Checked, AuthorError> {
         return check_directory(path, host, checked);
     }
     if !path.is_file() {
-        return Err(AuthorError::input(format!("there is no file or directory `{}`", path.display())));
+        return Err(AuthorError::input(format!("file or directory `{}` not found", path.display())));
     }
     let parent = parent_directory(path);
     if path.file_name().is_some_and(|name| name == MANIFEST_FILE) {

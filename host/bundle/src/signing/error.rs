@@ -42,7 +42,7 @@ pub enum SigningError {
     Envelopes(PathBuf, #[source] EnvelopeError),
     /// The file of attestations is full.
     #[error(
-        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_ENVELOPE_FILE} bytes; move it away and sign again"
+        "`{0}` is full: readers accept at most {MAX_ENVELOPES} signatures and {MAX_ENVELOPE_FILE} bytes; move it away and sign again"
     )]
     Full(PathBuf),
     /// The policy is invalid, so none of it is used. The text has the location and description of

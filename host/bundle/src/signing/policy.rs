@@ -129,9 +129,9 @@ fn parse(text: &str, dir: &Path) -> Result<Policy, Wrong> {
     }
     let keys = match document.get("keys") {
         Some(keys) => read_keys(any_mapping(keys, "keys")?, dir)?,
-        None => return Err("there are no `keys`".to_owned()),
+        None => return Err("`keys` is missing".to_owned()),
     };
-    let Some(rules) = document.get("rules") else { return Err("there are no `rules`".to_owned()) };
+    let Some(rules) = document.get("rules") else { return Err("`rules` is missing".to_owned()) };
     let rules = list(rules, "rules", MAX_RULES)?;
     let rules = rules.iter().enumerate().map(|(at, rule)| read_rule(rule, &format!("rules[{at}]"), &keys));
     let rules = rules.collect::<Result<_, _>>()?;

@@ -81,7 +81,7 @@ fn an_invalid_part_invalidates_the_whole_policy() {
         `rules[0].names`: error parsing glob '[a': unclosed character class; missing ']'
         `rules[0].names` must be text
         `rules` must be a list
-        there are no `rules`
+        `rules` is missing
         "
     );
 }

@@ -90,7 +90,7 @@ pub fn verify_result(
     now: Timestamp,
 ) -> Result<VerifiedResult, Vec<String>> {
     if files.is_empty() {
-        return Err(vec!["there is no file to verify".to_owned()]);
+        return Err(vec!["no file to verify".to_owned()]);
     }
     first_that_counts(attestations, |attestation, signature| {
         let (name, found) = match trusted {
@@ -135,7 +135,7 @@ fn first_that_counts<T>(
         }
     }
     if reasons.is_empty() {
-        reasons.push("there is no signature".to_owned());
+        reasons.push("it is not signed".to_owned());
     }
     Err(reasons)
 }

@@ -27,7 +27,7 @@ fn a_lock_is_sorted_and_read_again() {
     let text = lock.to_yaml().unwrap();
     let module = Digest::of(&component());
     let expect = format!(
-        "# Which plugins, exactly. Written by `plumbline plugin lock`; keep it under version control.\n\
+        "# The exact versions of plugins. Written by `plumbline plugin lock`; keep it under version control.\n\
          version: 1\nplugins:\n\
          - name: sample\n  source: oci://r.example/sample:1\n  bundle: {}\n  modules:\n  - file: sample.wasm\n    digest: {module}\n\
          - name: smoke\n  source: ./alone.yaml\n  definition: {}\n",

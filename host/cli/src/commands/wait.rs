@@ -108,7 +108,7 @@ pub(crate) async fn until_over(
             let limit = period(jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::MAX));
             let error = AppError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
             let error = match lost {
-                true => error.hint("its aggregator has not been heard of lately: look at its pod"),
+                true => error.hint("its aggregator has sent no heartbeat recently: check its pod"),
                 false => {
                     error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`")
                 }

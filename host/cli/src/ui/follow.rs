@@ -269,7 +269,7 @@ impl Follower {
     fn pass(&mut self) -> Option<Ended> {
         if let (true, false, Some((_, at))) = (self.is_lost(), self.reported_lost, self.heartbeat) {
             let silent = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
-            say(&format!("the aggregator has not been heard of for {}; still waiting for it", period(silent)));
+            say(&format!("the aggregator has sent no heartbeat for {}; still waiting for it", period(silent)));
             self.reported_lost = true;
         }
         if let (Some(display), Some(last)) = (&mut self.display, &self.last) {
@@ -335,7 +335,7 @@ mod tests {
         // Without a problem the aggregator may start. Only the next look shows that it did not.
         assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
         let why = after(&mut follower, pending(Some("CrashLoopBackOff")), 0).await.unwrap();
-        assert!(why.contains("crashes again and again (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");
+        assert!(why.contains("keeps crashing (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");
         assert!(why.contains("remove it with `plumbline delete"), "{why}");
     }
 

@@ -89,7 +89,7 @@ fn signatures_are_read_from_the_url_next_to_the_tar() {
     let address = format!("{}/tap.bundle.tar", files.serve());
     let signed = || run(&bed, &["--dry-run", "--require-signed", "--policy", "policy.yaml", "-p", &address]);
     let done = signed().expect(2);
-    assert!(done.err.contains("there is no signature"), "{}", done.err);
+    assert!(done.err.contains("it is not signed"), "{}", done.err);
     files.put("/tap.bundle.tar.sigstore.json", of(&format!("{name}.sigstore.json")));
     signed().expect(0);
     // Another bundle next to the same signature.

@@ -26,7 +26,7 @@ fn the_cache_is_listed_and_removed_by_part() {
     assert!(!bed.path("home/cache/plumbline/modules").exists());
     assert!(bed.path("home/cache/plumbline/downloads/b").exists());
     let wrong = bed.plumbline(&["cache", "clean", "modlues"]).expect(2);
-    assert!(wrong.err.contains("there is no part `modlues`"), "{}", wrong.err);
+    assert!(wrong.err.contains("the cache has no part `modlues`"), "{}", wrong.err);
 }
 
 #[test]

@@ -69,5 +69,5 @@ fn logs_come_with_a_header_or_with_prefixes() {
     let done = bed.plumbline(&["logs", "--kubeconfig", "kubeconfig", "-f", "-p", "sonobuoy"]).expect(0);
     assert_eq!(done.out, "[p/c] one\n[p/c] two\n");
     let done = bed.plumbline(&["logs", "--kubeconfig", "kubeconfig", "-n", "nowhere"]).expect(4);
-    assert!(done.err.contains("cause: there is no pod in namespace `nowhere`"), "{}", done.err);
+    assert!(done.err.contains("cause: found no pod in namespace `nowhere`"), "{}", done.err);
 }

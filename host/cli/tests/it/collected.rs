@@ -65,7 +65,7 @@ fn a_crash_without_results_is_incomplete_and_shows_its_last_lines() {
         &format!("{flood}\nprintf 'cleared \\033[2J by this\\n' >&2\nkill -9 $$"),
     );
     let done = bed.run(&["suite"], &[]).expect(3);
-    assert!(done.out.contains("process was ended by signal 9 and left no results"), "{}", done.out);
+    assert!(done.out.contains("process was killed by signal 9 and left no results"), "{}", done.out);
     assert!(done.out.contains("podlogs/local/suite/logs/global.txt in the archive"), "{}", done.out);
     assert!(done.out.contains("line 200\n") && !done.out.contains("line 150\n"), "{}", done.out);
     assert!(done.out.contains("cleared \u{fffd}[2J by this") && !done.out.contains('\u{1b}'), "{}", done.out);

@@ -84,7 +84,7 @@ fn unrecognised_output_leaves_the_decision_to_the_exit_code() {
         ("true", 0, "exit code 0: passed"),
         ("echo bad; exit 7", 1, "process exited with code 7: failed"),
         ("exit 7", 1, "process exited with code 7: failed"),
-        ("kill -9 $$", 1, "process was ended by signal 9: failed"),
+        ("kill -9 $$", 1, "process was killed by signal 9: failed"),
     ] {
         let bed = Bed::new();
         let done = run(&bed, &["--name", "own"], &["sh", "-c", command]).expect(code);

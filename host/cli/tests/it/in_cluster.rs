@@ -101,7 +101,7 @@ async fn exit_codes_tell_how_far_it_came() {
     };
     insta::assert_snapshot!(codes(3, 2), @r"
     error: failed to retrieve the archive of the run in namespace `sonobuoy`
-    cause: there is no archive yet: the run continues, 0 of 1 results are in; missing: `e2e`
+    cause: no archive yet: the run continues, 0 of 1 results are in; missing: `e2e`
     hint:  wait for it with `--wait`, or download the results so far with `--partial`
     ");
     let status = complete(&"00".repeat(32)).to_string();

@@ -91,7 +91,7 @@ fn a_failed_verification_has_its_reason_and_exit_code_1() {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_eq!(reasons_of(&["--key", "release.pub"]), "there is no signature");
+    assert_eq!(reasons_of(&["--key", "release.pub"]), "it is not signed");
     sign(&bed, &tar, "stranger").expect(0);
     assert!(reasons_of(&["--key", "release.pub"]).contains("which is not trusted for this name"));
     bed.write(
@@ -210,7 +210,7 @@ fn an_installed_bundle_keeps_its_signatures() {
     );
     let verify = ["plugin", "verify", "tap", "--policy", "policy.yaml"];
     assert!(fs::remove_dir_all(bed.path("tap")).is_ok());
-    assert!(bed.plumbline(&verify).expect(1).out.contains("there is no signature"));
+    assert!(bed.plumbline(&verify).expect(1).out.contains("it is not signed"));
     sign(&bed, "tap", "release").expect(0);
     let shown = bed.plumbline(&verify).expect(0).out;
     assert!(shown.contains("version:  1\n"), "{shown}");

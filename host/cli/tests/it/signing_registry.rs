@@ -28,7 +28,7 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
         );
     };
     rule(&format!("oci://{}/team/*", registry.host));
-    assert_eq!(verify(1)["reasons"][0], "there is no signature");
+    assert_eq!(verify(1)["reasons"][0], "it is not signed");
     for key in ["stranger.key", "release.key"] {
         registry.plumbline(&bed, &["plugin", "sign", &reference, "--key", key]).expect(0);
     }

@@ -16,7 +16,7 @@ fn while_it_goes_and_after_it_ended() {
         "",
         &format!("touch {root}/started\nread _ < {root}/gate\necho hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done"),
     );
-    assert!(bed.plumbline(&["status", "--local"]).expect(2).err.contains("you have no runs on this machine"));
+    assert!(bed.plumbline(&["status", "--local"]).expect(2).err.contains("no runs found on this machine"));
     let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "waiting.yaml"]);
     wait_for("the plugin", || bed.path("started").exists());
     // The status is published when something changes, so the launch may not be in it yet.

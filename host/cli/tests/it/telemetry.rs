@@ -110,7 +110,7 @@ fn a_taken_port_fails_before_anything_runs_and_leaves_nothing_behind() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let option = format!("--metrics={}", taken.local_addr().unwrap().port());
     let done = bed.run(&["never"], &[&option]).expect(4);
-    assert!(done.err.contains("metrics are not served"), "{}", done.err);
+    assert!(done.err.contains("failed to serve metrics"), "{}", done.err);
     assert!(done.err.contains("choose another port with `--metrics=PORT`"), "{}", done.err);
     assert!(!bed.path("ran").exists());
     assert_eq!(crate::bed::entries(&bed.path("out")), Vec::<PathBuf>::new());
@@ -126,7 +126,11 @@ fn invalid_settings_of_the_export_are_errors_as_options_and_warnings_as_variable
     let mut command = bed.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9").env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let done = bed.start_command("warned", command).wait();
-    assert!(done.err.contains("telemetry is not exported: unknown OTLP protocol `grpc`"), "{}", done.err);
+    assert!(
+        done.err.contains("failed to set up telemetry, so none is exported: unknown OTLP protocol `grpc`"),
+        "{}",
+        done.err
+    );
     assert_eq!(done.code, bed.run(&["good"], &[]).code, "{}", done.err);
 }
 

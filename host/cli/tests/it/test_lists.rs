@@ -149,7 +149,7 @@ fn the_suite_itself_names_its_tests() {
     run(&["images", "load", "world", "--to", &registry.host]).expect(0);
     let listed = run(&["e2e", "--input", "image", "--version", "v1.36.0"]).expect(0);
     assert_eq!(listed.out, "[sig-a] one: two\n[sig-b] three\n");
-    assert!(listed.err.contains("its program is run on this machine"), "{}", listed.err);
+    assert!(listed.err.contains("running its program on this machine"), "{}", listed.err);
     let image = format!("image:{}/conformance:v1.36.0", registry.host);
     assert_eq!(run(&["e2e", "-i", &image, "-f", "sig-b"]).expect(0).out, "[sig-b] three\n");
     let broken = run(&["e2e", "--input", "image", "--version", "v1.36.1"]).expect(4);

@@ -142,7 +142,8 @@ pub async fn transfer(
     }
     let lost = |at: usize| {
         let image = underway.get(&at).map(|(image, _)| image.clone()).unwrap_or_default();
-        let error = Cause::Malformed("its copy ended without an answer".into()).of(format!("copy `{image}`"));
+        let error =
+            Cause::Malformed("the task that copied it ended without a result".into()).of(format!("copy `{image}`"));
         TransferResult { target: image.clone(), image, digest: None, whole: false, outcome: Outcome::Failed(error) }
     };
     results.into_iter().enumerate().map(|(at, result)| result.unwrap_or_else(|| lost(at))).collect()

@@ -170,7 +170,7 @@ pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestLi
         let Some(bytes) = read(&wanted)? else {
             let known = match chain.as_slice() {
                 [_] => "others".to_owned(),
-                chain => format!("those that it was reached by: {}", chain.join(", ")),
+                chain => format!("the lists that refer to it: {}", chain.join(", ")),
             };
             return Err(ListError::Unknown { version: wanted, place: place.to_owned(), known });
         };

@@ -155,7 +155,7 @@ fn human_review(contents: &Contents<'_>) -> Finding {
     }
     Finding::failed(
         rule,
-        format!("the verifier accepts {}, a reviewer would not", plural(problems.len(), "oddity", "oddities")),
+        format!("the verifier accepts {}, but a reviewer would not", plural(problems.len(), "oddity", "oddities")),
     )
     .hint("correct these points; use the results as the suite wrote them")
     .names(problems)

@@ -133,7 +133,7 @@ impl Followed {
                     self.gone(&identity);
                 }
                 if self.aggregators.is_empty() {
-                    notices.push("no run is active: there is no aggregator pod".to_owned());
+                    notices.push("no run is active: found no aggregator pod".to_owned());
                     self.over.cancel();
                 }
             }

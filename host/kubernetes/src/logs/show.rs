@@ -81,7 +81,7 @@ pub enum LogsError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// There is no pod whose logs could be shown.
-    #[error("there is no pod {}in namespace `{namespace}`", of_plugin(plugin.as_deref()))]
+    #[error("found no pod {}in namespace `{namespace}`", of_plugin(plugin.as_deref()))]
     NoPods {
         /// The namespace.
         namespace: String,

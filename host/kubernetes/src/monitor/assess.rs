@@ -230,7 +230,7 @@ fn evicted(pod: &PodView, graces: &GracePeriods) -> Problem {
     let reason = pod.reason.as_deref().map_or_else(|| "Failed".to_owned(), quote);
     let message = because(pod.message.as_deref().or(pod.disruption.as_deref()));
     Problem::new(Kind::PodEvicted, graces, |_| {
-        format!("{} was ended by the cluster, and not replaced: {reason}{message}", pod_on(pod))
+        format!("{} was terminated by the cluster, and not replaced: {reason}{message}", pod_on(pod))
     })
 }
 
@@ -286,7 +286,7 @@ fn crash_loop(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<P
     let times = if of.restarts == 1 { "once".to_owned() } else { format!("{} times", of.restarts) };
     Some(Problem::new(Kind::CrashLoop, graces, |_| {
         let last = last.as_deref().unwrap_or_default();
-        format!("{} crashes again and again: it was restarted {times}{last}", in_pod(pod, of))
+        format!("{} keeps crashing: it was restarted {times}{last}", in_pod(pod, of))
     }))
 }
 

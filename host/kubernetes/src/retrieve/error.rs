@@ -24,7 +24,7 @@ pub enum Stage {
 #[non_exhaustive]
 pub enum RetrieveError {
     /// There is no archive yet.
-    #[error("there is no archive yet: {0}")]
+    #[error("no archive yet: {0}")]
     NotReady(Box<NotReady>),
     /// A cluster operation failed: finding the aggregator's pod, or executing a command in it.
     #[error("{0}")]

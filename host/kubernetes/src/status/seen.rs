@@ -126,7 +126,7 @@ impl Waiting {
                 None => format!("image cannot be pulled ({reason})"),
             },
             "Unschedulable" => "no node fits".to_owned(),
-            CRASH_LOOP => format!("crashes again and again ({CRASH_LOOP})"),
+            CRASH_LOOP => format!("keeps crashing ({CRASH_LOOP})"),
             "ContainerCreating" => "image being pulled, volumes being mounted".to_owned(),
             "PodInitializing" => "init containers running".to_owned(),
             other => format!("cannot start ({other})"),
@@ -193,7 +193,7 @@ mod tests {
             json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no\nsuch file"}});
         assert_eq!(
             words_of(&crashing),
-            "crashes again and again (CrashLoopBackOff): it ended with exit code 128 (StartError): exec: no such file"
+            "keeps crashing (CrashLoopBackOff): it ended with exit code 128 (StartError): exec: no such file"
         );
     }
 

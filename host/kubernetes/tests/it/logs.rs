@@ -117,7 +117,7 @@ async fn nothing_to_show_is_an_error() {
     aggregator(&bed, "running");
     let mut tell = |_| Ok(());
     let error = show(&bed.cluster, &options(Some("ghost")), &mut tell).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no pod of plugin `ghost` in namespace `sonobuoy`");
+    assert_eq!(error.to_string(), "found no pod of plugin `ghost` in namespace `sonobuoy`");
     let nowhere = LogOptions { namespace: "nowhere".to_owned(), ..LogOptions::default() };
     assert!(matches!(follow(&bed.cluster, &nowhere, &mut tell).await, Err(LogsError::NoPods { .. })));
 }

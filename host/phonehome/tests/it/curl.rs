@@ -27,7 +27,7 @@ async fn results_errors_and_heartbeats_can_be_sent_by_hand() {
                 return answer(405, "");
             }
             if !identity.may_act_for(&route.key.plugin) {
-                return answer(403, "this certificate does not speak for that plugin\n");
+                return answer(403, "this certificate is not valid for that plugin\n");
             }
             let body = body.collect().await.unwrap().to_bytes();
             sender.send((route, head.headers, body)).unwrap();
@@ -102,6 +102,6 @@ async fn results_errors_and_heartbeats_can_be_sent_by_hand() {
     assert_eq!((route.kind, Heartbeat::parse(&body).unwrap().phase), (RouteKind::Heartbeat, Phase::Waiting));
 
     let (code, said) = curl("/api/v1/results/global/systemd-logs", &named[2..]).await;
-    assert_eq!((code, said.as_str()), (22, "this certificate does not speak for that plugin\n"));
+    assert_eq!((code, said.as_str()), (22, "this certificate is not valid for that plugin\n"));
     assert_eq!(curl("/api/v1/heartbeat/global/e2e", &named[2..]).await.0, 22);
 }

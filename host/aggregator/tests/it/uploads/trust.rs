@@ -15,7 +15,7 @@ async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
     let uploads = UploadFixture::new().await;
     let foreign = Raw::exchange(&uploads.q.access, put_head("by-node/n1/p", &["Content-Length: 0"])).await;
     assert_eq!(foreign.status, 403, "{foreign:?}");
-    assert!(foreign.body.contains("this certificate does not speak for plugin p"), "{foreign:?}");
+    assert!(foreign.body.contains("this certificate is not valid for plugin p"), "{foreign:?}");
     for path in ["by-node/stranger/p", "global/p"] {
         let unexpected = uploads.put_as(path, &[], b"x").await;
         assert_eq!(unexpected.status, 403, "{path}: {unexpected:?}");

@@ -98,7 +98,7 @@ pub(super) fn verify_chain(
     usage: &'static [u8],
     at: Timestamp,
 ) -> Result<(), String> {
-    let mut reason = format!("no authority of the trusted root was valid at {at}");
+    let mut reason = format!("no CA of the trusted root was valid at {at}");
     for authority in authorities.iter().filter(|authority| authority.validity.contains(at)) {
         match issued_by(leaf, intermediates, authority, usage, at) {
             Ok(()) => return Ok(()),
@@ -112,7 +112,7 @@ fn sentence(error: &webpki::Error) -> String {
     match error {
         webpki::Error::CertExpired { .. } => "it had expired".to_owned(),
         webpki::Error::CertNotValidYet { .. } => "it was not valid yet".to_owned(),
-        webpki::Error::UnknownIssuer => "no authority of the trusted root has issued it".to_owned(),
+        webpki::Error::UnknownIssuer => "no CA of the trusted root has issued it".to_owned(),
         other => other.to_string(),
     }
 }

@@ -57,7 +57,7 @@ fn published_bundles_count_or_have_their_reason() {
         intoto-with-custom-trust-root: signed at 2023-02-01T00:00:00Z
         intoto-expired-certificate_fail: its certificate does not count: it was not valid yet (at 2023-02-01T00:00:00Z)
         intoto-log-entry-mismatch_fail: its log entry is not valid: it is about another signature
-        intoto-missing-inclusion-proof_fail: its log entry is not valid: the log does not prove that it has it
+        intoto-missing-inclusion-proof_fail: its log entry is not valid: it has no inclusion proof
         intoto-set-outside-signing-cert-validity_fail: its certificate does not count: it had expired (at 2023-02-02T00:00:00Z)
         intoto-tsa-timestamp-outside-cert-validity_fail: its certificate does not count: it had expired (at 2023-02-02T00:00:00Z)
         rekor2-dsse-happy-path: signed at 2026-05-13T19:23:33Z

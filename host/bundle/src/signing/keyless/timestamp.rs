@@ -148,7 +148,7 @@ impl<'a> Token<'a> {
             None
         };
         if attribute(CONTENT_TYPE, OID) != Some(TST_INFO) {
-            return Err("its attributes are of another content".to_owned());
+            return Err("its attributes belong to other content".to_owned());
         }
         match attribute(MESSAGE_DIGEST, OCTET_STRING) {
             Some(found) if found == digest(self.algorithm, self.info).as_ref() => Ok(()),
@@ -162,7 +162,7 @@ impl<'a> Token<'a> {
         let message: Vec<u8> = std::iter::once(SET).chain(self.attributes.iter().skip(1).copied()).collect();
         let authorities = root.timestamp_authorities();
         let known = authorities.iter().filter_map(|authority| authority.chain.first()).map(Vec::as_slice);
-        let mut reason = "no authority of the trusted root signed it".to_owned();
+        let mut reason = "no timestamp authority of the trusted root signed it".to_owned();
         for certificate in self.certificates.iter().copied().chain(known) {
             if !signed_by(certificate, &message, self.signature) {
                 continue;

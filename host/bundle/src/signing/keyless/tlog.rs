@@ -102,7 +102,7 @@ pub(super) fn verify(entry: &Value, signed: &Signed<'_>, root: &TrustedRoot) -> 
             .ok_or_else(|| format!("the trusted root does not have the log `{}`", shown(&entry.log_id.key_id)))?;
         let body = decoded("canonicalizedBody", &entry.canonicalized_body)?;
         check_body(&entry.kind_version, &body, signed)?;
-        let proof = entry.inclusion_proof.as_ref().ok_or("the log does not prove that it has it")?;
+        let proof = entry.inclusion_proof.as_ref().ok_or("it has no inclusion proof")?;
         check_proof(proof, &body, log)?;
         match &entry.inclusion_promise {
             Some(promise) => promised(promise, &entry, &body, log).map(Some),
@@ -138,7 +138,7 @@ fn check_proof(proof: &Proof, body: &[u8], log: &Log) -> Result<(), String> {
     let root = decoded("rootHash", &proof.root_hash)?;
     let (size, signed_root) = checkpoint(&proof.checkpoint.envelope, log)?;
     if (size, signed_root.as_slice()) != (proof.tree_size, root.as_slice()) {
-        return Err("its checkpoint is of another tree".to_owned());
+        return Err("its checkpoint belongs to another tree".to_owned());
     }
     if proof.hashes.len() > MAX_HASHES {
         return Err(format!("its proof has more than {MAX_HASHES} hashes"));
@@ -146,7 +146,7 @@ fn check_proof(proof: &Proof, body: &[u8], log: &Log) -> Result<(), String> {
     let hashes = proof.hashes.iter().map(|hash| decoded("hashes", hash)).collect::<Result<Vec<_>, _>>()?;
     match tree_root(proof.log_index, proof.tree_size, &hash(LEAF, body, &[]), &hashes) {
         Some(computed) if computed == root => Ok(()),
-        _ => Err("its proof does not lead to the root of the log".to_owned()),
+        _ => Err("its inclusion proof does not match the root hash of the log".to_owned()),
     }
 }
 
@@ -207,7 +207,7 @@ fn check_body(kind: &KindVersion, body: &[u8], signed: &Signed<'_>) -> Result<()
     let body: Value = serde_json::from_slice(body).map_err(|error| format!("its body is not JSON: {error}"))?;
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if (text("/kind"), text("/apiVersion")) != (kind.kind.as_str(), kind.version.as_str()) {
-        return Err("its body is of another kind than the entry".to_owned());
+        return Err("its body and its entry are of different kinds".to_owned());
     }
     let payload = digest(&SHA256, signed.payload);
     let message = digest(&SHA256, signed.message);

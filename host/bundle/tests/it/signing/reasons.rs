@@ -75,8 +75,8 @@ fn every_reason_is_reported() {
         ]
         .join("\n"),
         @"
-        there is no signature
-        there is no signature
+        it is not signed
+        it is not signed
         it is signed by the key `STRANGER`, which is not trusted for this name
         it has a signature, but none by a trusted key
         the signature does not match: the signed data was changed, or key `release` did not sign it

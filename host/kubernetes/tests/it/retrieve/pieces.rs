@@ -100,7 +100,7 @@ async fn a_run_without_an_archive_says_what_is_missing() {
     let bed = Bed::new(&running()).await;
     let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
     assert_eq!(error.stage(), Stage::NotReady);
-    assert_eq!(error.to_string(), "there is no archive yet: the run continues, 1 of 2 results are in; missing: `e2e`");
+    assert_eq!(error.to_string(), "no archive yet: the run continues, 1 of 2 results are in; missing: `e2e`");
     bed.set_status(&complete(b"x"));
     let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
     assert!(matches!(&error, RetrieveError::NotReady(not) if matches!(**not, NotReady::NoArchive(_))), "{error}");
