@@ -145,7 +145,7 @@ fn sandbox(limits: &LimitsFile) -> CheckReport {
 /// exists.
 fn directory(name: &'static str, path: Option<PathBuf>) -> CheckReport {
     let Some(path) = path else {
-        return CheckReport::new(name, CheckOutcome::Warning, "there is no home directory, so nothing is kept")
+        return CheckReport::new(name, CheckOutcome::Warning, "the home directory is unknown, so nothing is cached")
             .hint(Some("set `HOME`"));
     };
     let existing = path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));

@@ -78,7 +78,7 @@ impl JudgeOptions {
 
 /// Selects the one of `plugins` that is judged.
 pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<String, AppError> {
-    let names = || format!("there are `{}`", plugins.join("`, `"));
+    let names = || format!("plugins: `{}`", plugins.join("`, `"));
     match &options.judge_plugin {
         Some(name) if plugins.contains(name) => Ok(name.clone()),
         Some(name) => {
@@ -90,8 +90,8 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
             several if several.iter().any(|name| name == SUITE) => Ok(SUITE.to_owned()),
             _ => {
                 let option = options.given().unwrap_or("--checks");
-                Err(AppError::usage(format!("`{option}` needs a plugin: there are several"))
-                    .hint(format!("choose it with `--judge-plugin`: {}", names())))
+                Err(AppError::usage(format!("`{option}` judges one plugin, but there are several"))
+                    .hint(format!("choose one with `--judge-plugin`; {}", names())))
             }
         },
     }

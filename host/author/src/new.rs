@@ -106,7 +106,7 @@ fn known_world(world: Option<&str>) -> Result<Option<String>, AuthorError> {
     }
     let meant = closest(world, known.iter().map(String::as_str));
     let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    Err(AuthorError::input(format!("unknown world `{world}`")).hint(format!("there are: {}{meant}", known.join(", "))))
+    Err(AuthorError::input(format!("unknown world `{world}`")).hint(format!("worlds: {}{meant}", known.join(", "))))
 }
 
 fn no_template(language: Language, world: Option<&str>) -> AuthorError {

@@ -173,7 +173,7 @@ pub enum LoadError {
     },
     /// The component does not implement any role.
     #[error(
-        "module `{module}` implements no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer` and `plumbline:plugin/judge`"
+        "module `{module}` implements no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer`, `plumbline:plugin/judge` and `plumbline:plugin/check`"
     )]
     NoRole {
         /// The name of the module.
@@ -208,7 +208,7 @@ pub enum LoadError {
         limit: String,
     },
     /// The compiled code of the component is not what was sent.
-    #[error("the compiled code of module `{module}` has another digest than the one that was sent")]
+    #[error("the digest of the compiled code of module `{module}` differs from the one that was sent")]
     CodeChanged {
         /// The name of the module.
         module: String,
@@ -246,7 +246,7 @@ impl LoadError {
             Self::CompileLimit { .. } => {
                 Some("make the module smaller; in a pod, a higher memory limit leaves more for compiling")
             }
-            Self::CodeChanged { .. } => Some("start the run again: somebody changed the code on its way"),
+            Self::CodeChanged { .. } => Some("start the run again: the code was changed in transit"),
             Self::TooMany { .. } | Self::Compile { .. } => None,
         }
     }

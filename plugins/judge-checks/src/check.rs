@@ -94,7 +94,7 @@ impl Check {
         let fields = value.as_object().ok_or("it is not a mapping")?;
         if let Some(key) = fields.keys().find(|key| !KEYS.iter().chain(&SUBJECTS).any(|known| known == key)) {
             let known: Vec<&str> = KEYS.into_iter().chain(SUBJECTS).collect();
-            return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), known.join("`, `")));
+            return Err(format!("unknown key `{}`: the keys are `{}`", cut(key, 60), known.join("`, `")));
         }
         let id = text(fields, "id")?.ok_or("it has no `id`")?.trim();
         if id.is_empty() || id.len() > MAX_ID {
@@ -255,7 +255,7 @@ fn log(value: &Value) -> Result<Log, String> {
     let fields = value.as_object().ok_or("`log` is not a mapping")?;
     let keys = ["files", "pattern", "unit", "measure"];
     if let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) {
-        return Err(format!("there is no key `log.{}`: there are `{}`", cut(key, 60), keys.join("`, `")));
+        return Err(format!("unknown key `log.{}`: the keys are `{}`", cut(key, 60), keys.join("`, `")));
     }
     let needed = |key| text(fields, key)?.ok_or_else(|| format!("`log` has no `{key}`"));
     let glob = needed("files")?;
@@ -276,7 +276,7 @@ fn log(value: &Value) -> Result<Log, String> {
             Some((kind, factor)) => Unit::Times(kind, factor),
             None => {
                 return Err(format!(
-                    "there is no unit `{}`: there are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`",
+                    "unknown unit `{}`: the units are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`",
                     cut(name, 60)
                 ));
             }

@@ -67,8 +67,8 @@ impl Health {
         };
         let name = group.name();
         match of.total.checked_sub(of.healthy) {
-            None => Err(format!("`{HEALTH}` tells of {} healthy {name} among {}", of.healthy, of.total)),
-            Some(_) if of.total == 0 => Err(format!("`{HEALTH}` tells of no {name}: they were not looked at")),
+            None => Err(format!("`{HEALTH}` counts {} healthy {name} among {}", of.healthy, of.total)),
+            Some(_) if of.total == 0 => Err(format!("`{HEALTH}` lists no {name}: they were not queried")),
             Some(bad) => {
                 let part = if healthy { of.healthy } else { bad };
                 Ok(Found { amount: Amount::Part { part, all: of.total }, note: of.bad() })

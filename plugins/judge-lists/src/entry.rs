@@ -48,7 +48,7 @@ impl Entry {
             _ => return Err("it is neither a name nor a mapping".to_owned()),
         };
         if let Some(key) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), KEYS.join("`, `")));
+            return Err(format!("unknown key `{}`: the keys are `{}`", cut(key, 60), KEYS.join("`, `")));
         }
         let which = match (text(&fields, "test")?, text(&fields, "pattern")?, text(&fields, "cause")?) {
             (Some(name), None, None) => test(name)?,
@@ -123,7 +123,7 @@ mod tests {
             (json!({"cause": "No space"}), "not an id, such as 0a653b4a0a4b, but `No space`"),
             (json!({"cause": 12}), "`cause` is not a string"),
             (json!({"pattern": ""}), "`pattern` is empty"),
-            (json!({"test": "a", "untill": "2027-03-31"}), "there is no key `untill`: there are `test`"),
+            (json!({"test": "a", "untill": "2027-03-31"}), "unknown key `untill`: the keys are `test`"),
             (json!({"test": "a", "until": "next year"}), "not a day such as 2027-03-31, but `next year`"),
         ] {
             let error = Entry::read(value).unwrap_err();

@@ -77,7 +77,7 @@ fn rules(plugin: &PluginInfo, evidence: Vec<InputFile>, problems: &mut Problems)
         "reruns" => Box::new(Reruns::read(evidence, problems)),
         other => {
             return Err(format!(
-                "there is no judge `{other}` here: there are `known-failures`, `flaky`, `allowed-skips`, `baseline` and `reruns`"
+                "unknown judge `{other}`: the judges are `known-failures`, `flaky`, `allowed-skips`, `baseline` and `reruns`"
             ));
         }
     })

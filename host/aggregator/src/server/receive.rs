@@ -125,7 +125,7 @@ impl Receiver {
                 StatusCode::OK.into_response()
             }
             Ok(None) => {
-                line(StatusCode::CONFLICT, &format!("partial result {key}: it is too late, or another one was first"))
+                line(StatusCode::CONFLICT, &format!("partial result {key}: it arrived too late, or after another one"))
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");

@@ -78,11 +78,11 @@ async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, address: 
     let event = match kind {
         RouteKind::Hello => match Hello::parse(&bytes) {
             Ok(hello) => Event::Hello { key: key.clone(), from: format!("{address}, worker {}", hello.version) },
-            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("not a hello: {error}")),
+            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("invalid hello: {error}")),
         },
         RouteKind::Heartbeat => match Heartbeat::parse(&bytes) {
             Ok(_) => Event::Heartbeat { key: key.clone() },
-            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("not a heartbeat: {error}")),
+            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("invalid heartbeat: {error}")),
         },
         _ => match ProgressUpdate::from_body(&bytes) {
             Ok(mut update) => {

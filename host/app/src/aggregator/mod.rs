@@ -112,7 +112,7 @@ async fn in_container(
     let pod = Pod::find(&cluster, config).await;
     let publishing = finish::publishing(&cluster, &pod, id);
     if let Some(status) = finish::recorded(&places.home) {
-        tracing::info!("the run was finished before this container was started again");
+        tracing::info!("the run had finished before this container restarted");
         let status = upload(config, &places, status).await;
         publish_end(&publishing, &status).await;
         return Ok(finished(context, scheduled.as_ref(), &places, &status));
@@ -258,7 +258,7 @@ async fn run(
     let (run, begun) = match begun {
         Ok(begun) => begun,
         Err(RunError::Finished { archive, status }) => {
-            tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
+            tracing::info!(archive = %archive.display(), "the run had finished before this container restarted");
             return Ok((finish_again(config, places, publishing, *status).await, None));
         }
         Err(error) => {

@@ -155,7 +155,7 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
             None => {
                 let there: Vec<_> = found.keys().map(|name| format!("`{name}`")).collect();
                 return Err(AppError::usage(format!("selected plugin `{}` not found", selection.name)).hint(format!(
-                    "there are: {}",
+                    "plugins: {}",
                     if there.is_empty() { "none".to_owned() } else { there.join(", ") }
                 )));
             }

@@ -107,13 +107,12 @@ fn escaped_place(change: &Change) -> String {
 pub(super) fn how(title: &str, change: &Change) -> String {
     if title == "much slower" {
         let seconds = |seconds: Option<f64>| short_seconds(seconds.unwrap_or_default());
-        return format!("{}, before {}", seconds(change.seconds_after), seconds(change.seconds_before));
+        return format!("{}, previously {}", seconds(change.seconds_after), seconds(change.seconds_before));
     }
-    let word = |status: &Option<Status>| {
-        status.as_ref().map_or_else(|| "not there".to_owned(), |status| name(status.as_str()))
-    };
+    let word =
+        |status: &Option<Status>| status.as_ref().map_or_else(|| "not run".to_owned(), |status| name(status.as_str()));
     let took = change.seconds_after.map(|seconds| format!(", {}", short_seconds(seconds))).unwrap_or_default();
-    format!("{}, before {}{took}", word(&change.after), word(&change.before))
+    format!("{}, previously {}{took}", word(&change.after), word(&change.before))
 }
 
 /// Prints the runs, and the tests with a column of outcomes for each run.

@@ -161,7 +161,7 @@ pub(super) fn facts(test: &TestHistory) -> Vec<String> {
     }
     match (test.slower(), test.seconds) {
         (Some((before, recent)), _) => {
-            facts.push(format!("takes {}, before {}", short_seconds(recent), short_seconds(before)));
+            facts.push(format!("takes {}, previously {}", short_seconds(recent), short_seconds(before)));
         }
         (None, Some(seconds)) => facts.push(format!("takes {}", short_seconds(seconds))),
         (None, None) => {}

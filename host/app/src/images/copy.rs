@@ -158,7 +158,7 @@ pub fn save(
     // Locked until the directory is removed.
     let Filled { moved, _lock } = fill(context, options, &dir, platform)?;
     if !is_complete(&moved) {
-        let written = format!("{} (the archive is written when all of them are there)", dir.display());
+        let written = format!("{} (the archive is written once all images are copied)", dir.display());
         return Ok(Saved { moved, written });
     }
     let layout = Layout::open(&dir).map_err(|cause| failed(cause, &dir))?;

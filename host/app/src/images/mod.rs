@@ -137,7 +137,7 @@ fn plugins(context: &Context, options: &ImageOptions, set: &mut ImageSet) -> Res
     let default = DEFAULT_PLUGINS.map(str::to_owned);
     let names = if options.plugins.is_empty() { &default[..] } else { &options.plugins };
     if let ([first, ..], [_, second, ..]) = (&options.set[..], names) {
-        return Err(AppError::usage(format!("`--set {first}` is for one plugin, and `{second}` is another"))
+        return Err(AppError::usage(format!("`--set {first}` is for a single plugin, but `{second}` is selected too"))
             .hint("list the images of each profile by itself"));
     }
     let mut definitions = Vec::new();

@@ -60,9 +60,9 @@ impl Sources {
 
     /// The run of this name.
     pub(super) fn run(&self, name: &str) -> Result<Run, AppError> {
-        self.runs()?.remove(name).ok_or_else(|| {
-            AppError::usage("there is no run of this name").hint("call `runs` for the names of all runs")
-        })
+        self.runs()?
+            .remove(name)
+            .ok_or_else(|| AppError::usage("no run has this name").hint("call `runs` for the names of all runs"))
     }
 }
 

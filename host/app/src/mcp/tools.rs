@@ -177,7 +177,7 @@ pub(super) fn call(archives: &Archives, name: &str, arguments: Value) -> Result<
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let near = closest(name, TOOLS.iter().map(|tool| tool.name));
         let hint = near.map(|near| format!("did you mean `{near}`?"));
-        return Err(AppError::usage("there is no tool of this name").hint_if(hint));
+        return Err(AppError::usage("no tool has this name").hint_if(hint));
     };
     archives.take_notes();
     let mut answer = (tool.call)(archives, arguments)?;

@@ -101,7 +101,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     }
     if seen.restarts > 0 && !seen.is_over() {
         let times = if seen.restarts == 1 { "once".to_owned() } else { format!("{} times", seen.restarts) };
-        notes.push(format!("The aggregator was started again {times}; the run resumes where it stopped."));
+        notes.push(format!("The aggregator restarted {times}; the run resumed where it stopped."));
     }
     if let Some(delivery) = &seen.status.delivery {
         notes.push(match delivery.strip_prefix(names::NOT_DELIVERED) {
@@ -124,7 +124,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     notes.extend(missing.into_iter().take(MAX_REASONS));
     if more > 0 {
         let all = format!("`plumbline status -o wide{}`", namespace(seen));
-        notes.push(format!("{more} more results are in trouble. List them with {all}."));
+        notes.push(format!("{more} more results have problems. List them with {all}."));
     }
     // For some pods, the reason is already printed above.
     let has_reason = |waiting: &Waiting| {

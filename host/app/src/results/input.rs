@@ -68,7 +68,7 @@ pub fn open_input(
                 kept: Vec::new(),
             });
         }
-        return Err(AppError::usage(format!("directory `{name}` is not a results archive, and has none in it"))
+        return Err(AppError::usage(format!("directory `{name}` is not a results archive, and contains none"))
             .hint("an archive is a file `*.tar.gz` or `*.tar`, or a directory with `meta` and `plugins`"));
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -102,7 +102,9 @@ async fn check_tests(
         }
         Err(error) => {
             let near = match &error {
-                SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it:\n{}\n", near.join("\n")),
+                SelectionError::Nothing { near, .. } if !near.is_empty() => {
+                    format!("similar tests:\n{}\n", near.join("\n"))
+                }
                 _ => String::new(),
             };
             Err(AppError::usage("no test selected")

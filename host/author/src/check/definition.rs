@@ -88,8 +88,8 @@ impl<'a> Named<'a> {
                 known.sort_unstable();
                 known.dedup();
                 let hint = match closest(name, known.iter().copied()) {
-                    Some(meant) => format!("did you mean `{meant}`? There are: {}", known.join(", ")),
-                    None => format!("there are: {}", known.join(", ")),
+                    Some(meant) => format!("did you mean `{meant}`? Known modules: {}", known.join(", ")),
+                    None => format!("known modules: {}", known.join(", ")),
                 };
                 let what = format!("`{key}: {name}` is not a known module: a run does not start");
                 self.checked.error(self.place, what, Some(&hint));

@@ -222,7 +222,7 @@ fn check_world(project: &Project, checked: &mut Checked) {
     if !known.iter().any(|known| known == world) {
         let meant = closest(world, known.iter().map(String::as_str));
         let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-        let hint = format!("{meant}there are: {}", known.join(", "));
+        let hint = format!("{meant}worlds: {}", known.join(", "));
         checked.error(MANIFEST_FILE, format!("`world: {world}` is not in the contract"), Some(&hint));
     }
 }

@@ -166,7 +166,7 @@ fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
     assert!(findings[1].contains("error: plugin.yaml: definition is not valid YAML"), "{findings:?}");
     let empty = tempfile::tempdir().unwrap();
     assert!(check(empty.path()).unwrap_err().what.contains("nothing to check"));
-    assert!(check(&empty.path().join("none")).unwrap_err().what.contains("there is no file or directory"));
+    assert!(check(&empty.path().join("none")).unwrap_err().what.contains("not found"));
     write(empty.path(), &[("x.txt", b"")]);
     assert!(
         check(&empty.path().join("x.txt")).unwrap_err().what.contains("neither a definition nor a module nor a bundle")

@@ -112,7 +112,7 @@ fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, Ap
     for (option, given) in [("--product", args.product.is_some()), ("--required", args.required.is_some())] {
         if given {
             return Err(AppError::usage(format!("`{option}` is for the profile `{KUBERNETES}`"))
-                .hint(format!("leave it out; `plumbline conformance show {reference}` lists options")));
+                .hint(format!("remove it; `plumbline conformance show {reference}` lists options")));
         }
     }
     let run = RunOfProfile {
@@ -158,7 +158,7 @@ fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
     let submitted = match (&args.submission_dir, &args.product, ended.archives.first()) {
         (Some(dir), Some(product), Some(archive)) => Some(submit(&args, archive, dir, product, verdict)),
         (Some(_), Some(_), None) if !args.run.dry_run => {
-            say("there is no archive, and so nothing to submit");
+            say("the run left no archive, so nothing was submitted");
             None
         }
         _ => None,
@@ -255,10 +255,10 @@ fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
         Some(mode) if mode != Mode::CertifiedConformance => {
             format!("`--mode {mode}` leaves out tests that are required")
         }
-        _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs a part of the tests".to_owned(),
+        _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs only some of the tests".to_owned(),
         _ if suite.e2e_dry_run => "`--e2e-dry-run` runs no test".to_owned(),
         _ => return Ok(()),
     };
-    Err(AppError::usage(format!("this run could not be submitted: {why}"))
-        .hint("leave out `--submission-dir` and `--product`, or the option"))
+    Err(AppError::usage(format!("the results of this run could not be submitted: {why}"))
+        .hint("remove `--submission-dir` and `--product`, or remove that option"))
 }

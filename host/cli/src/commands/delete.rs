@@ -147,9 +147,9 @@ async fn carry_out(
 ) -> ExitCode {
     let mut report = |removed: &Removed<'_>| {
         let (text, outcome) = match removed {
-            Removed::Started(object) if object.terminating => ("is being removed already", (object, "deleted")),
+            Removed::Started(object) if object.terminating => ("is already being removed", (object, "deleted")),
             Removed::Started(object) => ("removed", (object, "deleted")),
-            Removed::WasGone(object) => ("was gone", (object, "was-gone")),
+            Removed::WasGone(object) => ("already gone", (object, "was-gone")),
             Removed::Failed(object, _) => ("", (object, "failed")),
         };
         if !text.is_empty() {
@@ -197,9 +197,9 @@ fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
 }
 
 fn timed_out(left: &[String], limit: Duration, global: &Global) -> ExitCode {
-    let error = AppError::system(format!("after {} s not everything is gone", limit.as_secs()))
+    let error = AppError::system(format!("some objects still exist after {} s", limit.as_secs()))
         .cause(left.join("\n"))
-        .hint("the cluster goes on removing it; run the same command again to wait longer");
+        .hint("the cluster continues to remove them; to wait longer, run the same command again");
     fail(&error, global, TIMEOUT, COMPAT)
 }
 
@@ -215,7 +215,7 @@ fn show(plan: &Plan, cluster: &Cluster, out: &mut impl Write) -> io::Result<()> 
             writeln!(out, "    {}", plan.contents.join(", "))?;
         }
         if at == 0 && !plan.foreign.is_empty() {
-            writeln!(out, "    not of the run: {}", plan.foreign.join(", "))?;
+            writeln!(out, "    not part of the run: {}", plan.foreign.join(", "))?;
         }
     }
     for note in &plan.notes {

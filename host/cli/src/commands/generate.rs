@@ -176,7 +176,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     let options = runtime.block_on(manifest::compose(&context, run, &args.suite, config, circumstances, checks))?;
     let objects = manifest::objects(&options)?;
     if unknown_version {
-        let why = answers.silence.as_deref().unwrap_or("it was not asked");
+        let why = answers.silence.as_deref().unwrap_or("no cluster was queried");
         say(&format!(
             "warning: the version of the cluster is unknown, so plugins do not get it: set it with `--kubernetes-version`\n  {why}"
         ));

@@ -241,7 +241,7 @@ fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError>
         Target::Registry(reference) => reference.bare(),
         Target::Layout(_, name) => name.clone(),
     };
-    print("what would be done cannot be printed", |out| match format {
+    print("failed to print the plan", |out| match format {
         DataFormat::Json => {
             let images: Vec<Value> =
                 jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
@@ -267,7 +267,7 @@ fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&st
     let failed = failed(moved).count();
     let bytes: u64 =
         moved.iter().map(|one| if let Outcome::Copied(copied) = &one.outcome { copied.bytes } else { 0 }).sum();
-    print("what was done cannot be printed", |out| match format {
+    print("failed to print the result", |out| match format {
         DataFormat::Json => {
             let images: Vec<Value> = moved.iter().map(moved_data).collect();
             print_json(
@@ -296,15 +296,15 @@ fn hints(moved: &[TransferResult]) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     for error in failed(moved) {
         let hint = match &*error.cause {
-            Cause::Kind(message) if message.contains("kept by somebody else") => {
-                Some("of images with such layers, one platform can be copied: `--platform linux/amd64`".to_owned())
+            Cause::Kind(message) if message.contains("is stored outside of the registry") => {
+                Some("copy a single platform of images with such layers: `--platform linux/amd64`".to_owned())
             }
             _ => error.hint(),
         };
         hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }
     if failed(moved).next().is_some() {
-        hints.push("the same command again copies what is missing".to_owned());
+        hints.push("run the same command again to copy what is missing".to_owned());
     }
     hints
 }
@@ -340,7 +340,7 @@ fn checked_data(one: &CheckedImage) -> Value {
 fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitCode, AppError> {
     let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
     let [same, there, missing, differs, unknown] = ["same", "there", "missing", "differs", "unknown"].map(count);
-    print("what was found cannot be printed", |out| {
+    print("failed to print the result", |out| {
         match args.output.format() {
         DataFormat::Json => print_json(
             &json!({
@@ -360,7 +360,7 @@ fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitC
     })?;
     if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
         say(&format!(
-            "hint:  `plumbline images copy --to {prefix}`, or `images load … --to {prefix}`, brings them there"
+            "hint:  copy them with `plumbline images copy --to {prefix}` or `plumbline images load … --to {prefix}`"
         ));
     }
     Ok(match (missing + differs, unknown) {

@@ -75,7 +75,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, AppError> {
     let runtime = runtime()?;
     let Some(summary) = runtime.block_on(print_logs(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
     if summary.failed > 0 && summary.failed == summary.containers {
-        return Err(AppError::system("no log could be read").hint("the warnings above say why"));
+        return Err(AppError::system("failed to read any log").hint("see the warnings above"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -84,7 +84,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, AppError> {
 async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await
-        .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
+        .map_err(|error| cluster_error("failed to query the cluster", &error))?;
     let options = LogOptions {
         namespace: args.cluster.namespace.clone(),
         plugin: args.plugin.clone(),
@@ -110,9 +110,9 @@ async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     done.map(Some).map_err(|error| match error {
         LogsError::Cluster(error) => cluster_error("failed to read the logs", &error),
         LogsError::Output(error) => AppError::printing("failed to print the logs", &error),
-        error @ LogsError::NoPods { .. } => AppError::system("there are no logs")
+        error @ LogsError::NoPods { .. } => AppError::system("found no logs")
             .because(&error)
-            .hint("`plumbline status` tells whether a run is there; another namespace is named with `-n`"),
+            .hint("check whether a run exists with `plumbline status`; set another namespace with `-n`"),
     })
 }
 

@@ -157,10 +157,10 @@ pub(crate) fn facts_role(args: &FactsRoleArgs) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-const PRINTING: &str = "failed to write the facts on standard output";
+const PRINTING: &str = "failed to write the facts to standard output";
 
 fn unwritten(path: &Path, error: &dyn std::error::Error) -> AppError {
-    AppError::system(format!("failed to write the facts into `{}`", path.display())).because(error)
+    AppError::system(format!("failed to write the facts to `{}`", path.display())).because(error)
 }
 
 fn document(args: &FactsOptions) -> Result<Document, AppError> {
@@ -174,9 +174,9 @@ fn document(args: &FactsOptions) -> Result<Document, AppError> {
     match args.via {
         Via::Native => Ok(gather(&options)),
         Via::Ansible => gather_via_ansible(&options).map_err(|error| {
-            AppError::system("Ansible gave no facts")
+            AppError::system("failed to gather facts with Ansible")
                 .because(&error)
-                .hint("leave out `--via ansible`: the facts are then gathered without Ansible")
+                .hint("remove `--via ansible` to gather the facts without Ansible")
         }),
     }
 }
@@ -193,7 +193,7 @@ pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode
     let output = output.map(|path| args.done.place(path));
     let summary = write_logs(&log_options(args), output.as_deref()).map_err(|error| match error {
         WriteError::Print(error) => AppError::printing("failed to print the logs", &error),
-        error => AppError::system("the logs of this machine cannot be gathered").because(&error),
+        error => AppError::system("failed to gather the logs of this machine").because(&error),
     })?;
     let failed = report(&summary, args.done.done);
     if let Some(error) = &failed {
@@ -221,14 +221,17 @@ fn report(summary: &Summary, plugin: bool) -> Option<AppError> {
         say(&format!("warning: {note}"));
     }
     if summary.missing_lines > 0 {
-        say(&format!("warning: the oldest {} lines are left out: raise `--max-bytes`", summary.missing_lines));
+        say(&format!(
+            "warning: the oldest {} lines were dropped: raise `--max-bytes` to keep more",
+            summary.missing_lines
+        ));
     }
     let error = summary.failure.as_ref()?;
     if plugin && matches!(error, CollectError::NoJournal { .. }) {
         say(&format!("warning: {error}"));
         return None;
     }
-    Some(AppError::system("the logs of this machine are missing, or not complete").because(error))
+    Some(AppError::system("the logs of this machine are missing or incomplete").because(error))
 }
 
 /// Returns the command that starts this program as another one in another root. The caller appends
@@ -268,7 +271,8 @@ impl DoneArgs {
             Ok((runtime, termination))
         });
         let stay = stay.transpose();
-        let stay = stay.map_err(|error: io::Error| AppError::system("this process cannot stay").because(&error))?;
+        let stay =
+            stay.map_err(|error: io::Error| AppError::system("failed to keep this process running").because(&error))?;
         Ok(Ending { args: self, stay })
     }
 }

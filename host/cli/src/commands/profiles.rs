@@ -57,7 +57,7 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
         profiles::can_submit(&found.profile, dir)?;
         if let Some(archive) = &chosen.rerun_failed {
             return Err(AppError::usage(format!(
-                "this run could not be submitted: `--rerun-failed {}` runs a part of the tests",
+                "the results of this run could not be submitted: `--rerun-failed {}` runs only some of the tests",
                 archive.display()
             ))
             .hint("leave out one of the two options"));
@@ -84,7 +84,7 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
     let submitted = match (&submission_dir, ended.archives.first()) {
         (Some(dir), Some(archive)) if ended.passed => Some(submit(&context, &found, archive, dir, key.as_ref())),
         (Some(_), _) if !dry_run && run_is_over => {
-            say("the run did not pass, and so nothing is submitted");
+            say("the run did not pass, so nothing was submitted");
             None
         }
         _ => None,
@@ -255,7 +255,7 @@ fn version(profile: &Profile) -> String {
         plumbline_profile::Version::Fixed(text) => text.clone(),
         plumbline_profile::Version::Option(name) => match shown {
             Some(version) => format!("{version} (option `{name}`)"),
-            None => format!("that of the option `{name}`"),
+            None => format!("value of the option `{name}`"),
         },
         plumbline_profile::Version::Crd { name, annotation } => {
             format!("that of the cluster (annotation `{annotation}` of custom resource definition `{name}`)")

@@ -51,13 +51,13 @@ pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
     let dir = dir.unwrap_or_else(|| PathBuf::from(RunId::random().to_string()));
     let runtime = runtime()?;
     let Some(summary) = runtime.block_on(ask(args, &config, &dir))? else {
-        say(&format!("interrupted; what was collected so far: {}", dir.display()));
+        say(&format!("interrupted: what was collected so far is in {}", dir.display()));
         return Ok(ExitCode::from(INTERRUPTED));
     };
     print_summary(&summary);
     if summary.files == 0 {
-        return Err(AppError::system("nothing could be collected")
-            .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
+        return Err(AppError::system("failed to collect anything")
+            .hint("see the errors above; if your permissions are limited, list what you may read under `Resources` in the configuration"));
     }
     print("failed to print the name of the directory", |out| match args.output.format() {
         DataFormat::Json => print_json(&document(&dir, &summary), out),
@@ -116,7 +116,7 @@ async fn ask(args: &QueryArgs, config: &Config, dir: &Path) -> Result<Option<Sum
 }
 
 fn unreachable(error: ClusterError) -> AppError {
-    cluster_error("the cluster cannot be asked", &error)
+    cluster_error("failed to query the cluster", &error)
 }
 
 /// Returns an error of the cluster, with its hint.

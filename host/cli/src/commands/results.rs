@@ -54,8 +54,9 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
         ("--namespace", args.namespace.is_some(), ResultsFormat::Openreports, "openreports"),
     ] {
         if is_given && format != Some(of) {
-            return Err(AppError::usage(format!("`{option}` is an option of the format `{name}`"))
-                .hint(format!("add `--output {name}`")));
+            return Err(
+                AppError::usage(format!("`{option}` needs the format `{name}`")).hint(format!("add `--output {name}`"))
+            );
         }
     }
     let (context, options) = (context(&RegistryArgs::default()), options(args));
@@ -123,7 +124,7 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppErro
     let last = args.after.last().unwrap_or(&args.before);
     for plugin in &silent {
         say(&format!(
-            "warning: no test of plugin `{plugin}` is known to have run in `{}`: `plumbline results {} --plugin {}` shows what is in it",
+            "warning: no test of plugin `{plugin}` is known to have run in `{}`: see its results with `plumbline results {} --plugin {}`",
             last.display(),
             shell_path(last),
             shell_quote(plugin)

@@ -82,7 +82,7 @@ impl<W: Write> Text<'_, W> {
         let name = trees.name().to_owned();
         if trees.archive().size(META_CLUSTER_HEALTH).is_none() {
             return match asked {
-                true => Err(AppError::usage(format!("archive `{name}` has no report on the health of a cluster"))),
+                true => Err(AppError::usage(format!("archive `{name}` has no cluster health report"))),
                 false => Ok(()),
             };
         }

@@ -56,7 +56,7 @@ pub(crate) struct RetrieveArgs {
 
 fn plain_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text == "." || text == ".." || text.contains(['/', '\\', '\0']) {
-        return Err("a file name without directories is needed: the directory is an argument of its own".to_owned());
+        return Err("expected a file name without directories: pass the directory as an argument".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -121,7 +121,7 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
         Some(Ok(retrieved)) => retrieved,
         Some(Err(error)) => return Ok(print_error(&error, args, global)),
         None => {
-            say("interrupted; what arrived is kept: the same command goes on from there");
+            say("interrupted: the partial download is kept; to resume, run the same command again");
             return Ok(ExitCode::from(INTERRUPTED));
         }
     };
@@ -192,9 +192,9 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, AppError> {
         print_raw(PRINTING, |out| writeln!(out, "{}", archive.path.display()))?;
         let size = plumbline_app::report::text::size(archive.size);
         match (partial, archive.as_status_says) {
-            (true, _) => say(&format!("{size}, what the run has gathered so far")),
-            (false, true) => say(&format!("{size}, verified: size and digest are those that the run's status names")),
-            (false, false) => say(&format!("{size}; the run's status names no digest for it")),
+            (true, _) => say(&format!("{size}: what the run has gathered so far")),
+            (false, true) => say(&format!("{size}, verified: size and digest match the run's status")),
+            (false, false) => say(&format!("{size}, not verified: the run's status has no digest for it")),
         }
     }
     if let Some(archive) = retrieved.first() {
@@ -218,7 +218,7 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
             }
         };
         for skipped in &extracted.skipped {
-            say(&format!("warning: `{}` is left out: it is {}", skipped.member, skipped.why));
+            say(&format!("warning: `{}` was not unpacked: it is {}", skipped.member, skipped.why));
         }
         fs::remove_file(path).map_err(|error| {
             AppError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
@@ -249,7 +249,7 @@ pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, AppError> {
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
     let dir = args.dir.display();
     if args.snapshot {
-        let what = format!("what the run in `{dir}` has gathered cannot be packed");
+        let what = format!("failed to pack what the run in `{dir}` has gathered so far");
         snapshot(&args.dir, out).map_err(|error| AppError::system(what).because(&error))?;
     } else if let (Some(name), Some(offset), Some(length)) = (&args.name, args.offset, args.length) {
         let what = format!("failed to send a piece of archive `{name}` in `{dir}`");

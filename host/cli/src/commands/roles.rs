@@ -96,9 +96,9 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
     let config = Config::from_env(&env).map_err(|error| {
-        AppError::usage("the reporter's configuration cannot be used")
+        AppError::usage("invalid configuration of the reporter")
             .because(&error)
-            .hint("the variables are listed by `plumbline report --help`")
+            .hint("`plumbline report --help` lists the variables")
     })?;
     // An explicit option takes precedence over the variable.
     let level = if global.level == Level::Warn { level(config.log_level) } else { global.level };
@@ -114,7 +114,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
     let runtime = one_thread()?;
     let reported = runtime.block_on(Box::pin(async {
         let mut termination =
-            Termination::catch().map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
+            Termination::catch().map_err(|error| AppError::system("failed to handle signals").because(&error))?;
         let terminate = async move { termination.received().await };
         tracing::info!(
             "waiting up to {} s for `{}`, for condition `{}` of job `{}` in namespace `{}`",

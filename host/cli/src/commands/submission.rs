@@ -292,7 +292,7 @@ fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) 
         }
     }
     let Summary { passed, failed, not_checked, .. } = summary;
-    writeln!(out, "\n{passed} rules kept, {failed} broken, {not_checked} not checked here")
+    writeln!(out, "\n{passed} rules passed, {failed} failed, {not_checked} not checked")
 }
 
 fn style(outcome: Outcome) -> Style {

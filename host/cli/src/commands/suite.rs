@@ -133,9 +133,9 @@ pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppErr
 /// Parses focus and skip, before anything is fetched.
 fn selection(args: &E2eArgs) -> Result<Selection, AppError> {
     Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
-        AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
+        AppError::usage(format!("`--{what}` is not a valid Go regular expression"))
             .because(&error)
-            .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
+            .hint("to match a name literally, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
     })
 }
 
@@ -162,18 +162,17 @@ fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
     let focused = Selection::parse(args.focus.as_deref(), None).map_or(0, |focus| focus.select(&list.tests).count());
     if focused > 0 {
         return AppError::usage(format!(
-            "nothing is left {of}: `--focus` selects {focused}, and `--skip` skips them all"
+            "no test is left {of}: `--focus` selects {focused}, and `--skip` skips all of them"
         ))
-        .hint(format!("leave `--skip '{skip}'` out, or let it match less"));
+        .hint(format!("leave `--skip '{skip}'` out, or make it match fewer tests"));
     }
     let error = AppError::usage(format!("the focus `{focus}` selects none {of}"));
     let near: Vec<String> =
         near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
     match near.is_empty() {
-        true => {
-            error.hint("`plumbline conformance tests` prints all names, and with `--mode tags` the words in brackets")
-        }
-        false => error.hint(format!("there is:\n{}", near.join("\n"))),
+        true => error
+            .hint("`plumbline conformance tests` lists all names; with `--mode tags`, it lists the words in brackets"),
+        false => error.hint(format!("similar tests:\n{}", near.join("\n"))),
     }
 }
 
@@ -193,7 +192,7 @@ fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selec
     let there = list.specs().filter(|test| selection.runs(test)).count();
     if here != there {
         say(&format!(
-            "warning: the suite itself would select {there} with these expressions, and not {here}: it matches them against `{SUITE} NAME`, so that `^` stands before its own name"
+            "warning: with these expressions, the suite itself selects {there} tests, not {here}: it matches them against `{SUITE} NAME`, so `^` matches before `{SUITE}`"
         ));
     }
 }

@@ -95,23 +95,22 @@ pub(crate) async fn until_over(
     match ended {
         Ok(Ended::Over(seen)) => Ok(Ok(seen)),
         Ok(Ended::Gone { why, last }) => {
-            let what = if last.is_some() { "the run was lost" } else { "the run cannot be followed" };
+            let what = if last.is_some() { "the run was lost" } else { "failed to follow the run" };
             let code = AppError::system(what).because(&why).hint_if(why.hint.clone()).print();
             Ok(Err(if compat { ExitCode::FAILURE } else { code }))
         }
         Ok(Ended::Cancelled { .. }) if interrupted => {
-            say("interrupted: nothing is waited for any more; the run continues in the cluster");
+            say("interrupted: stopped waiting; the run continues in the cluster");
             Ok(Err(verdict_code(Verdict::Interrupted)))
         }
         Ok(Ended::Cancelled { lost }) => {
             let limit = limit.unwrap_or_default();
             let limit = period(jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::MAX));
-            let error = AppError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
+            let error = AppError::system(format!("the run in namespace `{namespace}` has not finished within {limit}"));
             let error = match lost {
                 true => error.hint("its aggregator has sent no heartbeat recently: check its pod"),
-                false => {
-                    error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`")
-                }
+                false => error
+                    .hint("it continues: wait again with `plumbline wait`, or see its status with `plumbline status`"),
             };
             error.print();
             let verdict = if lost { Verdict::SystemFailure } else { Verdict::Incomplete };

@@ -80,7 +80,7 @@ pub(crate) fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitC
         Ok(config) => config,
         Err(error) => {
             // Printed as every command prints it, but with the only code that workers fail with.
-            AppError::usage("the worker's configuration cannot be used").because(&error).print();
+            AppError::usage("invalid configuration of the worker").because(&error).print();
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -109,7 +109,7 @@ fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + 
     if kubeconfig.is_none() {
         set("KUBERNETES_SERVICE_HOST")?;
         if !Path::new(TOKEN).exists() {
-            tracing::info!("this pod has no token: a plugin that ends without a done file will not be noticed here");
+            tracing::info!("this pod has no token: this worker will not notice a plugin that ends without a done file");
             return None;
         }
     }
@@ -121,7 +121,7 @@ fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + 
         match cluster {
             Ok(cluster) => companions_ended(cluster, namespace, pod, container).await,
             Err(error) => {
-                tracing::info!("{error}: a plugin that ends without a done file will not be noticed here");
+                tracing::info!("{error}: this worker will not notice a plugin that ends without a done file");
                 std::future::pending().await
             }
         }

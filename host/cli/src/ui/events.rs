@@ -95,7 +95,7 @@ impl EventLog {
                 }
                 reported.waiting += 1;
                 if reported.waiting == MAX_WAITING + 1 {
-                    lines.push(event(&plugin.name, Tone::Plain, "more pods wait"));
+                    lines.push(event(&plugin.name, Tone::Plain, "more pods are waiting"));
                 } else if reported.waiting <= MAX_WAITING {
                     let node = pod.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
                     let text = format!("waiting: {}", one_line(&pod.words()));
@@ -161,7 +161,7 @@ impl Reported {
             }
             self.reasons += 1;
             if self.reasons == MAX_REASONS + 1 {
-                lines.push(event(&plugin.name, Tone::Warning, "more results are in trouble"));
+                lines.push(event(&plugin.name, Tone::Warning, "more results have problems"));
             } else if self.reasons <= MAX_REASONS {
                 let (tone, what) = if is_final { (Tone::Bad, "no result") } else { (Tone::Warning, "still waiting") };
                 lines.push(event(&source(entry), tone, &format!("{what}: {}", one_line(reason))));
@@ -177,7 +177,7 @@ impl Reported {
         let all = plugin.settled() == plugin.expected;
         if plugin.expected > 1 && (step > self.step || plugin.missing > self.missing) {
             let missing =
-                if plugin.missing > 0 { format!(", {} will not come", plugin.missing) } else { String::new() };
+                if plugin.missing > 0 { format!(", {} will not arrive", plugin.missing) } else { String::new() };
             let tone = if plugin.missing > self.missing { Tone::Bad } else { Tone::Plain };
             lines.push(event(name, tone, &format!("{} of {} results{missing}", plugin.received, plugin.expected)));
         } else if plugin.expected == 1 && all && step > self.step {

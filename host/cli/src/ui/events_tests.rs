@@ -66,7 +66,7 @@ fn each_reason_for_missing_results_is_reported_once() {
     logs on n1: waiting: image `r/i:1` cannot be pulled (ImagePullBackOff)
     logs on n2: still waiting: container `x` ended\u{fffd} with exit code 3
     e2e: no result: timeout waiting for results
-    logs: 0 of 2 results, 1 will not come
+    logs: 0 of 2 results, 1 will not arrive
     logs on n1: no result: image `a` could not be pulled within 5m
     ");
 }

@@ -162,9 +162,10 @@ impl Start {
         let waited = [(self.hindered.filter(|_| self.is_hindered), HINDERED), (self.awaited, UNHEARD)];
         let (_, limit) = waited.into_iter().find(|(since, limit)| since.is_some_and(|at| at.elapsed() >= *limit))?;
         let limit = period(SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX));
-        let remove = "the run stays as it is: `plumbline wait` follows it again, remove it with `plumbline delete";
+        let remove =
+            "the run was not changed: follow it again with `plumbline wait`, or remove it with `plumbline delete`";
         let hint = hint.as_ref().map(|hint| format!("{hint}; {remove}")).unwrap_or_else(|| remove.to_owned());
-        Some(ClusterError::new("follow the run", format!("{why}; it was waited for {limit}")).hint(hint))
+        Some(ClusterError::new("follow the run", format!("{why}; gave up after {limit}")).hint(hint))
     }
 }
 
@@ -206,9 +207,7 @@ impl Follower {
                         "follow the run",
                         format!("the aggregator's pod in namespace `{namespace}` is gone"),
                     )
-                    .hint(
-                        "somebody has deleted it, or its node is gone: see `kubectl get events`, and begin a new run",
-                    ),
+                    .hint("it was deleted, or its node is gone: see `kubectl get events`, and start a new run"),
                     error => {
                         let why = ClusterError::new("follow the run", error.to_string());
                         match hint {
@@ -247,7 +246,7 @@ impl Follower {
         let Some(heartbeat) = seen.status.heartbeat else { return };
         if self.heartbeat.is_none_or(|(last, _)| last != heartbeat) {
             if self.reported_lost {
-                say("the aggregator is there again");
+                say("the aggregator sends heartbeats again");
             }
             self.reported_lost = false;
             self.heard = self.heartbeat.is_some();
@@ -335,7 +334,7 @@ mod tests {
         // Without a problem the aggregator may start. Only the next look shows that it did not.
         assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
         let why = after(&mut follower, pending(Some("CrashLoopBackOff")), 0).await.unwrap();
-        assert!(why.contains("keeps crashing (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");
+        assert!(why.contains("keeps crashing (CrashLoopBackOff): why; gave up after 10 min"), "{why}");
         assert!(why.contains("remove it with `plumbline delete"), "{why}");
     }
 

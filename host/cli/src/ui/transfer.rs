@@ -41,9 +41,9 @@ impl Transfer {
             Progress::Again { cause, attempt } => say(&format!("{cause}; trying again ({attempt})")),
             Progress::Verifying => self.end(),
             Progress::OneStream => say(
-                "the aggregator's image sends archives only as a whole: after a lost connection, the download starts again",
+                "the aggregator's image cannot resume downloads: after a lost connection, the download starts from the beginning",
             ),
-            Progress::Present(path) => say(&format!("{} is here already", path.display())),
+            Progress::Present(path) => say(&format!("{} already exists", path.display())),
             _ => {}
         }
     }

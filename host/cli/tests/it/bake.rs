@@ -105,7 +105,7 @@ fn bundles_that_cannot_be_baked_are_rejected_with_the_reason() {
         assert!(words.iter().all(|word| done.err.contains(word)), "{}", done.err);
         assert!(!bed.path("x.tar").exists());
     };
-    wrong(&["one", "one", "--base", "base.tar", "-f", "x.tar"], &["second bundle of the same name"]);
+    wrong(&["one", "one", "--base", "base.tar", "-f", "x.tar"], &["has the same name as another bundle"]);
     wrong(&["host-facts", "--base", "base.tar", "-f", "x.tar"], &["`host-facts` is not a bundle"]);
     wrong(&["one", "--base", "plumbline:v1", "-f", "x.tar"], &["`plumbline:v1`", "with its registry"]);
     wrong(&["one", "--base", "base.tar", "--platform", "linux/arm64", "-f", "x.tar"], &["linux/amd64", "linux/arm64"]);

@@ -57,7 +57,7 @@ fn a_second_interrupt_ends_everything_at_once() {
     let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "deaf.yaml"]);
     wait_for("the plugin", || fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     run.signal("INT");
-    wait_for("the first to be heard", || run.err().contains("interrupt again to end at once"));
+    wait_for("the first to be heard", || run.err().contains("interrupt again to stop immediately"));
     run.signal("INT");
     run.wait().expect(130);
     let group = fs::read_to_string(bed.path("pid")).unwrap();

@@ -196,8 +196,8 @@ fn a_failed_installation_has_a_reason() {
     }
     let stderr_of = |args: &[&str]| bed.plumbline(args).expect(2).err;
     assert!(stderr_of(&["plugin", "uninstall", "nobody"]).contains("`nobody`"));
-    assert!(stderr_of(&["plugin", "uninstall", "host-facts"]).contains("belongs to the program"));
-    assert!(stderr_of(&["plugin", "uninstall", "../../home"]).contains("is installed"));
+    assert!(stderr_of(&["plugin", "uninstall", "host-facts"]).contains("cannot be uninstalled"));
+    assert!(stderr_of(&["plugin", "uninstall", "../../home"]).contains("is not installed"));
     std::os::unix::fs::symlink("check.sh", bed.path("sample/README")).unwrap();
     let done = bed.plumbline(&["plugin", "pack", "sample"]).expect(2);
     insta::assert_snapshot!(done.err, @r"

@@ -201,7 +201,7 @@ fn an_author_runs_a_check_without_a_run_around_it() {
     );
     let dev = bed.start("dev", &["plugin", "dev", "look"]);
     wait_for("the notice about the cluster", || {
-        fs::read_to_string(bed.path("dev.err")).is_ok_and(|text| text.contains("`--cluster` allows it"))
+        fs::read_to_string(bed.path("dev.err")).is_ok_and(|text| text.contains("add `--cluster` to run it"))
     });
     bundle(&bed, "progress-flood", "");
     wait_for("the check of the second round", || {

@@ -56,7 +56,7 @@ fn query_tells_what_is_wrong_with_a_configuration_or_a_cluster() {
     assert!(done.err.contains("`Burst` must be a whole number"), "{}", done.err);
     drop(double);
     let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "-d", "out"]).expect(4);
-    assert!(done.err.contains("error: the cluster cannot be asked"), "{}", done.err);
+    assert!(done.err.contains("error: failed to query the cluster"), "{}", done.err);
     assert!(!bed.path("out").exists());
 }
 

@@ -90,10 +90,10 @@ fn tests_of_one_name_in_two_classes_are_two_tests() {
     pytest(&bed, "worse", &(case("a", failed) + &case("b", failed)));
     let text = bed.plumbline(&["results", "diff", "before", "swapped"]).expect(1).out;
     assert!(
-        text.contains("new failures: 1\n  unit pytest test_x (tests.b)  (failed, before passed)\n      no route\n"),
+        text.contains("new failures: 1\n  unit pytest test_x (tests.b)  (failed, previously passed)\n      no route\n"),
         "{text}"
     );
-    assert!(text.contains("fixed: 1\n  unit pytest test_x (tests.a)  (passed, before failed)\n"), "{text}");
+    assert!(text.contains("fixed: 1\n  unit pytest test_x (tests.a)  (passed, previously failed)\n"), "{text}");
     let json = bed.plumbline(&["results", "diff", "before", "worse", "-o", "json"]).expect(1).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["new-failures"][0]["classname"], "tests.b");

@@ -81,9 +81,5 @@ fn without_an_ansible_there_is_a_reason_and_a_way_on() {
     fs::create_dir(&empty).unwrap();
     let done = bed.plumbline(&["worker", "facts", "--via", "ansible", "--root", "empty"]);
     assert!(done.code != 0 && done.out.is_empty());
-    assert!(
-        done.err.contains("no program `ansible`") && done.err.contains("leave out `--via ansible`"),
-        "{}",
-        done.err
-    );
+    assert!(done.err.contains("no program `ansible`") && done.err.contains("remove `--via ansible`"), "{}", done.err);
 }

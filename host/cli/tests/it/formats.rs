@@ -130,9 +130,9 @@ fn options_of_a_format_are_rejected_with_others() {
     let bed = Bed::new();
     for (args, said) in [
         (&["-o", "allure"][..], "--dir"),
-        (&["-o", "ctrf", "--dir", "x"], "`--dir` is an option of the format `allure`"),
-        (&["--namespace", "x"], "`--namespace` is an option of the format `openreports`"),
-        (&["-o", "html", "--max-bytes", "1MiB"], "`--max-bytes` is an option of the format `markdown`"),
+        (&["-o", "ctrf", "--dir", "x"], "`--dir` needs the format `allure`"),
+        (&["--namespace", "x"], "`--namespace` needs the format `openreports`"),
+        (&["-o", "html", "--max-bytes", "1MiB"], "`--max-bytes` needs the format `markdown`"),
     ] {
         let done = bed.plumbline(&[&["results", CLUSTER][..], args].concat()).expect(2);
         assert!(done.err.contains(said) && done.out.is_empty(), "{}", done.err);

@@ -126,7 +126,7 @@ fn a_suite_becomes_a_profile_with_a_signed_submission() {
     assert!(transcript.contains(": 0 errors, 0 warnings"), "a new profile has findings:\n{transcript}");
     assert!(transcript.contains("1 case passed") || transcript.contains("passed   example"), "{transcript}");
     assert!(transcript.contains("selected 1 of the 4 tests of 1.0"), "{transcript}");
-    assert!(transcript.contains("3 rules kept, 0 broken, 0 not checked here"), "{transcript}");
+    assert!(transcript.contains("3 rules passed, 0 failed, 0 not checked"), "{transcript}");
     assert!(dir.path().join("my-suite/submission/junit.xml").is_file(), "{transcript}");
     assert!(dir.path().join("data/plumbline/bundles/my-suite").exists(), "it was not installed");
 }

@@ -156,8 +156,8 @@ fn hostile_archives_are_data_for_clients() {
     client.call("log", &json!({"run": "a", "file": "plugins/p/results/global/log"}));
 
     for (tool, arguments, said) in [
-        ("summary", json!({"run": "../secret"}), "there is no run of this name"),
-        ("summary", json!({"run": bed.path("a")}), "there is no run of this name"),
+        ("summary", json!({"run": "../secret"}), "no run has this name"),
+        ("summary", json!({"run": bed.path("a")}), "no run has this name"),
         ("log", json!({"run": "a", "file": "../../secret"}), "the archive has no file of this name"),
         ("log", json!({"run": "a", "file": "plugins/p/results/global/link"}), "the archive has no file of this name"),
         ("failures", json!({"run": "a", "plugin": "q"}), "has no plugin `q`"),
@@ -165,7 +165,7 @@ fn hostile_archives_are_data_for_clients() {
         ("failures", json!({"run": "a", "path": "/etc/passwd"}), "unknown field `path`"),
         ("item", json!({"run": "a", "plugin": "p", "name": "absent"}), "no test of this name"),
         ("history", json!({"test": "["}), "invalid regular expression"),
-        ("delete", json!({}), "there is no tool of this name"),
+        ("delete", json!({}), "no tool has this name"),
     ] {
         let reason = client.refusal(tool, &arguments);
         assert!(reason.contains(said), "{tool} {arguments}: {reason}");

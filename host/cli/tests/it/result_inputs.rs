@@ -115,7 +115,7 @@ fn of_a_directory_the_newest_archive_is_shown() {
     assert!(done.out.contains("Plugin: p\nStatus: passed\n"), "{}", done.out);
     bed.write("empty/README", "");
     let done = bed.plumbline(&["results", "empty"]).expect(2);
-    assert!(done.err.contains("is not a results archive, and has none in it"), "{}", done.err);
+    assert!(done.err.contains("is not a results archive, and contains none"), "{}", done.err);
 }
 
 #[test]

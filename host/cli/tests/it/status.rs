@@ -70,7 +70,7 @@ fn a_lost_run_is_called_lost() {
     run.wait();
     let work = entries(&bed.path("out")).pop().unwrap();
     let done = bed.plumbline(&["status", "--local"]).expect(4);
-    assert!(done.out.contains("interrupted: no process works on it"), "{}", done.out);
+    assert!(done.out.contains("interrupted: no process is running it"), "{}", done.out);
     assert!(done.out.contains("continue it with: plumbline run --local --continue "), "{}", done.out);
     assert!(done.out.contains(&format!("working directory: {}", work.display())), "{}", done.out);
     // Continuing the run would end the process that it left. Nothing continues it here.

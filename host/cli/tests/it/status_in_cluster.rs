@@ -217,7 +217,7 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     cluster.plumbline(&["wait"]).expect(2);
     cluster.aggregator("Running", Some(status("running", json!([suite("running", 0, &[], "")]))));
     let done = cluster.plumbline(&["wait", "--timeout", "1s"]).expect(3);
-    assert!(done.err.contains("has not ended within 1 s"), "{}", done.err);
+    assert!(done.err.contains("has not finished within 1 s"), "{}", done.err);
     cluster.plumbline(&["wait", "--timeout", "1s", "--exit-code", "compat"]).expect(1);
     // An aggregator that does not answer is reported instead of the timeout, because it is the more
     // serious problem.

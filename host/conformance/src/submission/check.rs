@@ -249,7 +249,7 @@ fn no_failed_tests(cases: &Cases) -> Finding {
 fn log_version(contents: &Contents<'_>, release: Option<Release>) -> Finding {
     let rule = rules::LOG_VERSION;
     match (release, contents.log.release()) {
-        (Some(folder), Some(log)) if folder == log => Finding::passed(rule, format!("the log is of {log}")),
+        (Some(folder), Some(log)) if folder == log => Finding::passed(rule, format!("the log is from {log}")),
         (Some(folder), Some(log)) => Finding::failed(rule, format!("the folder is for {folder}, the log of {log}"))
             .hint("use the log and results of one run, and name the folder after its version"),
         (None, _) => Finding::not_checked(rule, "no folder names a version"),

@@ -30,7 +30,7 @@ fn a_download_resumes_where_the_connection_broke() {
     let done = bed.command("retrieve", &["--kubeconfig", "proxied.json", "out"]).expect(0);
     assert_eq!(proxy.left(), 0, "{done:?}");
     assert_eq!(done.err.matches("trying again").count(), TIMES, "{done:?}");
-    assert!(done.err.contains("verified: size and digest are those that the run's status names"), "{done:?}");
+    assert!(done.err.contains("verified: size and digest match the run's status"), "{done:?}");
     let archive = done.out.lines().next().unwrap().to_owned();
     assert_eq!(fs::metadata(bed.path(&archive)).unwrap().len(), size);
     assert_eq!(fs::read_dir(bed.path("out")).unwrap().count(), 1, "nothing is left of what was under way");

@@ -141,7 +141,7 @@ pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePer
     let reason = because(node.reason.as_deref());
     Some(Problem::new(Kind::NodeNotReady, graces, |lasted| match lasted {
         Some(lasted) => format!(
-            "node `{name}` has not been ready for {}, and its worker was not heard of meanwhile{reason}",
+            "node `{name}` has not been ready for {}, and its worker sent no heartbeat meanwhile{reason}",
             format_duration(lasted)
         ),
         None => format!("node `{name}` is not ready{reason}"),

@@ -68,7 +68,7 @@ impl Recorder {
         }));
         let since = earlier.last.unwrap_or_else(Timestamp::now);
         if earlier.last.is_some() {
-            observer.lock().pending.add_state(note("resumed", "the aggregator was started again"));
+            observer.lock().pending.add_state(note("resumed", "the aggregator restarted"));
         }
         let stop = CancellationToken::new();
         let work = Work {
@@ -163,7 +163,7 @@ impl Observer {
     pub(crate) fn nodes_listed(&self) {
         let mut state = self.lock();
         for (node, kind, name) in std::mem::take(&mut state.open) {
-            let text = format!("{name} ended before the aggregator was started again");
+            let text = format!("{name} ended before the aggregator restarted");
             let entry = TimelineEntry::new(Timestamp::now(), kind, &name, &text).change(Change::End);
             state.pending.add_state(entry.on_node(Some(&node)));
         }

@@ -289,10 +289,9 @@ impl Machine {
         };
         match (&pod.state, &pod.adapter) {
             (AdapterState::Waiting { why: Some(why) }, Some(name)) => Some(format!("container `{name}` waits: {why}")),
-            (AdapterState::Restarting { restarts, last }, Some(name)) => Some(format!(
-                "container `{name}` was started again {restarts} times, and {} the last time",
-                exited(last)
-            )),
+            (AdapterState::Restarting { restarts, last }, Some(name)) => {
+                Some(format!("container `{name}` restarted {restarts} times, and {} the last time", exited(last)))
+            }
             (_, None) => Some("the pod has no container for the adapter".to_owned()),
             _ => pod.unscheduled.as_ref().map(|why| format!("the pod is not scheduled: {why}")),
         }

@@ -56,9 +56,9 @@ fn shares_and_numbers_of_healthy_nodes_and_pods() {
 fn unknown_health_does_not_pass() {
     for (case, says) in [
         (checks(LIST), "there is no `meta/clusterhealth.json`: it is written by runs in a cluster"),
-        (with("{}"), "`meta/clusterhealth.json` tells of no pods: they were not looked at"),
+        (with("{}"), "`meta/clusterhealth.json` lists no pods: they were not queried"),
         (with("[1"), "`meta/clusterhealth.json` has an unexpected form"),
-        (with(r#"{"pod_health": {"total_nodes": 1, "healthy_nodes": 2}}"#), "tells of 2 healthy pods among 1"),
+        (with(r#"{"pod_health": {"total_nodes": 1, "healthy_nodes": 2}}"#), "counts 2 healthy pods among 1"),
         (with(r#"{"pod_health": {"total_nodes": "many"}}"#), "has an unexpected form"),
         (
             checks(LIST).broken_file("meta/clusterhealth.json", "{", "the disk is gone"),

@@ -122,7 +122,7 @@ fn every_problem_is_named_with_its_place() {
     let list = "- test: a\n  untill: 2027-03-31\n- pattern: '('\n- [sig-apps]\n- fine\n- {test: b, until: soon}\n";
     let said = known(list, "2026-11-21").file("data/other.json", "{}").judge::<Lists>();
     insta::assert_snapshot!(said.outcome.unwrap_err().replace("; ", "\n"), @"
-    known.yaml, entry 1: there is no key `untill`: there are `test`, `pattern`, `cause`, `reason`, `source`, `until`
+    known.yaml, entry 1: unknown key `untill`: the keys are `test`, `pattern`, `cause`, `reason`, `source`, `until`
     known.yaml, entry 2: the pattern is not a regular expression: unclosed group
     known.yaml, entry 3: it is a list: put names that begin with `[` in quotes
     known.yaml, entry 5: `until` is not a day such as 2027-03-31, but `soon`
@@ -151,7 +151,7 @@ fn options_that_make_no_sense_are_named() {
         (suite("flaky").option("to-day", "2026-11-21"), "unknown field `to-day`"),
         (suite("allowed-skips").option("required", "("), "option `required`: the pattern is not a regular expression"),
         (suite("baseline"), "option `failed` is missing"),
-        (suite("known"), "there is no judge `known` here"),
+        (suite("known"), "unknown judge `known`"),
     ] {
         let outcome = case.judge::<Lists>().outcome;
         assert!(outcome.clone().unwrap_err().contains(says), "{outcome:?}");

@@ -77,7 +77,7 @@ pub(crate) fn dev(args: &DevArgs) -> Result<ExitCode, AppError> {
 /// from elsewhere.
 fn build(dir: &Path, sandbox: &Sandbox) -> Built {
     if !dir.join(MANIFEST_FILE).exists() {
-        return Ok(format!("nothing to build: there is no `{MANIFEST_FILE}`"));
+        return Ok(format!("nothing to build: `{MANIFEST_FILE}` not found"));
     }
     let message = |error: AuthorError| match error.hint.clone() {
         Some(hint) => format!("{error}\nhint: {hint}"),
@@ -85,7 +85,7 @@ fn build(dir: &Path, sandbox: &Sandbox) -> Built {
     };
     let sources = Sources::open(dir).map_err(message)?;
     let built = plumbline_author::build(&sources, sandbox, &mut |line: &str| say(line)).map_err(message)?;
-    let what = if built.changed { "built" } else { "built, as it was" };
+    let what = if built.changed { "built" } else { "built, unchanged" };
     Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
 }
 
@@ -98,7 +98,7 @@ fn show(round: &Round, report: &RoundReport, out: &mut impl Write) -> io::Result
     if round.changed.len() > NAMED {
         changed.push(format!("{} more", round.changed.len() - NAMED));
     }
-    let why = if changed.is_empty() { "as it is".to_owned() } else { changed.join(", ") };
+    let why = if changed.is_empty() { "initial build".to_owned() } else { changed.join(", ") };
     writeln!(out, "\nround {}: {why}", round.number)?;
     match &report.built {
         Ok(said) => writeln!(out, "{}", said.trim_end())?,
@@ -131,7 +131,7 @@ fn try_check(dir: &Path, cluster: bool) {
         return;
     }
     if !section.grants.kubernetes.is_empty() && !cluster {
-        return say("the check is not run here, because it reads objects of a cluster: `--cluster` allows it");
+        return say("skipped the check, because it reads objects of a cluster: add `--cluster` to run it");
     }
     let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "plumbline".into()));
     command.args(["plugin", "run", "--timeout", CHECK_TIME]).arg(dir).stdin(Stdio::null());
@@ -139,7 +139,7 @@ fn try_check(dir: &Path, cluster: bool) {
         command.arg("--cluster");
     }
     match command.status() {
-        Ok(status) => say(&format!("the check ended with {status}")),
+        Ok(status) => say(&format!("the check exited with {status}")),
         Err(error) => say(&format!("failed to start the check: {error}")),
     }
 }

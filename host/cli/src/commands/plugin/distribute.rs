@@ -135,7 +135,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
         Failure::Bundle(error) => wrong(error),
         Failure::File(error) => AppError::system(format!("failed to write `{}`", path.display())).because(&error),
     })?;
-    print("what was packed cannot be printed", |out| match args.output.is_json() {
+    print("failed to print the bundle", |out| match args.output.is_json() {
         true => {
             let mut data = describe::bundle(&bundle);
             if let Some(fields) = data.as_object_mut() {
@@ -181,7 +181,7 @@ pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
     let annotations = args.annotations.iter().cloned().collect();
     let PushedArtifact { kind, reference, pushed, signatures } =
         push_artifact(&context(&args.registry), &args.what, &args.to, annotations)?;
-    print("what was pushed cannot be printed", |out| match args.output.is_json() {
+    print("failed to print the result", |out| match args.output.is_json() {
         true => print_json(
             &json!({
                 "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
@@ -191,7 +191,7 @@ pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
         ),
         false => {
             let size = Bytes(pushed.bytes);
-            let there = if pushed.there { ", was there already" } else { "" };
+            let there = if pushed.there { ", already present" } else { "" };
             let signed = if signatures > 0 { format!("signatures: {signatures}\n") } else { String::new() };
             write!(out, "pushed: {reference}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
         }
@@ -202,7 +202,7 @@ pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
     let PulledArtifact { kind, path, artifact } =
         pull_artifact(&context(&args.registry), &args.reference, args.file.as_deref())?;
     let pulled = &artifact.pulled;
-    print("what was pulled cannot be printed", |out| match args.output.is_json() {
+    print("failed to print the result", |out| match args.output.is_json() {
         true => print_json(
             &json!({
                 "kind": kind, "path": path.display().to_string(), "reference": artifact.reference.to_string(),
@@ -217,7 +217,7 @@ pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
             path.display(),
             pulled.layer.digest,
             Bytes(pulled.layer.size),
-            if artifact.signatures.is_some() { "yes; not verified by this" } else { "no" }
+            if artifact.signatures.is_some() { "yes (not verified)" } else { "no" }
         ),
     })
 }
@@ -232,8 +232,8 @@ pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
             }
             let signed = match referrers {
                 0 => String::new(),
-                1 => ", with 1 that belongs to it".to_owned(),
-                count => format!(", with {count} that belong to it"),
+                1 => ", with 1 attached artifact".to_owned(),
+                count => format!(", with {count} attached artifacts"),
             };
             print_line(SAVED, &format!("saved: {reference} is {digest}{signed}"))
         })?;
@@ -260,7 +260,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
     };
     if let Some(to) = &args.to {
         layout.copy(&context, to, &mut |reference, there| {
-            let line = format!("loaded: {reference}{}", if there { " (was there already)" } else { "" });
+            let line = format!("loaded: {reference}{}", if there { " (already present)" } else { "" });
             tell(&line, json!({"reference": reference.to_string(), "there": there}))
         })?;
     } else if args.install {
@@ -286,7 +286,7 @@ pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
     let options = &args.options;
     let BakedImage { bundles, image, bytes } = bake_image(&context(&args.registry), options)?;
     let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
-    print("what was baked cannot be printed", |out| match args.output.is_json() {
+    print("failed to print the result", |out| match args.output.is_json() {
         true => {
             let bundles: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
             let push = options.push.as_deref();
@@ -307,8 +307,8 @@ pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
     })
 }
 
-const SAVED: &str = "what was saved cannot be printed";
-const LOADED: &str = "failed to print the loaded images";
+const SAVED: &str = "failed to print the saved bundles";
+const LOADED: &str = "failed to print the loaded bundles";
 
 /// Prints a line at once, so that it is shown even if the next artifact fails.
 fn print_line(failed: &str, line: &str) -> Result<(), AppError> {

@@ -43,7 +43,7 @@ enum Inspected {
 pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let inspected = look(&context, &args.what)?;
-    print("what it is cannot be printed", |out| match (&inspected, args.output.format()) {
+    print("failed to print the result", |out| match (&inspected, args.output.format()) {
         (Inspected::Module(module), DataFormat::Json) => print_json(module, out),
         (Inspected::Module(module), DataFormat::Text) => print_module(module, args.verbose, out),
         (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, out),
@@ -92,14 +92,14 @@ fn installed(name: &str) -> Result<Installed, AppError> {
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
     found.ok_or_else(|| {
-        AppError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle")).hint(
-            "name a file `NAME.wasm` or `NAME.bundle.tar`, a directory with `plugin.yaml`, or a reference `oci://…`",
+        AppError::usage(format!("`{name}` is not a file, a directory or an installed bundle")).hint(
+            "pass a file `NAME.wasm` or `NAME.bundle.tar`, a directory with `plugin.yaml`, or a reference `oci://…`",
         )
     })
 }
 
 fn wrong(error: &AuthorError) -> AppError {
-    AppError::usage("it cannot be inspected").because(error)
+    AppError::usage("failed to inspect the module or bundle").because(error)
 }
 
 fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) -> io::Result<()> {
@@ -110,7 +110,7 @@ fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) 
     row(out, "driver", &definition.driver)?;
     row(out, "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
     row(out, "expected", &format!("by {}", definition.expectations))?;
-    row(out, "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that does")))?;
+    row(out, "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that is a summarizer")))?;
     row(out, "digest", bundle.digest.as_deref().unwrap_or("none"))?;
     if let Some(unfit) = &bundle.unfit {
         row(out, "unfit", &format!("it cannot be packed: {unfit}"))?;
@@ -119,7 +119,7 @@ fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) 
         row(out, "from", &format!("{}, {}", source.reference, source.installed))?;
     }
     if let Some(bytes) = bundle.signatures {
-        row(out, "signatures", &format!("{}; `plumbline plugin verify` says whose", Bytes(bytes)))?;
+        row(out, "signatures", &format!("{}; `plumbline plugin verify` shows the signer", Bytes(bytes)))?;
     }
     for warning in &bundle.warnings {
         row(out, "warning", warning)?;
@@ -142,7 +142,7 @@ fn print_module(module: &ModuleInspection, verbose: bool, out: &mut impl Write) 
         Kind::Component => writeln!(out, "module {}", module.file)?,
         Kind::CoreModule => writeln!(
             out,
-            "core module {}: no host runs it; `plumbline plugin build` makes a component of it",
+            "core module {}: hosts run only components; `plumbline plugin build` makes one of it",
             module.file
         )?,
     }
@@ -152,7 +152,7 @@ fn print_module(module: &ModuleInspection, verbose: bool, out: &mut impl Write) 
     if module.kind == Kind::Component {
         row(out, "roles", &list(&module.roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()))?;
         let made = module.generation.as_deref().unwrap_or("none");
-        row(out, "contract", &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation))?;
+        row(out, "contract", &format!("plumbline:plugin@{made} (this program supports {})", module.host_generation))?;
     }
     for (at, export) in module.exports.iter().enumerate() {
         row(out, if at == 0 { "exports" } else { "" }, export)?;
@@ -178,7 +178,7 @@ fn print_module(module: &ModuleInspection, verbose: bool, out: &mut impl Write) 
                 if schema.is_some() { "described by a JSON Schema (`-o json`)" } else { "not described" },
             )?;
         }
-        None if module.kind == Kind::Component => row(out, "name", "it says none: the file's name is used")?,
+        None if module.kind == Kind::Component => row(out, "name", "not set: the file's name is used")?,
         None => {}
     }
     let Sections { core_modules, custom, producers } = &module.sections;
@@ -207,7 +207,7 @@ fn print_imports(module: &ModuleInspection, verbose: bool, out: &mut impl Write)
         ("imports", contract, verbose),
         ("of WASI", wasi, verbose),
         ("refused", refused, true),
-        ("to be given", core, true),
+        ("to link", core, true),
     ];
     for (title, names, _) in groups.into_iter().filter(|(.., listed)| *listed) {
         for (at, name) in names.iter().enumerate() {

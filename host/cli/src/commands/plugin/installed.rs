@@ -295,10 +295,10 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, AppError> {
     let store = sources::store()?;
     let list = store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?;
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
-        let error = AppError::usage(format!("no bundle `{name}` is installed"));
+        let error = AppError::usage(format!("bundle `{name}` is not installed"));
         return Err(match plumbline_bundle::built_in::definition(name) {
-            Some(_) => error.hint("it is a built-in plugin, which belongs to the program"),
-            None => error.hint("`plumbline plugin list` shows what is installed"),
+            Some(_) => error.hint("it is a built-in plugin, which cannot be uninstalled"),
+            None => error.hint("list installed bundles with `plumbline plugin list`"),
         });
     }
     let mut plugins = Vec::new();

@@ -107,7 +107,7 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
     let text = format!("key:     {}\nprivate: {private}\npublic:  {public}", pair.key.id());
     print_result(args.output.format(), &text, &data)?;
     say(&format!(
-        "`{private}` is not encrypted: move it to where secrets are kept, and give `{public}` to those who verify"
+        "`{private}` is not encrypted: move it to your secret store, and give `{public}` to the people who verify bundles"
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -191,11 +191,11 @@ pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
         let name = found.source.definition.name.as_str();
         subjects.push(Subject { name, origin: reference, definition, bundle: bundle.as_ref() });
     }
-    let cannot = |error: &dyn std::error::Error| AppError::usage("these plugins cannot be locked").because(error);
+    let cannot = |error: &dyn std::error::Error| AppError::usage("failed to lock these plugins").because(error);
     let lock = Lock::of(&subjects).map_err(|error| cannot(&error))?;
     let text = lock.to_yaml().map_err(|error| cannot(&error))?;
     if args.file == Path::new("-") {
-        return print("failed to print the lock", |out| out.write_all(text.as_bytes()));
+        return print("failed to print the lock file", |out| out.write_all(text.as_bytes()));
     }
     write_atomic(&args.file, text.as_bytes())
         .map_err(|error| AppError::system(format!("failed to write `{}`", args.file.display())).because(&error))?;

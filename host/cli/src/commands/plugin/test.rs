@@ -120,7 +120,7 @@ pub(super) fn refused(error: &AuthorError) -> AppError {
 }
 
 fn fuzzing(error: &AuthorError) -> AppError {
-    let what = "the module cannot be tried with damaged inputs";
+    let what = "failed to fuzz the module";
     let app_error = match error.kind {
         ErrorKind::Input => AppError::usage(what),
         ErrorKind::System => AppError::system(what),
@@ -158,7 +158,7 @@ fn line(case: &CaseReport, width: usize, out: &mut impl Write) -> io::Result<()>
         _ => writeln!(out)?,
     }
     if let CaseResult::Failed(diff) = &case.result {
-        writeln!(out, "  --- tests/{}/expected.yaml\n  +++ what the module says", case.name)?;
+        writeln!(out, "  --- tests/{}/expected.yaml\n  +++ actual result", case.name)?;
         for DiffLine { mark, text } in &diff.lines {
             let colour = match mark {
                 '-' => Some(RED),
@@ -184,7 +184,7 @@ const CYAN: anstyle::AnsiColor = anstyle::AnsiColor::Cyan;
 fn print_fuzzed(fuzzed: &FuzzReport, seed: u64, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "{} damaged inputs (seed {seed}) in {:.1} s, {:.0} a second: {} refused, {} findings",
+        "{} damaged inputs (seed {seed}) in {:.1} s, {:.0} per second: {} rejected, {} findings",
         fuzzed.inputs,
         fuzzed.wall.as_secs_f64(),
         fuzzed.rate(),

@@ -65,8 +65,8 @@ impl LocalRunArgs {
             return Ok(given);
         };
         RunFormat::from_str(format, true).map(Some).map_err(|_| {
-            AppError::usage(format!("`--result-format {format}` needs a command, which writes results of this format"))
-                .hint("give the command after `--`; for a plugin, set `result-format` in its definition")
+            AppError::usage(format!("`--result-format {format}` needs a command that writes results in this format"))
+                .hint("pass the command after `--`; for a plugin, set `result-format` in its definition")
         })
     }
 }
@@ -148,14 +148,14 @@ impl RunOptions {
     /// Whether someone waits or watches. `sonobuoy run` returns at once, on a terminal too.
     pub(super) fn follows(&self) -> Result<Follow, AppError> {
         if self.retention.history.is_some() && !self.retrieve {
-            return Err(AppError::usage("`--history` collects the archive, which stays in the cluster")
+            return Err(AppError::usage("`--history` needs the archive on this machine, but it stays in the cluster")
                 .hint("add `--retrieve`, which downloads it when the run finishes"));
         }
         let watched = || std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
         match (self.wait, self.retrieve) {
             (Some(Duration::ZERO), true) => {
-                Err(AppError::usage("`--retrieve` waits for the end of the run, and `--wait=0` does not")
-                    .hint("leave one of them out"))
+                Err(AppError::usage("`--retrieve` waits until the run finishes, but `--wait=0` does not wait")
+                    .hint("remove one of them"))
             }
             (Some(Duration::ZERO), false) => Ok(Follow::No),
             (Some(limit), _) => Ok(Follow::UntilEnd(Some(limit))),

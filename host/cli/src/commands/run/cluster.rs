@@ -64,7 +64,7 @@ impl Ended {
 pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<Ended, AppError> {
     let (context, options) = (context(&args.registry), options(args, global));
     if args.sign.is_some() && !args.retrieve {
-        return Err(AppError::usage("`--sign` signs the archive on this machine, and nothing downloads it")
+        return Err(AppError::usage("`--sign` needs the archive on this machine, but nothing downloads it")
             .hint("add `--retrieve`, or sign later with `plumbline results attest`"));
     }
     // An unusable key must not be noticed only after the run.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<End
             return dry_run(&run).await;
         }
         run.create().await?;
-        say(&format!("run begun in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
+        say(&format!("run started in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
         follow(&context, args, how, global, &run, key.as_ref()).await
     }))
 }
@@ -228,7 +228,7 @@ pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStat
         // Judges excuse failures, and causes do not know which.
         let causes = if verdict.is_none() { causes_in(context, &mut trees, &plugin, &root)? } else { Vec::new() };
         let mut by_cause = Vec::new();
-        print("what failed cannot be printed", |out| {
+        print("failed to print the failures", |out| {
             writeln!(out, "\n{}: what failed", name(&plugin))?;
             causes_report(&root, &causes, &mut by_cause)?;
             if by_cause.is_empty() {

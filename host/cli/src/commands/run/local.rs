@@ -143,7 +143,7 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<
             std::process::exit(130);
         }
         if !cancel.is_cancelled() {
-            say("interrupted: ending plugins and archiving their results; interrupt again to end at once");
+            say("interrupted: stopping plugins and archiving their results; interrupt again to stop immediately");
             cancel.cancel();
         }
         asked |= !hung_up;

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
     let RunArgs { local, options } = args;
     let format = local.output_format(options.format)?;
     if let (Some(program), false) = (local.command.first(), local.local) {
-        return Err(AppError::usage(format!("`{program}` is a command, and commands run on this machine only"))
+        return Err(AppError::usage(format!("`{program}` is a command, but commands run only on this machine"))
             .hint(format!("add `--local`: `plumbline run --local -- {}`", local.command.join(" "))));
     }
     if local.local || local.resume.is_some() {
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
         if local.resume.is_some() {
             not_with(
                 &options.judge,
-                "a continued run has its plugins already",
-                "judge its archive with `plumbline results` when it is there",
+                "a continued run already has its plugins",
+                "judge its archive with `plumbline results` when the run has finished",
             )?;
         }
         local::run(args, format, global).map(|ended| ended.code)

@@ -67,7 +67,7 @@ async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
             Some(all)
         }
         Ok(_) => {
-            say("warning: the status in full is not there yet: this is the summary");
+            say("warning: the full status is not available yet: this is the summary");
             None
         }
         Err(error) => {
@@ -83,7 +83,7 @@ fn print_last(cluster: &Cluster, last: &Seen, args: &StatusArgs, out: &mut Out) 
     if args.json || args.format.is_some() {
         return print_status(cluster, last, &last.status, args, out);
     }
-    say("what it wrote last:");
+    say("last known status:");
     let table = if args.show_all { table::all(&last.status) } else { table::summary(&last.status) };
     write!(out, "{table}")
 }

@@ -58,7 +58,7 @@ pub(crate) fn status_error(error: &StatusError) -> AppError {
         StatusError::NoNamespace { .. } | StatusError::NoPod { .. } => AppError::usage(error.to_string()),
         StatusError::Cluster(error) => {
             // Without the failed action, which the summary has.
-            AppError::system(format!("the cluster cannot be asked: failed to {}", error.what))
+            AppError::system(format!("failed to query the cluster: failed to {}", error.what))
                 .cause(error.cause.clone())
         }
         _ => AppError::system(error.to_string()),

@@ -40,8 +40,8 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
 }
 
 fn print_run(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Write) -> io::Result<()> {
-    let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
-    writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
+    let phase = if seen.lost { "interrupted: no process is running it" } else { seen.status.status.as_str() };
+    writeln!(out, "run {} · {phase} · started {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
     if !entries.is_empty() {
         writeln!(out, "\n{}", table(entries, show_all))?;

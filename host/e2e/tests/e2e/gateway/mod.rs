@@ -164,7 +164,7 @@ fn an_implementation_passes_and_fails_with_what_it_does_not_do() {
     let hasty = "timeouts=MaxTimeToConsistency:5";
     let sets = ["--set", only, "--set", "accept=partial", "--set", hasty];
     let done = traefik.run(&profile, &[&sets[..], &["--submission-dir", "failed"]].concat()).expect(1);
-    assert!(done.err.contains("nothing is submitted") && !bed.path("failed").exists(), "{done:?}");
+    assert!(done.err.contains("nothing was submitted") && !bed.path("failed").exists(), "{done:?}");
     let failed = verdict(&bed);
     let failures = checks(&failed, "failed");
     let reason = "GWAPI-RESULT-GATEWAY-HTTP: core tests that failed: HTTPRouteMultipleGateways; ";

@@ -174,7 +174,7 @@ fn a_timeout_is_reported_with_the_state_of_the_pod() {
     let again = at_the_end(seen(pod(AdapterState::Restarting { restarts: 4, last })));
     assert_eq!(
         again,
-        format!("{promised} (container `a` was started again 4 times, and exited with code 1: Error the last time)")
+        format!("{promised} (container `a` restarted 4 times, and exited with code 1: Error the last time)")
     );
     let blind = at_the_end(Event::Pod(PodNews::Unknown("forbidden".into())));
     assert_eq!(blind, format!("{promised} (failed to read the pod: forbidden)"));
