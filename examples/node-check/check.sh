@@ -213,7 +213,7 @@ machine_id() {
     name='machine-id is set'
     id=$(first_line /etc/machine-id)
     case $id in
-        '') if [ -e /etc/machine-id ]; then fail '/etc/machine-id is empty'; else skip 'there is no /etc/machine-id'; fi ;;
+        '') if [ -e /etc/machine-id ]; then fail '/etc/machine-id is empty'; else skip '/etc/machine-id not found'; fi ;;
         *[!0-9a-f]*) fail "/etc/machine-id holds no id: $id" ;;
         *) if [ ${#id} -eq 32 ]; then pass; else fail "/etc/machine-id has ${#id} digits in place of 32"; fi ;;
     esac

@@ -1,4 +1,5 @@
-// A post-processor for the JSON reports of Trivy (schema version 2, and those of `trivy k8s`): each finding is an item below its target.
+// A post-processor for the JSON reports of Trivy (schema version 2, and those of `trivy k8s`): each finding is an item
+// below its target.
 package main
 
 import (

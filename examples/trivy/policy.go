@@ -15,7 +15,7 @@ var severities = []string{"CRITICAL", "HIGH", "MEDIUM", "LOW", "UNKNOWN"}
 type policy struct {
 	// FailOn are the severities that fail.
 	FailOn []string `json:"fail-on"`
-	// IgnoreUnfixed lets no vulnerability fail for which there is no fixed version.
+	// IgnoreUnfixed skips vulnerabilities without a fixed version.
 	IgnoreUnfixed bool `json:"ignore-unfixed"`
 }
 
@@ -27,7 +27,7 @@ func readPolicy(plugin plumbline.Plugin) (policy, error) {
 	for index, severity := range policy.FailOn {
 		policy.FailOn[index] = strings.ToUpper(severity)
 		if !slices.Contains(severities, policy.FailOn[index]) {
-			return policy, fmt.Errorf("`fail-on` has `%s`, which is no severity: use %s", severity, strings.Join(severities, ", "))
+			return policy, fmt.Errorf("`fail-on` has `%s`, which is not a severity: use %s", severity, strings.Join(severities, ", "))
 		}
 	}
 	return policy, nil
@@ -42,7 +42,7 @@ func (p policy) judge(severity string, unfixed bool) (plumbline.Status, string) 
 		return plumbline.Skipped, severity + " is not in fail-on"
 	}
 	if unfixed && p.IgnoreUnfixed {
-		return plumbline.Skipped, "there is no fixed version"
+		return plumbline.Skipped, "no version has a fix"
 	}
 	return plumbline.Failed, ""
 }

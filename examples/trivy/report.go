@@ -34,7 +34,7 @@ func readReports(file *plumbline.File, policy policy, out *plumbline.Output) err
 			return err
 		}
 		if !r.report {
-			return errors.New("this is no report of Trivy: make one with `trivy … --format json`")
+			return errors.New("not a report of Trivy: create one with `trivy … --format json`")
 		}
 		if r.results == 0 {
 			// Trivy leaves the results out when it knew nothing to look at.

@@ -9,10 +9,10 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// maxElement is how far reading may run ahead of what is understood: the size of one finding, or of one value that is passed over.
+// maxElement is how far reading may run ahead of parsing: the size of one finding, or of one skipped value.
 const maxElement = 16 << 20
 
-// maxNesting is how deep a value that is passed over may be nested; those of Trivy are not.
+// maxNesting is how deep a skipped value may be nested. Reports of Trivy are less deep.
 const maxNesting = 1000
 
 var errTooLarge = fmt.Errorf("one value of the report has more than %d MiB", maxElement>>20)
@@ -30,7 +30,7 @@ func newStream(file *plumbline.File) *stream {
 	return s
 }
 
-// Read gives the decoder the file, as long as it gets on.
+// Read passes the file to the decoder, as long as the decoder makes progress.
 func (s *stream) Read(into []byte) (int, error) {
 	if s.read-s.InputOffset() > maxElement {
 		return 0, errTooLarge
@@ -40,7 +40,8 @@ func (s *stream) Read(into []byte) (int, error) {
 	return taken, err
 }
 
-// object calls member for each key of the object that comes next. The function must read the value. Null is an object without keys.
+// object calls member for each key of the next object. The function must read the value. Null is an
+// object without keys.
 func (s *stream) object(member func(key string) error) error {
 	return s.each('{', func() error {
 		key, err := s.Token()
@@ -53,7 +54,8 @@ func (s *stream) object(member func(key string) error) error {
 	})
 }
 
-// array calls element for each element of the array that comes next. The function must read it. Null is an array without elements.
+// array calls element for each element of the next array. The function must read it. Null is an
+// array without elements.
 func (s *stream) array(element func() error) error { return s.each('[', element) }
 
 func (s *stream) each(open json.Delim, next func() error) error {
@@ -62,7 +64,7 @@ func (s *stream) each(open json.Delim, next func() error) error {
 		return early(err)
 	}
 	if start != open {
-		return fmt.Errorf("at byte %d there should be `%s`: this is no report of Trivy", s.InputOffset(), open)
+		return fmt.Errorf("not a report of Trivy: expected `%s` at byte %d", open, s.InputOffset())
 	}
 	for s.More() {
 		if err := next(); err != nil {

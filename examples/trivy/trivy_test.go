@@ -32,7 +32,7 @@ func TestTheOptionsSayWhatFails(t *testing.T) {
 		t.Errorf("got:\n%s", run.Outline())
 	}
 	run := c().Option("ignore-unfixed", true).PostProcess(t, process)
-	if item := run.Item("CVE-1 in p"); item.Status != plumbline.Skipped || item.Meta["reason"] != "there is no fixed version" {
+	if item := run.Item("CVE-1 in p"); item.Status != plumbline.Skipped || item.Meta["reason"] != "no version has a fix" {
 		t.Errorf("got:\n%s", run.Outline())
 	}
 	for key, value := range map[string]any{"fail-on": []string{"BAD"}, "fail-over": true} {

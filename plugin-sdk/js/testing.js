@@ -214,7 +214,7 @@ export class Case {
     const labels = named.map(({ tag, val }) => (tag === "global" ? "global" : `node/${val}`));
     const known = new Set(["global", ...this.#nodes.map(({ name }) => `node/${name}`)]);
     labels.forEach((label, at) => {
-      if (!known.has(label)) throw new Error(`the host refuses this: there is no such node: ${label}`);
+      if (!known.has(label)) throw new Error(`the host refuses this: unknown node: ${label}`);
       if (labels.indexOf(label) !== at) throw new Error(`the host refuses this: named twice: ${label}`);
     });
     return labels;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::error::Error;
 use crate::mirrors::{Archive, Mirrors};
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The keys of Debian's archives, from the package `debian-archive-keyring`. If the file is
 /// missing, apt uses its own trusted keys.
@@ -95,7 +95,7 @@ impl Apt {
         fs::create_dir_all(&downloads).map_err(Error::io("create", &downloads))?;
         let uris = process::output(self.command("apt-get").args(["-q", "--print-uris", "download"]).args(packages))?;
         let (count, size) = download_size(&uris);
-        say(format_args!("downloading {count} Debian packages, {} MiB", size.div_ceil(1 << 20)));
+        print_status(format_args!("downloading {count} Debian packages, {} MiB", size.div_ceil(1 << 20)));
         let mut command = self.command("apt-get");
         process::output(command.current_dir(&downloads).args(["-q", "download"]).args(packages))?;
 

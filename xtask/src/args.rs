@@ -132,7 +132,7 @@ impl Task {
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             Some("measure") => Self::Measure,
-            _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
+            _ => return Err(Error::Usage(format!("unknown command `{}`", name.display()))),
         };
         match rest.first() {
             Some(extra) => Err(too_many(&name, extra)),

@@ -9,7 +9,7 @@ use crate::cargo_tool::CargoTool;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 use crate::steps::Outcome;
 
 /// Without its web server and its search index, which pull in half of its dependencies.
@@ -21,7 +21,7 @@ const REPOSITORY: &str = "https://github.com/plumbline-dev/plumbline/blob/main/"
 /// Makes the book, and prints where it is.
 pub(crate) fn make(workspace: &Workspace) -> Result<(), Error> {
     build(workspace)?;
-    say(format_args!("the book is {}", workspace.target().join("book/index.html").display()));
+    print_status(format_args!("the book is {}", workspace.target().join("book/index.html").display()));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use crate::cargo_tool::CargoTool;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 use crate::steps::Outcome;
 
 /// An unoptimized build takes a minute on two cores. It then checks our dependencies in two seconds
@@ -28,7 +28,7 @@ impl Deny {
     pub(crate) fn ensure() -> Result<Self, Error> {
         let deny = Self { program: TOOL.ensure()? };
         let version = process::output(Command::new(&deny.program).arg("--version"))?;
-        say(format_args!("dependency rules are checked by {} ({})", version.trim(), deny.program.display()));
+        print_status(format_args!("dependency rules are checked by {} ({})", version.trim(), deny.program.display()));
         Ok(deny)
     }
 

@@ -111,7 +111,7 @@ impl fmt::Display for Error {
                 tried.iter().try_for_each(|place| write!(f, "\n    {place}"))
             }
             Self::NoTargetStd { target, attempts } => {
-                write!(f, "there is no {target} standard library, and none could be made:")?;
+                write!(f, "the {target} standard library was not found, and could not be built:")?;
                 attempts.iter().try_for_each(|attempt| {
                     let reason = attempt.reason.replace('\n', "\n    ");
                     write!(f, "\n    step {}, {}: {reason}", attempt.way.number(), attempt.way)

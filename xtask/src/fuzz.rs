@@ -15,7 +15,7 @@ use crate::built;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
-use crate::report::{line, say};
+use crate::report::{line, print_status};
 
 /// Seconds for each target if all of them run: enough to go beyond the seeds.
 const SECONDS_EACH: u64 = 60;
@@ -56,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
         && !targets.iter().any(|name| wanted == name.as_str())
     {
         let known = targets.join(", ");
-        return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
+        return Err(Error::Usage(format!("unknown fuzz target `{}` (targets: {known})", wanted.display())));
     }
     let wanted = match &options.target {
         Some(target) => vec![target.to_string_lossy().into_owned()],
@@ -141,11 +141,14 @@ impl FuzzDirs {
         let said = fs::read(&log).map_err(Error::io("read", &log))?;
         let said = String::from_utf8_lossy(&said);
         if status.success() {
-            say(format_args!("fuzz target `{target}`: {} executions in {seconds} s", executions(&said)));
+            print_status(format_args!("fuzz target `{target}`: {} executions in {seconds} s", executions(&said)));
         } else {
             let lines: Vec<&str> = said.lines().collect();
             line(lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n"));
-            say(format_args!("fuzz target `{target}` found something: see the lines above and `{}`", log.display()));
+            print_status(format_args!(
+                "fuzz target `{target}` found something: see the lines above and `{}`",
+                log.display()
+            ));
         }
         Ok(status)
     }
@@ -178,7 +181,7 @@ fn all(place: &FuzzDirs, targets: Vec<String>, seconds: u64, args: &[OsString]) 
     if clean.contains(&false) {
         return Ok(ExitCode::FAILURE);
     }
-    say(format_args!("{count} fuzz targets found nothing"));
+    print_status(format_args!("{count} fuzz targets found nothing"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The default plugins.
 const PLUGINS: [&str; 4] = ["-p", "host-facts", "-p", "examples/node-check"];
@@ -34,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
     signal_hook::flag::register(SIGINT, interrupted)
         .map_err(|source| Error::Start { program: program::PROGRAM.to_owned(), source })?;
     let code = process::exit_code(process::status(&mut command)?);
-    say(format_args!("exit code {code}: {}", meaning(code)));
+    print_status(format_args!("exit code {code}: {}", meaning(code)));
     Ok(ExitCode::from(code))
 }
 

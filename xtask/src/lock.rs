@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::report::say;
+use crate::report::print_status;
 
 /// A lock on a shared directory. It is released when dropped, or when the process dies.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Lock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                say(format_args!("waiting for another process that prepares {}", dir.display()));
+                print_status(format_args!("waiting for another process that prepares {}", dir.display()));
                 file.lock().map_err(Error::io("lock", &path))?;
             }
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),

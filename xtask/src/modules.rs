@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 use crate::target_std::{Target, TargetStd};
 
 /// The packages of the built-in modules.
@@ -58,7 +58,7 @@ pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
 
 /// Compiles all modules to core modules.
 pub(crate) fn compile(workspace: &Workspace, std: &TargetStd) -> Result<(), Error> {
-    say("building the modules");
+    print_status("building the modules");
     let build_dir = workspace.modules_build();
     discard_foreign(&build_dir, std.identity())?;
     let mut cargo = process::cargo_locked(workspace.root(), "build");
@@ -91,7 +91,7 @@ pub(crate) fn pack(
         synchronise(&packed, &directory, &names)?;
         all.extend(names);
     }
-    say(format_args!("modules in {}: {}", modules.display(), all.join(", ")));
+    print_status(format_args!("modules in {}: {}", modules.display(), all.join(", ")));
     Ok(())
 }
 

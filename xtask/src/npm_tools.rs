@@ -68,7 +68,11 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
                 .collect()
         }
         Err(error) => {
-            tools::tell("tools from npm", "modules in JavaScript and TypeScript, and tests with bats", &error);
+            tools::report_skipped(
+                "tools from npm",
+                "modules in JavaScript and TypeScript, and tests with bats",
+                &error,
+            );
             known
         }
     }
@@ -76,7 +80,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 
 /// Returns the `node_modules` of the tests in a browser, or `None` with the reason printed.
 pub(crate) fn browser() -> Option<PathBuf> {
-    BROWSER.in_cache().inspect_err(|error| tools::tell("tools from npm", "tests in a browser", error)).ok()
+    BROWSER.in_cache().inspect_err(|error| tools::report_skipped("tools from npm", "tests in a browser", error)).ok()
 }
 
 impl Package {

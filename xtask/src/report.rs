@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use crate::error::Error;
 
 /// Prints what is being done.
-pub(crate) fn say(message: impl Display) {
+pub(crate) fn print_status(message: impl Display) {
     line(format_args!("xtask: {message}"));
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::paths::{self, Workspace};
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The Go module with the suite.
 const MODULE: &str = "k8s.io/kubernetes";
@@ -30,7 +30,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
     for version in newest_patches(&cache)? {
         let of_version = printed.join(&version);
         if !of_version.is_dir() {
-            say(format_args!("building the suite of {version}"));
+            print_status(format_args!("building the suite of {version}"));
             ask(&cache, &version, &of_version)?;
         }
     }
@@ -93,7 +93,7 @@ fn ask(cache: &Path, version: &str, printed: &Path) -> Result<(), Error> {
             let out = File::create(&path).map_err(Error::io("create", &path))?;
             process::run(Command::new(program).current_dir(&build).arg("--list-tests").stdout(out))?;
         }
-        Err(error) => say(format_args!("no list of all tests of {version}: {error}")),
+        Err(error) => print_status(format_args!("no list of all tests of {version}: {error}")),
     }
     // The rename makes the complete directory appear atomically.
     fs::rename(&part, printed).map_err(Error::io("rename", &part))?;

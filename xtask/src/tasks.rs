@@ -12,7 +12,7 @@ use crate::deny::Deny;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::program::{Platform, Release};
-use crate::report::say;
+use crate::report::print_status;
 use crate::steps::Outcome;
 use crate::target_std::{Target, TargetStd};
 use crate::{
@@ -86,7 +86,7 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<TargetStd, Error> {
     let cargo = cargo.args(["--workspace", "--bin", modules::PACK, "--test", modules::PACK_TEST]);
     let packer = built::build(cargo)?.program(modules::PACK)?;
     modules::pack(workspace, &workspace.modules(), || Ok(Command::new(&packer)))?;
-    say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
+    print_status(format_args!("set-up took {}", steps::seconds(start.elapsed())));
     Ok(std)
 }
 
@@ -123,7 +123,7 @@ fn dist(workspace: &Workspace) -> Result<(), Error> {
     let binary = program::build(workspace)?;
     let size = fs::metadata(&binary).map_err(Error::io("find the built binary", &binary))?.len();
     let mib = size as f64 / f64::from(1 << 20);
-    say(format_args!("the program has {mib:.1} MiB"));
+    print_status(format_args!("the program has {mib:.1} MiB"));
     println!("{}", binary.display());
     Ok(())
 }
@@ -133,7 +133,7 @@ fn deny(workspace: &Workspace) -> Result<(), Error> {
     let deny = Deny::ensure()?;
     deny.rules(workspace)?;
     if let Outcome::Skipped(reason) = deny.advisories(workspace)? {
-        say(format_args!("advisories skipped: {reason}"));
+        print_status(format_args!("advisories skipped: {reason}"));
     }
     Ok(())
 }

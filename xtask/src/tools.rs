@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::report::say;
+use crate::report::print_status;
 use crate::{paths, steps};
 
 /// Returns the directory `name` of the cache. If it has no file `marker`, `install` fills it, which
@@ -26,14 +26,14 @@ pub(crate) fn in_cache(
     // Another process may be installing it, and its marker may be there before the rest.
     let _lock = Lock::take(&tools)?;
     if !root.join(marker).exists() {
-        say(format_args!("{doing} into {}", root.display()));
+        print_status(format_args!("{doing} into {}", root.display()));
         let start = Instant::now();
         if let Err(error) = install(&root) {
             // Remove an incomplete installation, or it would be used the next time.
             let _ = fs::remove_dir_all(&root);
             return Err(error);
         }
-        say(format_args!("{name} took {}", steps::seconds(start.elapsed())));
+        print_status(format_args!("{name} took {}", steps::seconds(start.elapsed())));
     }
     Ok(root)
 }
@@ -55,7 +55,7 @@ pub(crate) fn program(
     if let Some(named) = named(variable) {
         return Some(named);
     }
-    get().inspect_err(|error| tell(what, tests, error)).ok().map(PathBuf::into_os_string)
+    get().inspect_err(|error| report_skipped(what, tests, error)).ok().map(PathBuf::into_os_string)
 }
 
 /// Returns the value of a variable, if it is not empty.
@@ -64,8 +64,8 @@ pub(crate) fn named(variable: &str) -> Option<OsString> {
 }
 
 /// Prints why `tests` are skipped: the first line of the error.
-pub(crate) fn tell(what: &str, tests: &str, error: &Error) {
+pub(crate) fn report_skipped(what: &str, tests: &str, error: &Error) {
     let reason = error.to_string();
     let reason = reason.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    say(format_args!("no {what}, so {tests} are skipped: {reason}"));
+    print_status(format_args!("failed to get {what}, so {tests} are skipped: {reason}"));
 }

@@ -74,9 +74,9 @@ impl Document<'_> {
         match self.head.format.as_deref() {
             Some("CycloneDX") => {}
             Some(other) => {
-                return Err(format!("this is no CycloneDX document: its `bomFormat` is `{}`", cut(other, 60)));
+                return Err(format!("not a CycloneDX document: its `bomFormat` is `{}`", cut(other, 60)));
             }
-            None => return Err("this is no CycloneDX document: it has no `bomFormat`".to_owned()),
+            None => return Err("not a CycloneDX document: it has no `bomFormat`".to_owned()),
         }
         let summary = match self.head.vulnerabilities {
             Some(0) => Some(Item::new(1, "vulnerabilities").status(Status::Passed).meta("vulnerabilities", "0")),

@@ -141,8 +141,8 @@ fn unreadable_input_is_reported_and_earlier_items_stay() {
     assert_eq!(unreadable(""), "the file is empty");
     assert_eq!(unreadable("<bom/>"), "this is XML: only the JSON form of CycloneDX is read");
     assert_eq!(unreadable("[]"), "this is not a CycloneDX document in JSON, which begins with `{`");
-    assert_eq!(unreadable(r#"{"spdxVersion": "SPDX-2.3"}"#), "this is no CycloneDX document: it has no `bomFormat`");
-    assert_eq!(unreadable(r#"{"bomFormat": "SPDX"}"#), "this is no CycloneDX document: its `bomFormat` is `SPDX`");
+    assert_eq!(unreadable(r#"{"spdxVersion": "SPDX-2.3"}"#), "not a CycloneDX document: it has no `bomFormat`");
+    assert_eq!(unreadable(r#"{"bomFormat": "SPDX"}"#), "not a CycloneDX document: its `bomFormat` is `SPDX`");
     assert!(unreadable(r#"{"components": 7}"#).starts_with("invalid type: integer `7`, expected a list of components"));
     let deep = format!("{{\"components\": {}", r#"[{"components": "#.repeat(10_000));
     assert!(unreadable(&deep).starts_with("recursion limit exceeded"));

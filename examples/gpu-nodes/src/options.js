@@ -15,7 +15,7 @@ const DEFAULT_LABELS = [
 /** From the options to a function that tells whether a node has a GPU. Throws a sentence: a misspelt option must not change who is expected. */
 export function labelMatcher(options) {
   for (const key of Object.keys(options)) {
-    if (key !== "labels") throw new Error(`there is no option \`${key}\`: the module \`gpu-nodes\` knows \`labels\``);
+    if (key !== "labels") throw new Error(`unknown option \`${key}\`: the only option of \`gpu-nodes\` is \`labels\``);
   }
   const labels = options.labels ?? DEFAULT_LABELS;
   if (!Array.isArray(labels) || labels.length === 0 || !labels.every((label) => typeof label === "string" && /^[^=]+(=.*)?$/.test(label))) {

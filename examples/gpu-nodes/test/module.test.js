@@ -44,7 +44,7 @@ test("labels are the definition's to choose", () => {
   assert.deepEqual(given("accelerator").expected(expectations), ["node/a"]);
   assert.throws(() => given("accelerator=y").expected(expectations), /no node is expected, of 2: 2 without a label of a GPU/);
   for (const wrong of [[""], ["=x"], [3], []]) assert.throws(() => given(...wrong).expected(expectations), /is a list of labels/);
-  assert.throws(() => new Case().option("label", []).expected(expectations), /there is no option `label`/);
+  assert.throws(() => new Case().option("label", []).expected(expectations), /unknown option `label`/);
 });
 
 test("that nobody is expected is said with the reasons", () => {

@@ -22,7 +22,7 @@ class Options:
         """Raises `ModuleError`: a misspelt option must not change what passes."""
         for key in options:
             if key != "warn":
-                raise ModuleError(f"there is no option `{key}`: the module `kube-bench` knows `warn`")
+                raise ModuleError(f"unknown option `{key}`: the only option of `kube-bench` is `warn`")
         word = options.get("warn", "warning")
         if not isinstance(word, str) or word not in _WARN:
             raise ModuleError(f"the option `warn` is one of {', '.join(_WARN)}, not `{word}`")

@@ -64,7 +64,7 @@ impl Checker for NodeCertificates {
             context.progress(number, total, file);
         }
         if seen == 0 {
-            let why = format!("there is no certificate below {}", DIRECTORIES.join(" and "));
+            let why = format!("found no certificates below {}", DIRECTORIES.join(" and "));
             out.emit(Item::new(0, "certificates").status(Status::Skipped).text("skipped", why));
         }
         Ok(())

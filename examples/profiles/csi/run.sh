@@ -22,7 +22,7 @@ for argument in "$@"; do
     --csi.endpoint=unix:*)
         socket=$(printf %s "$argument" | sed 's,^--csi.endpoint=unix:/*,/,')
         [ -S "$socket" ] && continue
-        echo "there is no socket at $socket: is the driver running?" | tee "$log" >&2
+        echo "socket $socket not found: check that the driver is running" | tee "$log" >&2
         printf %s "$RESULTS_DIR" >"$RESULTS_DIR/done"
         exit 69
         ;;

@@ -12,7 +12,7 @@ export interface Options {
 /** The options of the definition. Throws a sentence: a misspelt option must not change what passes. */
 export function options(plugin: Plugin): Options {
   for (const key of Object.keys(plugin.options)) {
-    if (key !== "fail-on") throw new Error(`there is no option \`${key}\`: the module \`sarif\` knows \`fail-on\``);
+    if (key !== "fail-on") throw new Error(`unknown option \`${key}\`: the only option of \`sarif\` is \`fail-on\``);
   }
   const levels = plugin.options["fail-on"] ?? ["error"];
   if (!Array.isArray(levels)) throw new Error("the option `fail-on` is a list of levels, such as `[error, warning]`");

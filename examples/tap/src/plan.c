@@ -77,7 +77,7 @@ static void missing(const plan *plan, plumbline_buffer *wrong) {
 
 void plan_verdict(const plan *plan, plumbline_buffer *wrong) {
     if (!plan->given) {
-        plumbline_append_string(wrong, "there is no plan: whether all tests ran is not known");
+        plumbline_append_string(wrong, "no plan found: it is unknown whether all tests ran");
     } else {
         missing(plan, wrong);
         if (plan->largest > plan->last) {

@@ -66,7 +66,7 @@ impl Expectations for ZoneSpread {
         let zones = zones(nodes, &options.label, pod.as_ref());
         if zones.is_empty() {
             return Err(format!(
-                "no node has the label `{}`, so there are no zones: set it, or name another with the option `label`",
+                "no node has the label `{}`, so the cluster has no zones: set the label, or choose another one with the option `label`",
                 options.label
             ));
         }

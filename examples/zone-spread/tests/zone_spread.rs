@@ -88,7 +88,7 @@ fn another_label_makes_other_zones_and_none_at_all_is_an_error() {
     let error = names(&cluster().option("label", "row")).unwrap_err();
     assert_eq!(
         error,
-        "no node has the label `row`, so there are no zones: set it, or name another with the option `label`"
+        "no node has the label `row`, so the cluster has no zones: set the label, or choose another one with the option `label`"
     );
 }
 

@@ -173,7 +173,7 @@ class Rulings:
 def _to_host(function: str, batch: list[Any]) -> None:
     to = getattr(_judgement if _judgement is not None else host.native, function)
     if to is None:
-        raise RuntimeError("there is no host here: call the module through plumbline_sdk.testing.Case")
+        raise RuntimeError("no host found: call the module through plumbline_sdk.testing.Case")
     to(batch)
 
 

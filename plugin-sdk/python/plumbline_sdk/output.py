@@ -43,4 +43,4 @@ class Output:
         elif host.native.emit is not None:
             host.native.emit(batch)
         else:
-            raise RuntimeError("there is no host here: call the module through plumbline_sdk.testing.Case")
+            raise RuntimeError("no host found: call the module through plumbline_sdk.testing.Case")

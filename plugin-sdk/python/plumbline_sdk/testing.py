@@ -247,7 +247,7 @@ class Case:
         known = {"global"} | {f"node/{node.name}" for node in self._nodes}
         for at, label in enumerate(labels):
             if label not in known:
-                raise Refused(f"there is no such node: {label}")
+                raise Refused(f"unknown node: {label}")
             if label in labels[:at]:
                 raise Refused(f"named twice: {label}")
         return labels

@@ -46,9 +46,8 @@ struct One {
 impl Health {
     /// Reads the file. The error says why the health is unknown.
     pub(crate) fn read(file: Option<InputFile>) -> Result<Self, String> {
-        let file = file.ok_or_else(|| {
-            format!("there is no `{HEALTH}`: it is written by runs in a cluster, and must be named under `evidence`")
-        })?;
+        let file = file
+            .ok_or_else(|| format!("`{HEALTH}` not found: runs in a cluster write it, and `evidence` must list it"))?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES + 1)
             .read_to_end(&mut bytes)

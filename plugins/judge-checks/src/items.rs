@@ -36,8 +36,8 @@ impl Leaf<'_> {
 /// Returns why there is nothing to count.
 fn nothing(matching: Option<&Matching>) -> String {
     match matching {
-        Some(matching) => format!("there is no item whose name `{}` matches", cut(&matching.text, MAX_NAME)),
-        None => "there are no items".to_owned(),
+        Some(matching) => format!("no item has a name that `{}` matches", cut(&matching.text, MAX_NAME)),
+        None => "the plugin has no items".to_owned(),
     }
 }
 

@@ -63,7 +63,9 @@ impl Scan {
         }
         let glob = cut(&log.glob, MAX_SHOWN);
         if files == 0 {
-            return Err(format!("there is no file `{glob}`: files of the archive must be named under `evidence`"));
+            return Err(format!(
+                "file `{glob}` not found: list the files of the archive that it needs under `evidence`"
+            ));
         }
         let count = samples.count();
         let lines = |count: u64| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };

@@ -72,7 +72,7 @@ impl Level {
 
     pub(crate) fn kept(&self) -> Kept {
         let Some(plan) = self.plan else {
-            return Kept::No(format!("there is no plan after {}: the run was cut off", tests(self.points)));
+            return Kept::No(format!("no plan after {}: the run was interrupted", tests(self.points)));
         };
         if self.plans > 1 {
             return Kept::No(format!("there are {} plans", self.plans));
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(kept(Some(2), &[Some(2), Some(1)]), Kept::Yes);
         assert_eq!(kept(Some(0), &[]), Kept::NoTests("why".into()));
         for (plan, numbers, why) in [
-            (None, &[Some(1)][..], "there is no plan after 1 test: the run was cut off"),
+            (None, &[Some(1)][..], "no plan after 1 test: the run was interrupted"),
             (Some(3), &[None], "planned 3 tests, ran 1 test"),
             (Some(1), &[None, None], "planned 1 test, ran 2 tests"),
             (Some(0), &[None], "planned 0 tests, ran 1 test"),

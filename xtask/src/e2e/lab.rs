@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::interrupt::Interrupt;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The file with the versions of Kubernetes, one per line.
 const VERSIONS: &str = "versions";
@@ -48,7 +48,7 @@ impl Scripts {
     /// Builds the missing parts of the cluster, and what `also` names: `suite` for the images of
     /// the conformance suite, `kwok` for simulated nodes.
     pub(crate) fn build(&self, also: Option<&str>, interrupt: &Interrupt) -> Result<(), Error> {
-        say("preparing a Kubernetes for tests (about 15 minutes the first time)");
+        print_status("preparing a Kubernetes for tests (about 15 minutes the first time)");
         interrupt.run(self.script("build").args(also))
     }
 
@@ -117,9 +117,11 @@ impl<'a> Lab<'a> {
     pub(crate) fn up(scripts: &'a Scripts, nodes: u32, keep: bool, interrupt: &Interrupt) -> Result<Self, Error> {
         let alive = nodes_alive(&scripts.run_dir(), Path::new("/proc"));
         if alive > 0 {
-            say(format_args!("using the cluster that is up already (nodes: {alive}); it stays up"));
+            print_status(format_args!("using the cluster that is up already (nodes: {alive}); it stays up"));
             if alive < nodes {
-                say(format_args!("warning: it has fewer nodes than {nodes}: tests that need more are skipped"));
+                print_status(format_args!(
+                    "warning: it has fewer nodes than {nodes}: tests that need more are skipped"
+                ));
             }
             return Ok(Self { scripts, stays: true });
         }
@@ -130,7 +132,7 @@ impl<'a> Lab<'a> {
 
     fn start(scripts: &'a Scripts, shape: &str, interrupt: &Interrupt) -> Result<Self, Error> {
         if scripts.run_dir().exists() {
-            say("clearing away what is left of a cluster that is gone");
+            print_status("clearing away what is left of a cluster that is gone");
             interrupt.run(&mut scripts.cluster(&["down"]))?;
         }
         // Create the value before the cluster starts, so that a partly started cluster is stopped
@@ -200,13 +202,13 @@ impl Drop for Lab<'_> {
         if self.stays {
             return;
         }
-        say("taking the cluster down");
+        print_status("taking the cluster down");
         // Use a process group of its own, so that a second Ctrl-C does not leave the cluster half
         // stopped.
         match self.scripts.cluster(&["down"]).process_group(0).status() {
             Ok(status) if status.success() => {}
-            Ok(status) => say(format_args!("warning: the cluster could not be taken down: {status}")),
-            Err(error) => say(format_args!("warning: the cluster could not be taken down: {error}")),
+            Ok(status) => print_status(format_args!("warning: the cluster could not be taken down: {status}")),
+            Err(error) => print_status(format_args!("warning: the cluster could not be taken down: {error}")),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::image;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program;
-use crate::report::say;
+use crate::report::print_status;
 use interrupt::Interrupt;
 use lab::Lab;
 use options::{Kubernetes, Round};
@@ -29,7 +29,7 @@ use suite::Suite;
 pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
     match Place::choose(&Surroundings::look(workspace)?)? {
         Place::Nowhere(reason) => {
-            say(format_args!("e2e SKIPPED: {reason}"));
+            print_status(format_args!("e2e SKIPPED: {reason}"));
             Ok(ExitCode::SUCCESS)
         }
         Place::Given { kubeconfig, image, binary } => given(workspace, options, kubeconfig, image, binary),
@@ -40,7 +40,7 @@ pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
 /// Runs benchmarks against a control plane on this machine with simulated nodes.
 pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) -> Result<ExitCode, Error> {
     let Place::Lab { scripts, state } = Place::choose(&Surroundings::look(workspace)?)? else {
-        say("benchmarks with a real API server SKIPPED: no cluster can be put up here (docs/e2e.md)");
+        print_status("benchmarks with a real API server SKIPPED: no cluster can be put up here (docs/e2e.md)");
         return Ok(ExitCode::SUCCESS);
     };
     let interrupt = Interrupt::catch()?;
@@ -102,7 +102,7 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
         }
         table.extend(shown.map(|version| format!("{version:<9} {result} {:>4} s", start.elapsed().as_secs())));
     }
-    table.iter().for_each(|line| say(format_args!("e2e: Kubernetes {line}")));
+    table.iter().for_each(|line| print_status(format_args!("e2e: Kubernetes {line}")));
     Ok(code)
 }
 
@@ -118,7 +118,7 @@ fn on_version(
     let rounds = options.rounds();
     scripts.build(rounds.iter().any(Round::runs_the_suite).then_some("suite"), interrupt)?;
     for round in rounds {
-        say(format_args!("e2e: {round}"));
+        print_status(format_args!("e2e: {round}"));
         let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;
         lab.load(image, interrupt)?;
         lab.push(image, interrupt)?;

@@ -107,7 +107,7 @@ impl Place {
                 Err(Error::Usage(format!("PLUMBLINE_TESTCLUSTER: `{}` has no `build` and `cluster`", named.display())))
             }
             (None, None) => Ok(Self::Nowhere(format!(
-                "there is no cluster: PLUMBLINE_E2E_KUBECONFIG is not set, and `{SCRIPTS}` has no scripts for one"
+                "no cluster: PLUMBLINE_E2E_KUBECONFIG is not set, and `{SCRIPTS}` has no scripts to start one"
             ))),
         }
     }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program::PROGRAM;
-use crate::report::say;
+use crate::report::print_status;
 use crate::target_std::{self, Target};
 
 /// The name of the test target.
@@ -35,7 +35,7 @@ pub(crate) struct Suite {
 impl Suite {
     /// Builds only these tests.
     pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, Error> {
-        say("building the end-to-end tests");
+        print_status("building the end-to-end tests");
         // Use the features of the whole workspace, like all other tests, so that shared crates are
         // not compiled again.
         let mut cargo = process::cargo_locked(workspace.root(), "test");
@@ -45,7 +45,7 @@ impl Suite {
     /// Builds all tests of the workspace. Returns the paths of these tests, and of the program as
     /// the tests of the command line run it.
     pub(crate) fn build_with_program(workspace: &Workspace) -> Result<(PathBuf, PathBuf), Error> {
-        say("building the tests and the program");
+        print_status("building the tests and the program");
         let built = built::tests(workspace)?;
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }

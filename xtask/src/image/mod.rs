@@ -20,7 +20,7 @@ pub(crate) use tree::Tree;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::program::{self, Platform};
-use crate::report::say;
+use crate::report::print_status;
 
 /// Compressed size in bytes above which a warning is printed, because every node of a cluster pulls
 /// the image.
@@ -91,9 +91,9 @@ pub(crate) fn packed(
         let image = layout::Image::new(platform.architecture, layers)?;
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let (name, digest, size) = (reference.full(), image.digest(), image.size());
-        say(format_args!("image {name} for {platform} ({digest}), {:.1} MiB compressed", mib(size)));
+        print_status(format_args!("image {name} for {platform} ({digest}), {:.1} MiB compressed", mib(size)));
         if size > EXPECTED_SIZE {
-            say(format_args!("warning: it is larger than {:.0} MiB", mib(EXPECTED_SIZE)));
+            print_status(format_args!("warning: it is larger than {:.0} MiB", mib(EXPECTED_SIZE)));
         }
         images.push(image);
     }

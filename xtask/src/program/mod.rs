@@ -14,7 +14,7 @@ pub(crate) use platform::Platform;
 
 use crate::error::Error;
 use crate::paths::{self, Workspace};
-use crate::report::say;
+use crate::report::print_status;
 use crate::target_std::Target;
 use crate::{modules, process, steps, target_std};
 
@@ -46,7 +46,7 @@ impl<'w> Release<'w> {
         if unpacks(platform) {
             flags.push(PACKED.to_owned());
         } else {
-            say("the C library is no glibc 2.36 or later: workers take 2 MiB more of memory");
+            print_status("the C library is no glibc 2.36 or later: workers take 2 MiB more of memory");
         }
         if !platform.is_native() {
             let linker = platform.compiler();
@@ -91,14 +91,14 @@ impl<'w> Release<'w> {
         modules::compile(self.workspace, &std)?;
         process::run_with_output(&mut self.cargo(&[modules::PACK]))?;
         modules::pack(self.workspace, &self.modules(), || self.platform.command(&self.path(modules::PACK)))?;
-        say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
+        print_status(format_args!("set-up took {}", steps::seconds(start.elapsed())));
         Ok(())
     }
 
     /// Builds the program and `more` binaries, and checks that it starts.
     pub(crate) fn build(&self, more: &[&str]) -> Result<PathBuf, Error> {
         self.setup()?;
-        say(format_args!("building the program for {}", self.platform));
+        print_status(format_args!("building the program for {}", self.platform));
         process::run_with_output(&mut self.cargo(&[&[PROGRAM], more].concat()))?;
         let program = self.path(PROGRAM);
         // Check here that the binary starts, instead of in every pod of a cluster.

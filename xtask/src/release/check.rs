@@ -80,7 +80,7 @@ pub(super) fn checksums(output: &Path) -> Result<Outcome, Error> {
 /// Lets skopeo read the image of every platform.
 pub(super) fn image_index(file: &Path, platforms: &[Platform]) -> Result<Outcome, Error> {
     let Some(skopeo) = debian_tools::skopeo() else {
-        return Ok(Outcome::Skipped("there is no skopeo".to_owned()));
+        return Ok(Outcome::Skipped("skopeo not found".to_owned()));
     };
     let source = format!("oci-archive:{}", file.display());
     for platform in platforms {
@@ -174,7 +174,7 @@ pub(super) fn krew(output: &Path, platforms: &[Platform], root: &Path) -> Result
         return Ok(Outcome::Skipped("krew cannot be built here".to_owned()));
     };
     let Some(native) = platforms.iter().find(|platform| platform.is_native()) else {
-        return Ok(Outcome::Skipped("there is no archive for this machine".to_owned()));
+        return Ok(Outcome::Skipped("found no archive for this machine".to_owned()));
     };
     let mut install = Command::new(krew);
     install.env("KREW_ROOT", root).env("KREW_NO_UPGRADE_CHECK", "1");

@@ -47,7 +47,7 @@ impl Inputs {
     pub(super) fn collect(workspace: &Workspace, programs: Vec<Program>) -> Result<Self, Error> {
         let native = programs.iter().find(|program| program.platform.is_native());
         let Some(printer) = native.or(programs.first()) else {
-            return Err(Error::Usage("there is no program to release".to_owned()));
+            return Err(Error::Usage("no program to release".to_owned()));
         };
         Ok(Self {
             docs: docs::collect(workspace, printer)?,

@@ -7,7 +7,7 @@ use super::rustc::Rustc;
 use super::target::Target;
 use crate::error::Error;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 
 /// Finds `library/` below an unpacked source package, `usr/src/rustc-VERSION/library`.
 pub(super) fn find_library(unpacked: &Path) -> Result<PathBuf, Error> {
@@ -15,7 +15,7 @@ pub(super) fn find_library(unpacked: &Path) -> Result<PathBuf, Error> {
     let entries = fs::read_dir(&sources).map_err(Error::io("read", &sources))?;
     let mut found = entries.flatten().map(|entry| entry.path().join("library"));
     found.find(|library| library.join("vendor").is_dir() && library.join("Cargo.lock").is_file()).ok_or_else(|| {
-        Error::unexpected(format!("there is no Rust source with vendored dependencies in `{}`", sources.display()))
+        Error::unexpected(format!("found no Rust source with vendored dependencies in `{}`", sources.display()))
     })
 }
 
@@ -29,7 +29,7 @@ pub(super) fn standard_library(
     sysroot: &Path,
 ) -> Result<(), Error> {
     let triple = target.triple;
-    say(format_args!("building the {triple} standard library (a minute or two)"));
+    print_status(format_args!("building the {triple} standard library (a minute or two)"));
     write_empty_crate(work, &library.join("vendor"))?;
     let target_dir = work.join("target");
     let commit = rustc.commit.as_deref().unwrap_or(&rustc.release);

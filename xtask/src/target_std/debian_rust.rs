@@ -17,7 +17,7 @@ use crate::apt::Apt;
 use crate::error::Error;
 use crate::mirrors::Mirrors;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The suites that have the packages and their dependencies.
 const SUITES: [&str; 2] = ["bookworm-security", "bookworm"];
@@ -74,7 +74,7 @@ fn fetch(machine: &Rustc, scratch: &Path, dir: &Path, store: &Store) -> Result<S
         let suites = SUITES.join(", ");
         Error::NoPackage { wanted: format!("{COMPILER} with {SOURCE} of the same version"), tried: vec![suites] }
     })?;
-    say(format_args!(
+    print_status(format_args!(
         "step 4: {COMPILER} {version} from Debian; nothing is installed on the system, compiler and standard library go to {} \
          (700 MiB)",
         store.place(&entry_name(machine)).display()
@@ -133,7 +133,7 @@ fn shared_libraries(lib: &Path) -> Result<PathBuf, Error> {
     let entries = fs::read_dir(lib).map_err(Error::io("read", lib))?;
     let mut dirs = entries.flatten().map(|entry| entry.path());
     dirs.find(|path| is_driver(path))
-        .ok_or_else(|| Error::unexpected(format!("there is no compiler in `{}`", lib.display())))
+        .ok_or_else(|| Error::unexpected(format!("found no compiler in `{}`", lib.display())))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{build, smoke};
 use crate::apt::{self, Apt};
 use crate::error::Error;
 use crate::mirrors::Mirrors;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The suites and packages with Debian's source of Rust, most likely first.
 const PLACES: [(&str, &str); 3] =
@@ -51,7 +51,7 @@ fn fetch(rustc: &Rustc, scratch: &Path, unpacked: &Path, place: &Path) -> Result
         });
         match found {
             Ok((apt, Some(version))) => {
-                say(format_args!(
+                print_status(format_args!(
                     "step 3: {package} {version} from Debian ({suite}); nothing is installed on the system, what is built \
                      from it goes to {} (150 MiB)",
                     place.display()

@@ -11,7 +11,7 @@ use super::way::{Allowed, Attempt, StdSource};
 use super::{debian_rust, debian_source, rustup};
 use crate::error::Error;
 use crate::paths;
-use crate::report::say;
+use crate::report::print_status;
 
 /// A standard library that is ready for use.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ pub(crate) fn ensure(target: Target) -> Result<TargetStd, Error> {
     let rustc = Rustc::of_this_machine()?;
     let (found, made_from) = search(&rustc, target, Allowed::from_env()?)?;
     let (triple, way) = (target.triple, found.way);
-    say(format_args!("{triple} standard library: step {}, {way}{made_from}", way.number()));
+    print_status(format_args!("{triple} standard library: step {}, {way}{made_from}", way.number()));
     Ok(found)
 }
 
@@ -171,7 +171,10 @@ fn make(
     allowed: Allowed,
     attempts: &mut Vec<Attempt>,
 ) -> Option<(TargetStd, String)> {
-    say(format_args!("the {} standard library for `{}` is missing and will be built", target.triple, rustc.line));
+    print_status(format_args!(
+        "the {} standard library for `{}` is missing and will be built",
+        target.triple, rustc.line
+    ));
     if allowed.allows(StdSource::DebianSource) {
         match debian_source::make(rustc, target, store, workshop) {
             Ok(entry) => return Some((TargetStd::from_source(&entry, target), origin(&entry))),

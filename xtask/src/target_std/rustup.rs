@@ -8,7 +8,7 @@ use super::rustc::Rustc;
 use super::target::Target;
 use crate::error::Error;
 use crate::process;
-use crate::report::say;
+use crate::report::print_status;
 
 /// The variable that forbids downloads by rustup.
 const AUTO_INSTALL: &str = "RUSTUP_AUTO_INSTALL";
@@ -19,7 +19,9 @@ pub(super) fn add(rustc: &Rustc, target: Target) -> Result<(), Error> {
         return Err(Error::unexpected(format!("{AUTO_INSTALL} is 0: rustup must not download")));
     }
     let triple = target.triple;
-    say(format_args!("installing the {triple} standard library into the Rust toolchain: rustup target add {triple}"));
+    print_status(format_args!(
+        "installing the {triple} standard library into the Rust toolchain: rustup target add {triple}"
+    ));
     process::output(Command::new("rustup").args(["target", "add", triple]))?;
     if rustc.has_target(target) {
         Ok(())

@@ -136,7 +136,7 @@ impl Checklist {
         };
         match known() {
             Some(minor) => Ok(Self { version: version.to_owned(), minor }),
-            None => Err(format!("there is no checklist of Kubernetes `{version}`: use 1.{FIRST} to 1.{}", FIRST + 4)),
+            None => Err(format!("found no checklist for Kubernetes `{version}`: use 1.{FIRST} to 1.{}", FIRST + 4)),
         }
     }
 

@@ -96,7 +96,7 @@ fn read_report(mut file: InputFile, out: &mut Rulings) -> Option<Report> {
 }
 
 fn read_selection(file: Option<InputFile>) -> Result<Selection, String> {
-    let file = file.ok_or("there is no `selection.json`: the suite selected no test")?;
+    let file = file.ok_or("`selection.json` not found: the suite selected no test")?;
     let mut text = Vec::new();
     file.take(MAX_SELECTION).read_to_end(&mut text).map_err(|error| format!("`selection.json`: {error}"))?;
     serde_json::from_slice(&text).map_err(|error| format!("`selection.json`: {error}"))

@@ -224,7 +224,7 @@ fn other_rules_have_checks_of_their_own() {
 #[test]
 fn what_was_selected_must_be_known() {
     let missing = Run { selection: None, ..Run::new() }.wrong();
-    assert_eq!(missing, ["GWAPI-PROFILES Unknown: there is no `selection.json`: the suite selected no test"]);
+    assert_eq!(missing, ["GWAPI-PROFILES Unknown: `selection.json` not found: the suite selected no test"]);
     let damaged = Run { selection: Some("{".to_owned()), ..Run::new() }.wrong();
     assert!(damaged[0].starts_with("GWAPI-PROFILES Unknown: `selection.json`: "), "{damaged:?}");
 }

@@ -58,7 +58,7 @@ func selectTests(t *testing.T, options *suite.ConformanceOptions, list string) {
 	}
 	for _, name := range options.SkipTests {
 		if !known[name] {
-			t.Fatalf("there is no test %q to skip", name)
+			t.Fatalf("test %q to skip not found", name)
 		}
 	}
 	if list == "" {
@@ -67,7 +67,7 @@ func selectTests(t *testing.T, options *suite.ConformanceOptions, list string) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
 		if !known[name] {
-			t.Fatalf("there is no test %q to run", name)
+			t.Fatalf("test %q to run not found", name)
 		}
 	}
 	for _, test := range tests.ConformanceTests {
@@ -102,7 +102,7 @@ func checkTimeouts(t *testing.T) {
 			t.Fatalf("invalid timeout %q: expected NAME:SECONDS", pair)
 		}
 		if _, found := known.FieldByName(name); pair != "" && !found {
-			t.Fatalf("there is no timeout %q", name)
+			t.Fatalf("unknown timeout %q", name)
 		}
 	}
 }

@@ -125,7 +125,7 @@ fn other_tools_read_it() {
         [&["gzip", "-t", file], &["tar", "-xzf", file, "-C", to.path().to_str().unwrap()], &["sha256sum", file]];
     for command in commands {
         let Ok(output) = Command::new(command[0]).args(&command[1..]).output() else {
-            eprintln!("not tested: there is no `{}` on this machine", command[0]);
+            eprintln!("not tested: `{}` not found", command[0]);
             continue;
         };
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

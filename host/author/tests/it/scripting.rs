@@ -19,7 +19,7 @@ fn program(variable: &str, name: &str) -> Option<PathBuf> {
         env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
     });
     if found.is_none() {
-        eprintln!("SKIPPED: there is no `{name}`");
+        eprintln!("SKIPPED: `{name}` not found");
     }
     found
 }

@@ -48,7 +48,7 @@ fn every_visible_command_has_a_page_that_renders_without_warnings() {
     assert!(!root.contains('\u{1b}'), "a page has no colours");
     for name in &names {
         let Some(text) = rendered(&bed.path("pages").join(name)) else {
-            println!("SKIPPED: there is no `man`");
+            println!("SKIPPED: `man` not found");
             return;
         };
         assert!(text.contains("NAME") && text.contains("SYNOPSIS"), "{name}: {text}");

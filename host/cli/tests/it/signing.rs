@@ -220,7 +220,7 @@ fn an_installed_bundle_keeps_its_signatures() {
 #[test]
 fn openssl_verifies_what_is_signed() {
     if !Command::new("openssl").arg("version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED openssl_verifies_what_is_signed: there is no `openssl`");
+        eprintln!("SKIPPED openssl_verifies_what_is_signed: `openssl` not found");
         return;
     }
     let bed = Bed::new();

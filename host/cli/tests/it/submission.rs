@@ -246,7 +246,7 @@ fn a_pipe_in_a_folder_is_not_waited_for() {
         let path = bed.path("out/v1.30/my-engine").join(name);
         fs::remove_file(&path).unwrap();
         if !std::process::Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()) {
-            eprintln!("SKIPPED: there is no `mkfifo`");
+            eprintln!("SKIPPED: `mkfifo` not found");
             return;
         }
         assert!(broken(&bed, "out").contains(&"required-files".to_owned()), "{name}");

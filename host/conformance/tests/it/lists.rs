@@ -134,7 +134,7 @@ fn a_pipe_in_a_directory_of_lists_is_not_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let made = std::process::Command::new("mkfifo").arg(dir.path().join("v1.31.0.gz")).status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: there is no `mkfifo`");
+        eprintln!("SKIPPED: `mkfifo` not found");
         return;
     }
     let message = full_message(&read_dir(dir.path(), "v1.31.0").unwrap_err());

@@ -75,7 +75,7 @@ fn pods_of(bed: &Bed, plugin: &str) -> BTreeSet<String> {
 pub(crate) fn has_kubectl(test: &str) -> bool {
     let found = Command::new("kubectl").args(["version", "--client"]).output().is_ok();
     if !found {
-        loudly(&format!("SKIPPED {test}: there is no `kubectl`, with which the manifest is applied"));
+        loudly(&format!("SKIPPED {test}: `kubectl` not found: the test needs it to apply the manifest"));
     }
     found
 }

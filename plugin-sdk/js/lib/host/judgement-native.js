@@ -19,6 +19,6 @@ export function report(checks) {
 }
 
 function there() {
-  if (!host) throw new Error("there is no host here: call the module through `Case` of the SDK's `testing.js`");
+  if (!host) throw new Error("no host found: call the module through `Case` of the SDK's `testing.js`");
   return host;
 }

@@ -10,6 +10,6 @@ export function readFrom(take) {
 
 /** Returns the host of a check. */
 export function node() {
-  if (!host) throw new Error("there is no host here: call the module through `Case` of the SDK's `testing.js`");
+  if (!host) throw new Error("no host found: call the module through `Case` of the SDK's `testing.js`");
   return host;
 }

@@ -9,6 +9,6 @@ export function sendTo(take) {
 }
 
 export function emit(items) {
-  if (!sink) throw new Error("there is no host here: call the module through `Case` of the SDK's `testing.js`");
+  if (!sink) throw new Error("no host found: call the module through `Case` of the SDK's `testing.js`");
   sink(items);
 }

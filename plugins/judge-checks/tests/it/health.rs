@@ -55,7 +55,7 @@ fn shares_and_numbers_of_healthy_nodes_and_pods() {
 #[test]
 fn unknown_health_does_not_pass() {
     for (case, says) in [
-        (checks(LIST), "there is no `meta/clusterhealth.json`: it is written by runs in a cluster"),
+        (checks(LIST), "`meta/clusterhealth.json` not found: runs in a cluster write it"),
         (with("{}"), "`meta/clusterhealth.json` lists no pods: they were not queried"),
         (with("[1"), "`meta/clusterhealth.json` has an unexpected form"),
         (with(r#"{"pod_health": {"total_nodes": 1, "healthy_nodes": 2}}"#), "counts 2 healthy pods among 1"),

@@ -83,7 +83,7 @@ fn an_invalid_duration_is_unknown() {
     assert!(
         of(vec![item("a")]).contains("unknown: durations of items: want < 1h, got  | no item says how long it took")
     );
-    assert!(of(vec![]).contains("| there are no items"));
+    assert!(of(vec![]).contains("| the plugin has no items"));
     let wrong = of(vec![item("a").meta("duration", "1"), item("b").meta("duration", "-3")]);
     assert!(wrong.contains("| the duration of b is not a number of seconds: `-3`"), "{wrong}");
 }

@@ -76,7 +76,7 @@ fn a_log_without_values_is_unknown() {
     assert!(of("took 5 MiB", "took (.*)").contains("| `5 MiB` in `a/1.log` is not a duration"));
     let list = "- {id: X, log: {files: 'b/*.log', pattern: error, measure: count}, want: '== 0'}\n";
     let none = shown(&checks(list).file("a/1.log", "error"));
-    assert!(none.contains("X unknown") && none.contains("there is no file `b/*.log`"), "{none}");
+    assert!(none.contains("X unknown") && none.contains("file `b/*.log` not found"), "{none}");
     let broken = shown(&checks(list).broken_file("b/1.log", "fine\n", "the disk is gone"));
     assert!(broken.contains("X unknown") && broken.contains("failed to read `b/1.log`: the disk is gone"), "{broken}");
 }

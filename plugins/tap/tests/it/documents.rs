@@ -54,7 +54,7 @@ fn output_of_node_is_read_with_its_subtests_and_durations() {
 fn a_plan_that_is_not_kept_fails() {
     for (text, why) in [
         ("1..3\nok 1 a\n", "planned 3 tests, ran 1 test"),
-        ("ok 1 a\n", "there is no plan after 1 test: the run was cut off"),
+        ("ok 1 a\n", "no plan after 1 test: the run was interrupted"),
         ("1..1\nok 1 a\nok 2 b\n", "planned 1 test, ran 2 tests"),
         ("1..2\nok 1 a\nok 1 b\n", "test number 1 occurs more than once"),
         ("1..2\n", "planned 2 tests, ran 0 tests"),

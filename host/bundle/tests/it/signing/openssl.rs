@@ -13,7 +13,7 @@ use crate::signing::signed::{envelope, key, look};
 fn is_there(test: &str) -> bool {
     let there = Command::new("openssl").arg("version").output().is_ok_and(|output| output.status.success());
     if !there {
-        eprintln!("SKIPPED {test}: there is no `openssl`");
+        eprintln!("SKIPPED {test}: `openssl` not found");
     }
     there
 }

@@ -25,7 +25,7 @@ pub fn check(object: &Value) -> Result<(), String> {
     if let Some(template) = template {
         match object.pointer(&format!("{template}/spec")) {
             Some(spec) => pod::check(spec, &mut found),
-            None => found.push("there is no spec for its pods".to_owned()),
+            None => found.push("it has no spec for its pods".to_owned()),
         }
     }
     if json::text(object, "/kind").ends_with("Binding") {

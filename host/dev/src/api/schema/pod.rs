@@ -26,7 +26,7 @@ pub(super) fn check(spec: &Value, found: &mut Vec<String>) {
         }
     }
     if json::array(spec, "/containers").is_empty() {
-        found.push("there is no container".to_owned());
+        found.push("it has no container".to_owned());
     }
     let mut names = BTreeSet::new();
     for container in CONTAINERS.iter().flat_map(|list| json::array(spec, &format!("/{list}"))) {

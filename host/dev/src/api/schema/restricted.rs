@@ -63,7 +63,7 @@ fn of_container(pod: &Value, container: &Value) -> Vec<String> {
         found.push("`runAsUser` is root".to_owned());
     }
     if !said("seccompProfile").is_some_and(|profile| PROFILES.contains(&json::text(profile, "/type"))) {
-        found.push("there is no seccomp profile".to_owned());
+        found.push("it has no seccomp profile".to_owned());
     }
     if !json::array(container, "/securityContext/capabilities/drop").contains(&Value::from("ALL")) {
         found.push("not all capabilities are dropped".to_owned());
@@ -87,7 +87,7 @@ fn of_container(pod: &Value, container: &Value) -> Vec<String> {
             found.push("the type of SELinux is not one for containers".to_owned());
         }
         if json::text(context, "/appArmorProfile/type") == "Unconfined" {
-            found.push("there is no AppArmor profile".to_owned());
+            found.push("it has no AppArmor profile".to_owned());
         }
         if is_true(context, "/windowsOptions/hostProcess") {
             found.push("`hostProcess` is set".to_owned());
