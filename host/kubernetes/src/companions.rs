@@ -72,7 +72,7 @@ impl Companions {
                 }
                 Ok(Event::Init | Event::InitDone | Event::Delete(_)) => {}
                 Err(error) if error.is_forbidden() => return false,
-                Err(error) => self.tell(&error),
+                Err(error) => self.warn_once(&error),
             }
         }
         false
@@ -89,7 +89,7 @@ impl Companions {
         match self.api.get(&self.pod).await {
             Ok(pod) => all_ended_well(pod, &self.worker),
             Err(error) => {
-                self.tell(&ClusterError::api(self.what(), &error));
+                self.warn_once(&ClusterError::api(self.what(), &error));
                 false
             }
         }
@@ -99,7 +99,7 @@ impl Companions {
         format!("look at pod `{}`", self.pod)
     }
 
-    fn tell(&mut self, error: &ClusterError) {
+    fn warn_once(&mut self, error: &ClusterError) {
         if !std::mem::replace(&mut self.reported, true) {
             tracing::warn!("{error}; until this succeeds, a plugin that ends without a done file goes unnoticed");
         }

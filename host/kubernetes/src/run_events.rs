@@ -50,14 +50,14 @@ impl RunEvents {
     pub async fn follow(&self, state: &State, stop: &CancellationToken) {
         let mut changes = state.changes();
         let mut story = state.read(Story::begin);
-        self.tell(std::mem::take(&mut story.begin)).await;
+        self.create_all(std::mem::take(&mut story.begin)).await;
         loop {
             changes.mark_unchanged();
             let stopped = stop.is_cancelled();
             let now = state.now();
             let notices = state.read(|ledger| story.next(ledger, now));
-            self.tell(notices).await;
-            self.tell(story.journal(state.trouble())).await;
+            self.create_all(notices).await;
+            self.create_all(story.journal(state.trouble())).await;
             if stopped {
                 return;
             }
@@ -78,7 +78,7 @@ impl RunEvents {
         self.last.create(&self.pod, end(status)).await;
     }
 
-    async fn tell(&self, notices: Vec<Notice>) {
+    async fn create_all(&self, notices: Vec<Notice>) {
         for notice in notices {
             self.events.create(&self.pod, notice).await;
         }

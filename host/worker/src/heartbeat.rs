@@ -141,7 +141,7 @@ impl HeartbeatSender {
                     self.peer.send_replace(Peer::Ours);
                     return false;
                 }
-                Reply::No { why, hint } => trouble.tell(why, hint),
+                Reply::No { why, hint } => trouble.report(why, hint),
             }
             tokio::time::sleep(jittered(pause)).await;
             pause = pause.saturating_mul(2).min(self.rhythm.longest_retry);
@@ -169,7 +169,7 @@ impl HeartbeatSender {
             let heard = heard(answer);
             match heard {
                 Reply::Yes => trouble.over(),
-                Reply::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),
+                Reply::No { why, hint } if doing.phase != Phase::Done => trouble.report(why, hint),
                 Reply::No { .. } => {}
                 Reply::NotKnown => return,
                 Reply::Refused(why) => {
@@ -189,7 +189,7 @@ impl HeartbeatSender {
 struct Trouble(Option<String>);
 
 impl Trouble {
-    fn tell(&mut self, why: String, hint: Option<&'static str>) {
+    fn report(&mut self, why: String, hint: Option<&'static str>) {
         if self.0.as_ref() == Some(&why) {
             tracing::debug!(cause = %why, "still failing to reach the aggregator; retrying");
         } else {

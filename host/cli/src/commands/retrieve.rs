@@ -145,7 +145,7 @@ async fn transfer(
     view: &mut Transfer,
 ) -> Result<(Vec<Retrieved>, bool), RetrieveError> {
     let cluster = connect(&args.cluster).await?;
-    let mut tell = |progress: plumbline_kubernetes::retrieve::Progress<'_>| view.tell(progress);
+    let mut tell = |progress: plumbline_kubernetes::retrieve::Progress<'_>| view.show_progress(progress);
     match bring(&cluster, options, &mut tell).await {
         // A snapshot is requested only without an archive, because an archive contains everything.
         Err(RetrieveError::NotReady(_)) if args.partial => {

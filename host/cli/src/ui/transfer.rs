@@ -33,7 +33,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    pub(crate) fn tell(&mut self, progress: Progress<'_>) {
+    pub(crate) fn show_progress(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Waiting(why) => say(&format!("waiting: {why}")),
             Progress::Begins { name, size, have } => self.start(name, size, have),

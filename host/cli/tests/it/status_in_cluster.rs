@@ -41,7 +41,7 @@ impl InCluster {
         );
     }
 
-    fn tell(&self, status: Value) {
+    fn publish_status(&self, status: Value) {
         self.double.update("pods", "checks", "sonobuoy", |pod| {
             pod["metadata"]["annotations"] = json!({ANNOTATION: status.to_string()});
         });
@@ -117,12 +117,12 @@ fn the_verdict_is_the_exit_code_unless_scripts_want_the_old_one() {
     cluster.plumbline(&["status", "--exit-code", "compat"]).expect(0);
     cluster.plumbline(&["wait"]).expect(1);
     cluster.plumbline(&["wait", "--exit-code", "compat"]).expect(0);
-    cluster.tell(json!({"status": "failed", "plugins": []}));
+    cluster.publish_status(json!({"status": "failed", "plugins": []}));
     cluster.plumbline(&["status"]).expect(4);
     cluster.plumbline(&["status", "--exit-code", "compat"]).expect(1);
     let mut old = status("running", json!([suite("running", 1, &[], "")]));
     old["heartbeat"] = json!("2026-01-01T00:00:00Z");
-    cluster.tell(old);
+    cluster.publish_status(old);
     let done = cluster.plumbline(&["status"]).expect(4);
     assert!(done.out.contains("has sent no heartbeat for"), "{}", done.out);
     cluster.plumbline(&["status", "--exit-code", "compat"]).expect(0);
@@ -138,7 +138,7 @@ fn scripts_find_the_words_of_sonobuoy() {
         ("complete", "Sonobuoy has completed"),
         ("failed", "Sonobuoy has failed"),
     ] {
-        cluster.tell(status(phase, json!([suite("complete", 2, &[], "passed")])));
+        cluster.publish_status(status(phase, json!([suite("complete", 2, &[], "passed")])));
         let shown = sonobuoy(&cluster.bed, &cluster.args(&["status"]));
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert!(shown.contains(words) && !shown.contains("`plumbline "), "{phase}: {shown}");
@@ -187,13 +187,16 @@ fn a_run_is_waited_for_until_it_ends() {
         Some(status("running", json!([suite("running", 0, &[], ""), sweep("n1", "running", "")]))),
     );
     wait_for("the view", || wait.err().contains("namespace checks"));
-    cluster.tell(status("running", json!([suite("running", 1, &["a test"], ""), sweep("n1", "running", "")])));
+    cluster
+        .publish_status(status("running", json!([suite("running", 1, &["a test"], ""), sweep("n1", "running", "")])));
     wait_for("progress", || wait.err().contains("2/3"));
     cluster.double.drop_watches();
-    cluster
-        .tell(status("post-processing", json!([suite("complete", 2, &["a test"], ""), sweep("n1", "complete", "")])));
+    cluster.publish_status(status(
+        "post-processing",
+        json!([suite("complete", 2, &["a test"], ""), sweep("n1", "complete", "")]),
+    ));
     wait_for("the results", || wait.err().contains("post-processing"));
-    cluster.tell(status(
+    cluster.publish_status(status(
         "complete",
         json!([suite("complete", 2, &["a test"], "failed"), sweep("n1", "complete", "passed")]),
     ));
@@ -223,7 +226,7 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     // serious problem.
     let mut old = status("running", json!([suite("running", 0, &[], "")]));
     old["heartbeat"] = json!(jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10));
-    cluster.tell(old);
+    cluster.publish_status(old);
     let done = cluster.plumbline(&["wait", "--timeout", "1s"]).expect(4);
     assert!(done.err.contains("its aggregator has sent no heartbeat recently"), "{}", done.err);
     let wait = cluster.bed.start("wait", &cluster.args(&["wait"]));
@@ -245,7 +248,7 @@ fn a_result_that_did_not_arrive_says_why_wherever_one_looks() {
         entry("n1", "failed", "failed", memory),
         entry("n2", "timed_out", "timeout", "timeout waiting for results"),
     ]);
-    cluster.tell(status("complete", plugins));
+    cluster.publish_status(status("complete", plugins));
     for command in ["status", "wait"] {
         let done = cluster.plumbline(&[command]).expect(3);
         assert!(done.out.contains("2 of 2 results did not arrive, 1 of them timed out"), "{}", done.out);

@@ -98,7 +98,7 @@ impl Watch {
         if initial || from.is_none() {
             for (key, object) in state.store.list(&self.id) {
                 if self.concerns(key) && self.selector.matches(object) {
-                    self.tell("ADDED", self.shape.show(&self.resource, object));
+                    self.push_event("ADDED", self.shape.show(&self.resource, object));
                 }
             }
             self.sent_version = state.store.version();
@@ -173,7 +173,7 @@ impl Watch {
             (true, false) => "DELETED",
             (false, false) => return,
         };
-        self.tell(kind, self.shape.show(&self.resource, &change.after));
+        self.push_event(kind, self.shape.show(&self.resource, &change.after));
     }
 
     /// Sends the bookmark after the initial events.
@@ -184,16 +184,16 @@ impl Watch {
         });
         let object =
             json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata});
-        self.tell("BOOKMARK", object);
+        self.push_event("BOOKMARK", object);
     }
 
     fn expire(&mut self) {
         let failure = Failure::expired(format!("too old resource version: {}", self.sent_version));
-        self.tell("ERROR", failure.body());
+        self.push_event("ERROR", failure.body());
         self.end = End::Quiet;
     }
 
-    fn tell(&mut self, kind: &str, object: Value) {
+    fn push_event(&mut self, kind: &str, object: Value) {
         self.lines.push_back(format!("{}\n", json!({"type": kind, "object": object})).into());
     }
 }

@@ -40,7 +40,7 @@ impl Places {
     pub(crate) fn filter(&self, number: usize, table: &'static str, rule: &str) -> Filter {
         let rule: Vec<String> = rule.split_whitespace().map(str::to_owned).collect();
         let filter = Filter { places: self.clone(), number, table, rule };
-        filter.tell("-I");
+        filter.change_rule("-I");
         filter
     }
 }
@@ -55,7 +55,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     #[track_caller]
-    fn tell(&self, verb: &str) {
+    fn change_rule(&self, verb: &str) {
         // Use `-w`, because others change the rules of the same node.
         let mut what = vec!["iptables", "-w", "-t", self.table, verb];
         what.extend(self.rule.iter().map(String::as_str));
@@ -67,9 +67,9 @@ impl Drop for Filter {
     fn drop(&mut self) {
         if std::thread::panicking() {
             // A second panic would abort the process. Catch it, so that the first one is reported.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.tell("-D")));
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.change_rule("-D")));
         } else {
-            self.tell("-D");
+            self.change_rule("-D");
         }
     }
 }

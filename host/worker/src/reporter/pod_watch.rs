@@ -132,7 +132,7 @@ impl Follower {
             }
         };
         self.reported = None;
-        self.tell(news).await?;
+        self.send_current(news).await?;
         if !self.may_watch || version.is_empty() {
             return Ok(false);
         }
@@ -140,7 +140,7 @@ impl Follower {
     }
 
     /// Sends the state of the pod. If another pod has its name, the pod is gone.
-    async fn tell(&mut self, news: PodNews) -> Result<(), ReceiverDropped> {
+    async fn send_current(&mut self, news: PodNews) -> Result<(), ReceiverDropped> {
         if let PodNews::Look(look) = &news {
             if self.uid.is_some() && self.uid != look.uid {
                 self.send(PodNews::Gone).await?;
@@ -179,10 +179,10 @@ impl Follower {
             };
             match event {
                 Ok(Some(WatchEvent::Added(pod) | WatchEvent::Modified(pod))) => {
-                    self.tell(self.subject.news(&pod)).await?
+                    self.send_current(self.subject.news(&pod)).await?
                 }
                 Ok(Some(WatchEvent::Deleted(pod))) => {
-                    self.tell(self.subject.news(&pod)).await?;
+                    self.send_current(self.subject.news(&pod)).await?;
                     self.send(PodNews::Gone).await?;
                     return Err(ReceiverDropped);
                 }

@@ -192,7 +192,7 @@ async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Resu
     // The status says that the archive exists, but the pod may need a moment.
     options.wait = Wait::AtMost(Some(Duration::from_secs(60)));
     let mut view = Transfer::default();
-    let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
+    let brought = retrieve(cluster, &options, &mut |progress| view.show_progress(progress)).await;
     view.end();
     let brought = brought.map_err(|error| {
         let app_error = AppError::system("failed to retrieve the archive").because(&error);
