@@ -18,7 +18,7 @@ class NetworkErrorKind(Enum):
     REFUSED = "refused"
     """The target refused or reset the connection."""
     TIMEOUT = "timeout"
-    """The time was up."""
+    """The time limit was exceeded."""
     TLS = "tls"
     """The TLS handshake failed: an invalid certificate, or no TLS at all."""
     OTHER = "other"
@@ -105,7 +105,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection that was open."""
+    """A connection that was opened."""
 
     address: str
     """The address and port."""

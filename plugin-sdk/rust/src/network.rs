@@ -17,7 +17,7 @@ pub enum NetworkError {
     NotFound(String),
     /// The target refused or reset the connection.
     Refused(String),
-    /// The time was up.
+    /// The time limit was exceeded.
     Timeout(String),
     /// The TLS handshake failed: an invalid certificate, or no TLS at all.
     Tls(String),
@@ -177,7 +177,7 @@ impl Default for Attempts {
     }
 }
 
-/// A connection that was open.
+/// A connection that was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Connection {
     /// The address and port.

@@ -53,7 +53,7 @@ pub enum NetworkFailure {
     NotFound(String),
     /// The target refused or reset the connection.
     Refused(String),
-    /// The time was up.
+    /// The time limit was exceeded.
     Timeout(String),
     /// The TLS handshake failed.
     Tls(String),
@@ -122,7 +122,7 @@ pub struct ConnectionAttempts {
     pub wait: Duration,
 }
 
-/// A connection that was open.
+/// A connection that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// The address and port.

@@ -194,7 +194,7 @@ typedef struct {
 
 // Why something failed. Each text is one sentence with the cause.
 // 
-// `denied` and `other` say nothing about the target: a check that gets them does not know.
+// `denied` and `other` say nothing about the target: its state is unknown.
 typedef struct plumbline_plugin_network_failure_t {
   uint8_t tag;
   union {
@@ -213,7 +213,7 @@ typedef struct plumbline_plugin_network_failure_t {
 #define PLUMBLINE_PLUGIN_NETWORK_FAILURE_NOT_FOUND 1
 // The target refused or reset the connection.
 #define PLUMBLINE_PLUGIN_NETWORK_FAILURE_REFUSED 2
-// The time was up.
+// The time limit was exceeded.
 #define PLUMBLINE_PLUGIN_NETWORK_FAILURE_TIMEOUT 3
 // The TLS handshake failed: an invalid certificate, or no TLS at all.
 #define PLUMBLINE_PLUGIN_NETWORK_FAILURE_TLS 4
@@ -282,7 +282,7 @@ typedef struct plumbline_plugin_network_target_t {
   uint16_t   port;
 } plumbline_plugin_network_target_t;
 
-// A connection that was open.
+// A connection that was opened.
 typedef struct plumbline_plugin_network_connection_t {
   // The address and port.
   contract_string_t   address;

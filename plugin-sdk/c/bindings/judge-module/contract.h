@@ -192,7 +192,7 @@ typedef struct plumbline_plugin_judgement_check_t {
   contract_string_t   want;
   // The actual value, such as `96.4 % (27 of 28)`.
   contract_string_t   got;
-  // More that people must know; may be empty.
+  // Further information for people; may be empty.
   contract_string_t   reason;
 } plumbline_plugin_judgement_check_t;
 

@@ -170,7 +170,7 @@ typedef struct {
 // 
 // Result sets come in lexical order of their names, each with its items in pre-order. Empty
 // result sets are left out. After all result sets, the host's own items about missing results
-// follow (`errors` in the archive). They are in the same order, so a set may come again.
+// follow (`errors` in the archive). They are in the same order, so a set may appear again.
 // 
 // The error is one sentence with the cause. No items follow after it.
 extern bool plumbline_plugin_results_method_items_next(plumbline_plugin_results_borrow_items_t self, uint32_t max, plumbline_plugin_results_list_entry_t *ret, contract_string_t *err);

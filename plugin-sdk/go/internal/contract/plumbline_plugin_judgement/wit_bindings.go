@@ -115,7 +115,7 @@ Outcome Outcome
 Want string
 // The actual value, such as `96.4 % (27 of 28)`.
 Got string
-// More that people must know; may be empty.
+// Further information for people; may be empty.
 Reason string
 }
 

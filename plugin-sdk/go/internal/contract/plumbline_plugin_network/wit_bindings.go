@@ -24,7 +24,7 @@ FailureDenied uint8 = 0
 FailureNotFound uint8 = 1
 // The target refused or reset the connection.
 FailureRefused uint8 = 2
-// The time was up.
+// The time limit was exceeded.
 FailureTimeout uint8 = 3
 // The TLS handshake failed: an invalid certificate, or no TLS at all.
 FailureTls uint8 = 4
@@ -34,7 +34,7 @@ FailureOther uint8 = 5
 
 // Why something failed. Each text is one sentence with the cause.
 //
-// `denied` and `other` say nothing about the target: a check that gets them does not know.
+// `denied` and `other` say nothing about the target: its state is unknown.
 type Failure struct {
         tag uint8
         value any
@@ -177,7 +177,7 @@ Host string
 Port uint16
 }
 
-// A connection that was open.
+// A connection that was opened.
 type Connection struct {
         // The address and port.
 Address string
