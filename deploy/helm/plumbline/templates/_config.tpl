@@ -84,7 +84,7 @@ The program ignores the case of keys, so a key in another case must replace the 
   {{- $path := printf "%s.%s" $all.path $key -}}
   {{- range $known, $ := $all.onto -}}
     {{- if and (eq (lower $known) (lower $key)) (ne $known $key) -}}
-      {{- fail (printf "`%s`: this key is written `%s`" $path $known) -}}
+      {{- fail (printf "`%s`: this key is spelled `%s`" $path $known) -}}
     {{- end -}}
   {{- end -}}
   {{- range $reserved, $setting := $all.elsewhere -}}

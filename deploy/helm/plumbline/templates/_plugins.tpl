@@ -13,18 +13,18 @@ with the image of the run if it has none, its environment, and the mounts of its
     {{- range $path, $_ := $root.Files.Glob "files/plugins/*.yaml" -}}
       {{- $there = append $there (printf "`%s`" (base $path | trimSuffix ".yaml")) -}}
     {{- end -}}
-    {{- fail (printf "`builtInPlugins`: no plugin `%s` comes with this chart, only %s; for one of your own use `plugins`" $name (join ", " $there)) -}}
+    {{- fail (printf "`builtInPlugins`: this chart has no plugin `%s`, only %s; for your own plugins, use `plugins`" $name (join ", " $there)) -}}
   {{- end -}}
   {{- $_ := set $all $name (fromYaml $text) -}}
 {{- end -}}
 {{- range $name, $definition := .Values.plugins -}}
   {{- $setting := printf "`plugins.%s`" $name -}}
-  {{- if hasKey $all $name }}{{ fail (printf "%s: the built-in plugin of this name is in the run already: remove it from `builtInPlugins`" $setting) }}{{ end -}}
+  {{- if hasKey $all $name }}{{ fail (printf "%s: the built-in plugin of this name is already in the run: remove it from `builtInPlugins`" $setting) }}{{ end -}}
   {{- if kindIs "string" $definition }}{{ $definition = fromYaml $definition }}{{ end -}}
   {{- $definition = deepCopy $definition -}}
   {{- with $definition.Error }}{{ fail (printf "%s: this text is not YAML: %s" $setting .) }}{{ end -}}
   {{- $said := dig "sonobuoy-config" "plugin-name" "" $definition -}}
-  {{- if ne $said $name }}{{ fail (printf "%s: its `sonobuoy-config.plugin-name` must be `%s` too, and is `%s`" $setting $name $said) }}{{ end -}}
+  {{- if ne $said $name }}{{ fail (printf "%s: its `sonobuoy-config.plugin-name` must also be `%s`: found `%s`" $setting $name $said) }}{{ end -}}
   {{- if not (kindIs "map" $definition.spec) }}{{ fail (printf "%s: it has no `spec`" $setting) }}{{ end -}}
   {{- $_ := set $all $name $definition -}}
 {{- end -}}

@@ -115,7 +115,7 @@ configuration has `Resources`, rules for these replace them, except the first ru
 {{- range $plugin, $permissions := fromJson (include "plumbline.permissions" .) -}}
   {{- $account := printf "plumbline-plugin-%s" $plugin -}}
   {{- with $permissions.cluster -}}
-    {{- if eq $root.Values.permissions "namespaceAdmin" }}{{ fail (printf "plugin `%s` asks for permissions in the whole cluster, and the mode `namespaceAdmin` makes roles in its namespace only: use the mode `minimal`" $plugin) }}{{ end -}}
+    {{- if eq $root.Values.permissions "namespaceAdmin" }}{{ fail (printf "plugin `%s` requests cluster permissions, but the mode `namespaceAdmin` creates roles only in its namespace: use the mode `minimal`" $plugin) }}{{ end -}}
     {{- $metadata := dict "name" (printf "sonobuoy-serviceaccount-%s-plugin-%s" $namespace $plugin) "labels" $labels -}}
     {{- include "plumbline.roleAndBinding" (dict "prefix" "Cluster" "metadata" $metadata "rules" . "account" $account "namespace" $namespace) -}}
   {{- end -}}

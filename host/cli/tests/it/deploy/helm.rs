@@ -64,7 +64,7 @@ fn an_upgrade_is_refused_because_a_run_is_one_shot() {
     let done = helm.with(&["template", "nightly"], "", &["-n", "releases", "--is-upgrade"]);
     assert_ne!(done.code, 0);
     assert!(
-        done.err.contains("a run is one-shot") && done.err.contains("`helm uninstall nightly -n releases`"),
+        done.err.contains("a run cannot be upgraded") && done.err.contains("`helm uninstall nightly -n releases`"),
         "{}",
         done.err
     );

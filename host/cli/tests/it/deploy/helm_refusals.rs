@@ -30,10 +30,10 @@ fn the_schema_names_the_value_and_what_it_may_be() {
 #[test]
 fn templates_name_the_setting_and_what_to_do() {
     let Some(helm) = Helm::new() else { return };
-    refused(&helm, "config: {qps: 5}", &["`config.qps`: this key is written `QPS`"]);
-    refused(&helm, "config: {Limits: {podLogs: {}}}", &["`config.Limits.podLogs`: this key is written `PodLogs`"]);
+    refused(&helm, "config: {qps: 5}", &["`config.qps`: this key is spelled `QPS`"]);
+    refused(&helm, "config: {Limits: {podLogs: {}}}", &["`config.Limits.podLogs`: this key is spelled `PodLogs`"]);
     refused(&helm, "config: {WorkerImage: i}", &["`config.WorkerImage` has a setting of its own: use `image`"]);
-    refused(&helm, "config: {plumbline: {Storage: x}}", &["this key is written `Plumbline`"]);
+    refused(&helm, "config: {plumbline: {Storage: x}}", &["this key is spelled `Plumbline`"]);
     refused(
         &helm,
         "config: {Plumbline: {Storage: x}}",
@@ -42,12 +42,12 @@ fn templates_name_the_setting_and_what_to_do() {
     refused(&helm, "schedule: {cron: '@daily'}", &["set `storage.type` to `pvc`, or `upload.url`"]);
     let kept = "{schedule: {cron: '@daily', keepRuns: 3}, upload: {url: 's3://b'}}";
     refused(&helm, kept, &["need a volume: set `storage.type` to `pvc`"]);
-    refused(&helm, "builtInPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
+    refused(&helm, "builtInPlugins: [nobody]", &["this chart has no plugin `nobody`, only `host-facts`"]);
     refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the built-in plugin of this name"]);
     refused(
         &helm,
         "plugins: {smoke: {spec: {image: i}}}",
-        &["`plugins.smoke`: its `sonobuoy-config.plugin-name` must be `smoke` too"],
+        &["`plugins.smoke`: its `sonobuoy-config.plugin-name` must also be `smoke`"],
     );
     refused(&helm, "plugins: {smoke: 'a: b: c'}", &["`plugins.smoke`: this text is not YAML"]);
     let version = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {image: 'i:$SONOBUOY_K8S_VERSION'}}}";
