@@ -37,7 +37,7 @@ func TestTheOptionsSayWhatFails(t *testing.T) {
 	}
 	for key, value := range map[string]any{"fail-on": []string{"BAD"}, "fail-over": true} {
 		if run := c().Option(key, value).PostProcess(t, process); run.Err == nil || len(run.Items) != 0 {
-			t.Errorf("%s: %v was taken", key, value)
+			t.Errorf("%s: %v was accepted", key, value)
 		}
 	}
 }

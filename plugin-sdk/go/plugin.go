@@ -33,10 +33,10 @@ func (p Plugin) Options(into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(p.RawOptions))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("the module's `options` do not fit: %w", err)
+		return fmt.Errorf("invalid options of the module: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("the module's `options` do not fit: there is something behind the JSON object")
+		return errors.New("invalid options of the module: there is data after the JSON object")
 	}
 	return nil
 }

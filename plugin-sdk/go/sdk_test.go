@@ -139,7 +139,7 @@ func TestExpectationsAreCheckedAsTheHostDoes(t *testing.T) {
 			return wrong, nil
 		}
 		if _, err := c.Expect(t, answer); err == nil {
-			t.Errorf("%v was taken", wrong)
+			t.Errorf("%v was accepted", wrong)
 		}
 	}
 }

@@ -215,7 +215,7 @@ export class Case {
     const known = new Set(["global", ...this.#nodes.map(({ name }) => `node/${name}`)]);
     labels.forEach((label, at) => {
       if (!known.has(label)) throw new Error(`the host refuses this: unknown node: ${label}`);
-      if (labels.indexOf(label) !== at) throw new Error(`the host refuses this: named twice: ${label}`);
+      if (labels.indexOf(label) !== at) throw new Error(`the host refuses this: listed twice: ${label}`);
     });
     return labels;
   }

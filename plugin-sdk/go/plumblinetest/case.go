@@ -213,7 +213,7 @@ func (c *Case) Expect(t testing.TB, role plumbline.ExpectationsFunc) (expected [
 			return nil, fmt.Errorf("node `%s` is not one of the nodes given", result.Node)
 		}
 		if seen[result.Node] {
-			return nil, fmt.Errorf("the result of `%s` is named twice", result.Node)
+			return nil, fmt.Errorf("the result of `%s` is listed twice", result.Node)
 		}
 		seen[result.Node] = true
 	}

@@ -108,14 +108,14 @@ func leafOf(tree []plumbline.JudgedItem, name string) *plumbline.JudgedItem {
 func (j Judged) broken(given int) string {
 	for _, ruled := range j.Rulings {
 		if ruled.Index >= uint64(given) {
-			return fmt.Sprintf("item %d is ruled on, where %d were read", ruled.Index, given)
+			return fmt.Sprintf("item %d has a ruling, but only %d items were read", ruled.Index, given)
 		}
 		if judged := j.Tree[ruled.Index]; !judged.Leaf {
-			return fmt.Sprintf("item %d (`%s`) is ruled on, and is not a leaf", ruled.Index, judged.Item.Name)
+			return fmt.Sprintf("item %d (`%s`) has a ruling, but is not a leaf", ruled.Index, judged.Item.Name)
 		}
 		class := ruled.Ruling.Class
 		if class == "" || len(class) > plumbline.MaxClass || strings.Trim(class, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return fmt.Sprintf("the class `%s` of item %d cannot be one", class, ruled.Index)
+			return fmt.Sprintf("the class `%s` of item %d is invalid", class, ruled.Index)
 		}
 	}
 	seen := map[string]bool{}

@@ -89,12 +89,12 @@ func TestWhatTheHostRefusesOfAJudgeIsNamed(t *testing.T) {
 		given  int
 		says   string
 	}{
-		{ruled(0, "x"), 9, "item 0 (`suite`) is ruled on, and is not a leaf"},
-		{ruled(9, "x"), 9, "item 9 is ruled on, where 9 were read"},
-		{ruled(1, "x"), 1, "where 1 were read"},
+		{ruled(0, "x"), 9, "item 0 (`suite`) has a ruling, but is not a leaf"},
+		{ruled(9, "x"), 9, "item 9 has a ruling, but only 9 items were read"},
+		{ruled(1, "x"), 1, "but only 1 items were read"},
 		{ruled(1, ""), 9, "the class `` of item 1"},
 		{ruled(1, "aXb"), 9, "the class `aXb` of item 1"},
-		{ruled(1, strings.Repeat("x", 65)), 9, "cannot be one"},
+		{ruled(1, strings.Repeat("x", 65)), 9, "of item 1 is invalid"},
 		{checks(""), 0, "is empty"},
 		{checks(strings.Repeat("ü", 65)), 0, "longer than 64 characters"},
 		{checks("A", "A"), 0, "check `A` is reported twice"},

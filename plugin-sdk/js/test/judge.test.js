@@ -60,8 +60,8 @@ test("more than a batch goes through, and long texts are cut", () => {
 
 test("what the host refuses is refused", () => {
   const refused = (key, value, problem) => assert.throws(() => given().option(key, value).judge(judge), problem);
-  refused("rule", [[0, "x"]], /the host refuses this: item 0 \(`suite`\) is ruled on, and is not a leaf/);
-  refused("rule", [[9, "x"]], /item 9 is ruled on, where 9 were given/);
+  refused("rule", [[0, "x"]], /the host refuses this: item 0 \(`suite`\) has a ruling, but is not a leaf/);
+  refused("rule", [[9, "x"]], /item 9 has a ruling, but only 9 items were given/);
   refused("checks", ["A", "A"], /check `A` is reported twice/);
   refused("checks", [...Array(10_001).keys()].map(String), /more than 10000 checks/);
 });

@@ -22,7 +22,7 @@ test("an expectation's failure, and what the host refuses, are said", () => {
   const given = () => new Case().node("a");
   assert.deepEqual(given().expected(named("a")), ["node/a"]);
   assert.throws(() => given().expected(named("z")), /unknown node: node\/z/);
-  assert.throws(() => given().expected(named("a", "a")), /named twice/);
+  assert.throws(() => given().expected(named("a", "a")), /listed twice/);
   assert.throws(() => given().expected(named(3)), /an expected result is/);
   assert.throws(() => given().expected(plumbline.expectations(() => { throw "no"; })), /^Error: no$/);
 });

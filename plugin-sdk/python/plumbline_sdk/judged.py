@@ -93,9 +93,9 @@ class Tree:
         """Stores rulings as the host would. Returns what is wrong with one, or an empty string."""
         for index, ruling in batch:
             if not 0 <= index < self._at:
-                return f"item {index} is ruled on, where {self._at} were given"
+                return f"item {index} has a ruling, but only {self._at} items were given"
             if not self._wire[index].leaf:
-                return f"item {index} (`{self._wire[index].item.name}`) is ruled on, and is not a leaf"
+                return f"item {index} (`{self._wire[index].item.name}`) has a ruling, but is not a leaf"
             judged.rulings.append((index, Ruling(ruling.class_, ruling.counts, ruling.reason, ruling.source)))
         return ""
 

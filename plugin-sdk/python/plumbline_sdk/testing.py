@@ -249,7 +249,7 @@ class Case:
             if label not in known:
                 raise Refused(f"unknown node: {label}")
             if label in labels[:at]:
-                raise Refused(f"named twice: {label}")
+                raise Refused(f"listed twice: {label}")
         return labels
 
     def _add(self, path: str, pieces: Callable[[], Iterable[bytes]], size: int, error: Optional[str]) -> Case:

@@ -71,8 +71,8 @@ class Judges(unittest.TestCase):
 
     def test_what_the_host_refuses_is_refused(self):
         for options, problem in (
-            ({"rule": {0: "x"}}, "item 0 .`suite`. is ruled on, and is not a leaf"),
-            ({"rule": {9: "x"}}, "item 9 is ruled on, where 9 were given"),
+            ({"rule": {0: "x"}}, "item 0 .`suite`. has a ruling, but is not a leaf"),
+            ({"rule": {9: "x"}}, "item 9 has a ruling, but only 9 items were given"),
             ({"checks": ["A", "A"]}, "check `A` is reported twice"),
             ({"checks": [str(n) for n in range(10_001)]}, "more than 10000 checks"),
         ):

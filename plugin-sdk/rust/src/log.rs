@@ -54,7 +54,7 @@ macro_rules! level {
     };
 }
 
-level!(debug, Debug, __log_debug, "Writes a line for who writes the module.", $);
-level!(info, Info, __log_info, "Writes a line for who wants to know.", $);
-level!(warning, Warning, __log_warning, "Writes a line that says what is odd.", $);
+level!(debug, Debug, __log_debug, "Writes a line for the author of the module.", $);
+level!(info, Info, __log_info, "Writes a line for users.", $);
+level!(warning, Warning, __log_warning, "Writes a line about something unexpected.", $);
 level!(error, Error, __log_error, "Writes a line that says what is wrong with the result.", $);

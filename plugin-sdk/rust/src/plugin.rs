@@ -45,6 +45,6 @@ impl PluginInfo {
     /// # }
     /// ```
     pub fn options<T: DeserializeOwned>(&self) -> Result<T, String> {
-        T::deserialize(&self.options).map_err(|error| format!("the module's `options` do not fit: {error}"))
+        T::deserialize(&self.options).map_err(|error| format!("invalid options of the module: {error}"))
     }
 }

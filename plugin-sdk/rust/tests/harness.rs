@@ -176,7 +176,7 @@ fn options_are_read_or_named() {
     assert_eq!(strict.outcome, Err("an empty line".to_owned()));
     assert_eq!(strict.outline(), "a: -\n  x: passed\n", "what came before stays");
     let error = case.option("strikt", true).run::<Lines>().outcome.unwrap_err();
-    assert!(error.starts_with("the module's `options` do not fit: unknown field `strikt`"), "{error}");
+    assert!(error.starts_with("invalid options of the module: unknown field `strikt`"), "{error}");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn expectations_are_held_to_the_rules() {
     let named = |names: Value| case.clone().option("names", names).expected::<Names>();
     assert_eq!(named(json!(["b", "a"])), Ok(vec![Expected::Node("b".to_owned()), Expected::Node("a".to_owned())]));
     assert_eq!(named(json!(["c"])), Err("node `c` is not one of the nodes given".to_owned()));
-    assert_eq!(named(json!(["a", "a"])), Err("Node(\"a\") is named twice".to_owned()));
+    assert_eq!(named(json!(["a", "a"])), Err("Node(\"a\") is listed twice".to_owned()));
     assert_eq!(named(json!(1)), Err("no names".to_owned()));
     let spec =
         case.clone().option("names", json!([])).pod_spec(json!({})).driver("Job").format("f").expected::<Names>();
@@ -290,10 +290,10 @@ fn a_judge_rules_on_leaves_without_a_ruling() {
 fn output_of_a_judge_that_the_host_rejects_fails_the_test() {
     let ruling = |ruling: Value| ("rulings", json!([ruling]));
     for ((key, value), reason) in [
-        (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) is ruled on, and is not a leaf"),
-        (ruling(json!({ "index": 7, "class": "x" })), "item 7 is ruled on, and there are 7"),
-        (ruling(json!({ "index": 1, "class": "Not Good" })), "the class `Not Good` of item 1 (`a`) cannot be one"),
-        (ruling(json!({ "index": 1, "class": "" })), "cannot be one"),
+        (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) has a ruling, but is not a leaf"),
+        (ruling(json!({ "index": 7, "class": "x" })), "item 7 has a ruling, but the tree has only 7 items"),
+        (ruling(json!({ "index": 1, "class": "Not Good" })), "the class `Not Good` of item 1 (`a`) is invalid"),
+        (ruling(json!({ "index": 1, "class": "" })), "is invalid"),
         (
             ruling(json!({ "index": 1, "class": "x", "reason": "r".repeat(4097) })),
             "the reason for item 1 (`a`) has 4097",

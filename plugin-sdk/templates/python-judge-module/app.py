@@ -12,9 +12,9 @@ OPTIONS = {"pattern", "reason", "source"}
 def excuse(plugin: Plugin, tree: Iterable[JudgedItem], evidence: list[InputFile], out: Rulings) -> None:
     unknown = sorted(set(plugin.options) - OPTIONS)
     if unknown:
-        raise ModuleError(f"`{unknown[0]}` is no option: there are {', '.join(sorted(OPTIONS))}")
+        raise ModuleError(f"unknown option `{unknown[0]}`: the options are {', '.join(sorted(OPTIONS))}")
     if not all(isinstance(value, str) for value in plugin.options.values()) or "pattern" not in plugin.options:
-        raise ModuleError("the options `pattern`, `reason` and `source` are texts, and `pattern` says which failures do not count")
+        raise ModuleError("the options `pattern`, `reason` and `source` must be strings, and `pattern` is required")
     reason = plugin.options.get("reason", "it is known to fail")
     excused = Ruling("excused", counts=False, reason=reason, source=plugin.options.get("source", ""))
     matches = expression(plugin.options["pattern"])
@@ -26,5 +26,5 @@ def excuse(plugin: Plugin, tree: Iterable[JudgedItem], evidence: list[InputFile]
 
 def expression(pattern: str) -> "re.Pattern[str]":
     """Compiles an expression for whole names. `*` matches any characters, and every other character
-    itself."""
+    matches itself."""
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)

@@ -60,7 +60,7 @@ pub(crate) fn only_known_nodes_are_expected(behaviour: Behaviour) {
 pub(crate) fn a_result_is_expected_once(behaviour: Behaviour) {
     assert_eq!(
         failure(behaviour),
-        "module `misbehave` violated the contract: an expected result must be named once: `a`"
+        "module `misbehave` violated the contract: an expected result must be listed once: `a`"
     );
 }
 

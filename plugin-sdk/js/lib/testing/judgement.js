@@ -84,8 +84,8 @@ export function host(tree, judged, error, refuse) {
   const sink = {
     rule(rulings) {
       for (const [index, ruling] of rulings) {
-        if (index >= given) refuse(`item ${index} is ruled on, where ${given} were given`);
-        if (!tree[index].leaf) refuse(`item ${index} (\`${tree[index].item.name}\`) is ruled on, and is not a leaf`);
+        if (index >= given) refuse(`item ${index} has a ruling, but only ${given} items were given`);
+        if (!tree[index].leaf) refuse(`item ${index} (\`${tree[index].item.name}\`) has a ruling, but is not a leaf`);
         judged.rulings.push({ index, ...ruling });
       }
     },

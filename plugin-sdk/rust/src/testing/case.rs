@@ -282,7 +282,7 @@ impl Case {
         let mut seen = std::collections::BTreeSet::new();
         for result in &expected {
             if !seen.insert(result) {
-                return Err(format!("{result:?} is named twice"));
+                return Err(format!("{result:?} is listed twice"));
             }
             if let Expected::Node(name) = result
                 && !self.nodes.iter().any(|node| node.name == *name)

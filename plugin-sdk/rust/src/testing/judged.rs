@@ -88,15 +88,15 @@ impl Judged {
     fn problem_of_ruling(&self, index: u64, ruling: &Ruling) -> Option<String> {
         let place = usize::try_from(index).ok();
         let Some(judged) = place.and_then(|place| self.tree.get(place)) else {
-            return Some(format!("item {index} is ruled on, and there are {}", self.tree.len()));
+            return Some(format!("item {index} has a ruling, but the tree has only {} items", self.tree.len()));
         };
         let name = &judged.item.name;
         if !judged.leaf {
-            return Some(format!("item {index} (`{name}`) is ruled on, and is not a leaf"));
+            return Some(format!("item {index} (`{name}`) has a ruling, but is not a leaf"));
         }
         let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if !(1..=MAX_CLASS).contains(&ruling.class.len()) || !ruling.class.bytes().all(good) {
-            return Some(format!("the class `{}` of item {index} (`{name}`) cannot be one", ruling.class));
+            return Some(format!("the class `{}` of item {index} (`{name}`) is invalid", ruling.class));
         }
         let long = [("reason", &ruling.reason), ("source", &ruling.source)].into_iter().find(|text| is_long(text.1));
         long.map(|(what, text)| {

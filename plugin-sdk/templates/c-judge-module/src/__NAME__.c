@@ -26,14 +26,14 @@ static const char *read_options(plumbline_text rest, options *options) {
                                 : plumbline_equal(key, "reason") ? &options->reason
                                 : plumbline_equal(key, "source") ? &options->source
                                                                  : NULL;
-        if (place == NULL) return "the module has no such option: it knows `pattern`, `reason` and `source`";
-        if (!text(value, place)) return "the options `pattern`, `reason` and `source` are texts without quotes and backslashes";
+        if (place == NULL) return "unknown option: the options are `pattern`, `reason` and `source`";
+        if (!text(value, place)) return "the options `pattern`, `reason` and `source` must be strings without quotes and backslashes";
     }
-    return options->pattern.len > 0 ? NULL : "the option `pattern` is missing: it says which failures do not count";
+    return options->pattern.len > 0 ? NULL : "the option `pattern` is missing: it selects the failures that do not count";
 }
 
 /* Whether `pattern` matches all of `name`. `*` matches any characters, and every other character
- * itself. */
+ * matches itself. */
 static bool matches(plumbline_text pattern, plumbline_text name) {
     size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
     while (n < name.len) {

@@ -6,9 +6,9 @@ const OPTIONS = ["pattern", "reason", "source"];
 export const judge = plumbline.judge((plugin, tree, evidence, out) => {
   const { pattern, reason = "it is known to fail", source = "" } = plugin.options;
   const unknown = Object.keys(plugin.options).find((key) => !OPTIONS.includes(key));
-  if (unknown !== undefined) throw `\`${unknown}\` is no option: there are ${OPTIONS.join(", ")}`;
+  if (unknown !== undefined) throw `unknown option \`${unknown}\`: the options are ${OPTIONS.join(", ")}`;
   if (typeof pattern !== "string" || typeof reason !== "string" || typeof source !== "string") {
-    throw "the options `pattern`, `reason` and `source` are texts, and `pattern` says which failures do not count";
+    throw "the options `pattern`, `reason` and `source` must be strings, and `pattern` is required";
   }
   const matches = expression(pattern);
   for (const judged of tree) {
@@ -21,7 +21,7 @@ export const judge = plumbline.judge((plugin, tree, evidence, out) => {
 
 /**
  * Compiles an expression for whole names. `*` matches any characters, and every other character
- * itself.
+ * matches itself.
  */
 function expression(pattern) {
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));

@@ -26,6 +26,6 @@ test("what another judge said stands", () => {
 });
 
 test("an option that is not there is named", () => {
-  assert.match(given("*").option("patern", "*").judge(judge).error ?? "", /`patern` is no option/);
+  assert.match(given("*").option("patern", "*").judge(judge).error ?? "", /unknown option `patern`/);
   assert.match(new Case().judge(judge).error ?? "", /`pattern`/);
 });

@@ -27,7 +27,7 @@ class Module(unittest.TestCase):
         self.assertIsNone(given("*").ruled("starts", earlier).judge(app.excuse).ruling("starts"))
 
     def test_an_option_that_is_not_there_is_named(self):
-        self.assertIn("`patern` is no option", given("*").option("patern", "*").judge(app.excuse).error)
+        self.assertIn("unknown option `patern`", given("*").option("patern", "*").judge(app.excuse).error)
         self.assertIn("`pattern`", Case().judge(app.excuse).error)
 
 

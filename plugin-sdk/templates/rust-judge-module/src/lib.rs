@@ -39,7 +39,7 @@ impl Judge for __TYPE__ {
 }
 
 /// Whether `pattern` matches all of `name`. `*` matches any characters, and every other character
-/// itself.
+/// matches itself.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };
@@ -60,8 +60,8 @@ plumbline_sdk::module! {
         "type": "object",
         "properties": {
             "pattern": { "type": "string", "minLength": 1, "description": "The names of failures that do not count; `*` stands for any characters." },
-            "reason": { "type": "string", "description": "Why they do not." },
-            "source": { "type": "string", "description": "Where that stands." }
+            "reason": { "type": "string", "description": "Why they do not count." },
+            "source": { "type": "string", "description": "The source of the reason, such as a URL." }
         },
         "required": ["pattern"],
         "additionalProperties": false

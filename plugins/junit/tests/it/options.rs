@@ -51,7 +51,7 @@ fn properties_become_an_object() {
 #[test]
 fn options_that_make_no_sense_are_named() {
     for (key, value, reason) in [
-        ("keep", json!("time"), "the module's `options` do not fit: "),
+        ("keep", json!("time"), "invalid options of the module: "),
         ("kept", json!(["time"]), "unknown field `kept`"),
         ("keep", json!(vec!["a"; 65]), "`keep` has 65 names: at most 64 are possible"),
     ] {

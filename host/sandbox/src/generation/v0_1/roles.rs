@@ -134,7 +134,7 @@ fn checked(expected: Vec<wit::ExpectedResult>, nodes: &[Node]) -> Result<Vec<Nod
             }
         };
         if !seen.insert(name.clone()) {
-            return Err(Stop::rubbish("an expected result must be named once", format!("`{name}`")));
+            return Err(Stop::rubbish("an expected result must be listed once", format!("`{name}`")));
         }
         names.push(name);
     }
