@@ -17,7 +17,7 @@ const (
 	NetworkNotFound NetworkErrorKind = "not-found"
 	// NetworkRefused means that the target refused or reset the connection.
 	NetworkRefused NetworkErrorKind = "refused"
-	// NetworkTimeout means that the time was up.
+	// NetworkTimeout means that the time limit was exceeded.
 	NetworkTimeout NetworkErrorKind = "timeout"
 	// NetworkTLS means that the TLS handshake failed: an invalid certificate, or no TLS at all.
 	NetworkTLS NetworkErrorKind = "tls"

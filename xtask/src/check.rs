@@ -83,7 +83,7 @@ fn unchanged(root: &Path) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("CI is not set: changes may be work in progress".to_owned()));
     }
     if !root.join(".git").exists() {
-        return Ok(Outcome::Skipped("this is no checkout of git".to_owned()));
+        return Ok(Outcome::Skipped("this is not a Git checkout".to_owned()));
     }
     differences(root)
 }

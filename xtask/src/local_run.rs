@@ -56,7 +56,7 @@ fn meaning(code: u8) -> &'static str {
         4 => "the system failed: a permission, the disk, or the aggregator was lost",
         5 => "nothing to judge: no results, or only unknown ones",
         130 => "interrupted; what was gathered so far is kept",
-        _ => "this is no verdict: the program itself broke",
+        _ => "this is not a verdict: the program itself crashed",
     }
 }
 

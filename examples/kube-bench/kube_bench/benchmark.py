@@ -80,7 +80,7 @@ def _objects(entries: Any, out: Output, depth: int) -> Iterable[dict[str, Any]]:
         if isinstance(entry, dict):
             yield entry
         else:
-            out.emit(Item("unreadable", depth, Status.UNKNOWN, {"error": "an object should stand here"}))
+            out.emit(Item("unreadable", depth, Status.UNKNOWN, {"error": "expected an object"}))
 
 
 def _name(number: Any, text: Any, otherwise: str) -> str:

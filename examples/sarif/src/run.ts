@@ -28,7 +28,7 @@ export function emitRun(run: Json, options: Options, out: Output): void {
   for (const item of trouble) out.emit(item);
   for (const result of results ?? []) {
     const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
-    out.emit(isObject ? resultItem(object(result), run, rules, options) : unknown("(no result)", "a result is a JSON object; this is none"));
+    out.emit(isObject ? resultItem(object(result), run, rules, options) : unknown("(no result)", "a result must be a JSON object"));
   }
 }
 

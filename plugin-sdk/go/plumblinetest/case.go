@@ -140,7 +140,7 @@ func (c *Case) info(t testing.TB) plumbline.Plugin {
 	t.Helper()
 	raw, err := json.Marshal(c.options)
 	if err != nil {
-		t.Fatalf("the options of the case are no JSON: %v", err)
+		t.Fatalf("the options of the case are not JSON: %v", err)
 	}
 	plugin := c.plugin
 	plugin.RawOptions = raw
@@ -193,7 +193,7 @@ func (c *Case) Expect(t testing.TB, role plumbline.ExpectationsFunc) (expected [
 	var spec json.RawMessage
 	if c.podSpec != nil {
 		if spec, err = json.Marshal(c.podSpec); err != nil {
-			t.Fatalf("the pod spec of the case is no JSON: %v", err)
+			t.Fatalf("the pod spec of the case is not JSON: %v", err)
 		}
 	}
 	err = plumbline.Guarded(func() (err error) {

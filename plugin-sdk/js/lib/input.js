@@ -37,7 +37,7 @@ export class InputFile {
 
   /** Iterates over the bytes, piece by piece. */
   *chunks() {
-    if (this.#read) throw new ReadError(`file \`${this.path}\` was read already: a file can be read once`);
+    if (this.#read) throw new ReadError(`file \`${this.path}\` was already read: a file can be read only once`);
     this.#read = true;
     try {
       for (;;) {

@@ -89,7 +89,7 @@ function statusToWire(item) {
 }
 
 function metaToWire(item, key, value) {
-  if (typeof value === "object") throw new TypeError(`item \`${item.name}\`: meta \`${key}\` is no text (structures go to details)`);
+  if (typeof value === "object") throw new TypeError(`item \`${item.name}\`: meta \`${key}\` is not text (structures go to details)`);
   return text(value);
 }
 

@@ -33,7 +33,7 @@ export class Output {
   }
 
   #append(item, depth, nesting) {
-    if (nesting > MAX_NESTING) throw new RangeError(`items stand in items more than ${MAX_NESTING} levels deep`);
+    if (nesting > MAX_NESTING) throw new RangeError(`items are nested more than ${MAX_NESTING} levels deep`);
     const wire = toWire(item, depth);
     this.#batch.push(wire);
     this.#characters += weight(wire);

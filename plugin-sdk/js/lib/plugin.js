@@ -14,6 +14,6 @@ export class Plugin {
 
 function parse(options) {
   const value = options === "" ? {} : JSON.parse(options);
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("the options are no mapping");
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("the options are not a mapping");
   return value;
 }

@@ -13,7 +13,7 @@ export function text(value) {
  */
 export function json(value) {
   const document = JSON.stringify(value);
-  if (document === undefined) throw new TypeError(`${typeof value} has no form in JSON`);
+  if (document === undefined) throw new TypeError(`${typeof value} cannot be encoded as JSON`);
   return document.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\ufffd"));
 }
 

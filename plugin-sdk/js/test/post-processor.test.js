@@ -48,7 +48,7 @@ test("a file is read once, and one that is too large is refused", () => {
   const small = plumbline.postProcessor((_plugin, [file]) => file.bytes({ limit: 3 }));
   const json = plumbline.postProcessor((_plugin, [file]) => file.json());
   const given = () => new Case().file("results/global/a", "{} x");
-  assert.equal(given().run(twice).error, "file `results/global/a` was read already: a file can be read once");
+  assert.equal(given().run(twice).error, "file `results/global/a` was already read: a file can be read only once");
   assert.equal(given().run(small).error, "the file has more than 3 bytes");
   assert.match(given().run(json).error, /^not a JSON document: /);
 });

@@ -25,7 +25,7 @@ impl Document {
         let mut bytes = Vec::new();
         file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         if bytes.len() as u64 > MAX_DOCUMENT {
-            return Err(format!("it is larger than {} MiB, which no machine's facts are", MAX_DOCUMENT >> 20));
+            return Err(format!("it is larger than {} MiB, the limit for facts", MAX_DOCUMENT >> 20));
         }
         Self::parse(&bytes)
     }

@@ -87,7 +87,7 @@ fn judge_certificate(certificate: &Value, now: Option<f64>, options: &Options) -
 }
 
 fn judge_disk(disk: &Value, options: &Options) -> Judged {
-    let kinds = [("used_percent", "of its room"), ("inodes_used_percent", "of its inodes")];
+    let kinds = [("used_percent", "of its space"), ("inodes_used_percent", "of its inodes")];
     for (key, what) in kinds {
         if let Some(used) = disk.get(key).and_then(number).filter(|used| *used >= options.disk_percent) {
             return warning(format!("{used:.1} % {what} are used (at least {})", options.disk_percent));

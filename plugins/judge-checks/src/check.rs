@@ -201,10 +201,12 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
     let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
     let texts = texts
         .filter(|texts| texts.iter().all(|text| !text.is_empty()) && !texts.is_empty())
-        .ok_or_else(|| "`items` is not a status, such as `failed`, and no list of them".to_owned())?;
+        .ok_or_else(|| "`items` must be a status, such as `failed`, or a list of them".to_owned())?;
     match texts.iter().find_map(|text| Some((text, meant(text)?))) {
         // No item can have such a status, so the check would always count zero.
-        Some((text, meant)) => Err(format!("`items` names no status with `{}`: is `{meant}` meant?", cut(text, 60))),
+        Some((text, meant)) => {
+            Err(format!("`items` has the unknown status `{}`: did you mean `{meant}`?", cut(text, 60)))
+        }
         None => Ok(texts),
     }
 }

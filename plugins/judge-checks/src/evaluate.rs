@@ -46,7 +46,7 @@ pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
     let (value, got) = match amount {
         Amount::Part { part, all } if want.kind() == Kind::Share => {
             if all == 0 {
-                return unknown("there is nothing of which this could be a share");
+                return unknown("the total is 0, so there is no share of it");
             }
             // The conversion is exact below 2^53, which no count reaches.
             let value = part as f64 * 100.0 / all as f64;
@@ -54,7 +54,7 @@ pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
         }
         Amount::Part { part, all } => (part as f64, format!("{part} of {all}")),
         Amount::Measured(quantity) if quantity.kind == want.kind() => (quantity.value, show(quantity)),
-        Amount::Measured(_) => return unknown("what was found does not count what is wanted"),
+        Amount::Measured(_) => return unknown("the measured value and `want` are of different kinds"),
     };
     let outcome = if want.is_met_by(value) { Outcome::Passed } else { Outcome::Failed };
     Answer { outcome, got, reason: cut(&note, MAX_TEXT) }

@@ -138,7 +138,7 @@ impl Durations {
         }
         let kind = if self.measure == Measure::Count { Kind::Number } else { Kind::Seconds };
         let count = self.samples.count();
-        let value = self.samples.measure()?.ok_or("no item says how long it took")?;
+        let value = self.samples.measure()?.ok_or("no item has a duration")?;
         let slowest = self.slowest.map(|(_, name)| format!("the slowest of {count} is {name}")).unwrap_or_default();
         Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note: slowest })
     }

@@ -45,7 +45,7 @@ fn text(file: &mut InputFile, max: usize) -> Result<String, String> {
         return Err(format!("it has more than {} MiB, the most that can be read", max >> 20));
     }
     String::from_utf8(bytes)
-        .map_err(|error| format!("it is not UTF-8: byte {} begins no character", error.utf8_error().valid_up_to()))
+        .map_err(|error| format!("it is not UTF-8: invalid byte at offset {}", error.utf8_error().valid_up_to()))
 }
 
 fn options(max: usize) -> Options {

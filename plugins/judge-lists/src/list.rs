@@ -98,7 +98,7 @@ impl List {
 
     fn place(&mut self, place: &str, entry: Entry) -> Result<(), String> {
         if entry.until.is_some() && self.today.is_none() {
-            return Err("it has `until`, and which day it is was not said: set the option `today`".to_owned());
+            return Err("it has `until`, but the current date is unknown: set the option `today`".to_owned());
         }
         let at = self.entries.len();
         match entry.which {

@@ -80,7 +80,7 @@ impl Rules for Listed {
 /// Returns a message on the entries that matched nothing.
 pub(crate) fn unused(list: &List) -> Option<String> {
     let (all, unused) = list.unused();
-    (unused > 0).then(|| format!("{unused} of {all} entries stand for nothing in these results"))
+    (unused > 0).then(|| format!("{unused} of {all} entries match nothing in these results"))
 }
 
 /// Joins the two parts of a reason; the second may be empty.

@@ -309,7 +309,7 @@ impl Handler for Report<'_> {
     fn start(&mut self, tag: &Tag<'_>) -> Result<(), String> {
         let name = tag.name();
         if name.is_empty() {
-            return Err("`<` begins no tag".to_owned());
+            return Err("`<` is not the start of a tag".to_owned());
         }
         if name.len() > MAX_ELEMENT_NAME {
             let shown = shown(name);
@@ -329,11 +329,11 @@ impl Handler for Report<'_> {
 
     fn end(&mut self, name: &[u8]) -> Result<(), String> {
         let Some((begin, kind)) = self.open.pop() else {
-            return Err(format!("`</{}>` closes nothing", shown(name)));
+            return Err(format!("`</{}>` has no start tag", shown(name)));
         };
         let expected = self.name(begin, kind);
         if !same(expected, name) {
-            let problem = format!("`</{}>` stands where `</{}>` is missing", shown(name), shown(expected));
+            let problem = format!("found `</{}>`, expected `</{}>`", shown(name), shown(expected));
             // The element is still open, and must be treated so.
             self.open.push((begin, kind));
             return Err(problem);

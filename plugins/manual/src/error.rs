@@ -7,7 +7,7 @@ pub(crate) enum DocumentError {
     Read(#[from] std::io::Error),
     #[error("the file has more than {max} bytes, the most that can be read")]
     TooLarge { max: usize },
-    #[error("not UTF-8: byte {at} of the file begins no character")]
+    #[error("not UTF-8: invalid byte at offset {at}")]
     Encoding { at: usize },
     #[error("not a result tree: {0}")]
     Yaml(String),

@@ -26,9 +26,9 @@ pub(crate) enum PackError {
     Encode { path: PathBuf, source: ComponentizeError },
     #[error("failed to read the component of `{}`: {source}", path.display())]
     Inspect { path: PathBuf, source: InspectError },
-    #[error("`{}` says nothing of itself: it has no section `plumbline:module`", .0.display())]
+    #[error("`{}` has no metadata: the section `plumbline:module` is missing", .0.display())]
     NoMetadata(PathBuf),
-    #[error("`{}` calls itself `{own}`, and its file says `{name}`", path.display())]
+    #[error("`{}` has the name `{own}`, but its file has the name `{name}`", path.display())]
     OtherName { path: PathBuf, own: String, name: String },
     #[error("the component of `{}` is refused: {source}", path.display())]
     Load { path: PathBuf, source: LoadError },

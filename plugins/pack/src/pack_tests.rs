@@ -79,7 +79,7 @@ fn a_module_that_cannot_be_packed_is_reported_and_leaves_nothing() {
         (error.to_string(), error.hint())
     };
     let (text, hint) = message("a.wasm", &core("b"));
-    assert!(text.ends_with("a.wasm` calls itself `b`, and its file says `a`"), "{text}");
+    assert!(text.ends_with("a.wasm` has the name `b`, but its file has the name `a`"), "{text}");
     assert!(hint.unwrap().contains("plumbline_sdk::module!"));
     let (text, hint) = message("a.wasm", b"rubbish");
     assert!(text.starts_with("failed to make a component of `") && text.contains("a.wasm`: "), "{text}");

@@ -29,7 +29,7 @@ fn read(mut file: InputFile, options: &Checked, out: &mut Output) {
         number += 1;
         match next(&mut file, &mut line) {
             Ok(Next::End) => break None,
-            Ok(Next::TooLong) => report.unparsed(number, "it is longer than any that is read"),
+            Ok(Next::TooLong) => report.unparsed(number, "it exceeds the length limit"),
             Ok(Next::Line) if line.trim_ascii().is_empty() => {}
             Ok(Next::Line) => match Entry::read(line.trim_ascii()) {
                 Ok(entry) => report.take(&entry),

@@ -84,7 +84,7 @@ impl<'a> Report<'a> {
             file = file.meta("warning", warning);
         }
         let nothing = entries.total() == 0 && unparsed > 0;
-        let problem = problem.or_else(|| nothing.then(|| "no line of it is an entry of a journal".to_owned()));
+        let problem = problem.or_else(|| nothing.then(|| "none of its lines is a journal entry".to_owned()));
         let below = below(options, units, failures, problem);
         // Without items below it, there is no status to roll up.
         out.emit(if below.is_empty() { file.status(Status::Passed) } else { file });

@@ -46,7 +46,7 @@ impl<'w> Release<'w> {
         if unpacks(platform) {
             flags.push(PACKED.to_owned());
         } else {
-            print_status("the C library is no glibc 2.36 or later: workers take 2 MiB more of memory");
+            print_status("the C library is not glibc 2.36 or later: workers use 2 MiB more memory");
         }
         if !platform.is_native() {
             let linker = platform.compiler();

@@ -25,7 +25,10 @@ impl Program {
         if program::is_static(&bytes) {
             Ok(Self { platform, path, bytes })
         } else {
-            Err(Error::unexpected(format!("`{}` is no static binary, so it runs only on some systems", path.display())))
+            Err(Error::unexpected(format!(
+                "`{}` is not a static binary, so it runs only on some systems",
+                path.display()
+            )))
         }
     }
 }

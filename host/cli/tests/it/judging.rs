@@ -158,7 +158,7 @@ fn checks_that_could_never_fail_or_that_no_definition_may_hold_are_refused() {
     };
     let stderr = run("- {id: A, items: Failed, want: '== 0'}\n");
     assert!(
-        stderr.contains("checks.yaml, check 1: `items` names no status with `Failed`: is `failed` meant?"),
+        stderr.contains("checks.yaml, check 1: `items` has the unknown status `Failed`: did you mean `failed`?"),
         "{stderr}"
     );
     let stderr = run("- {id: A, class: Known Failure, want: '== 0'}\n");

@@ -12,7 +12,7 @@ use crate::support::{detail, nodes, process, with};
 fn a_document_that_is_too_large_is_refused_with_a_sentence() {
     let endless = || std::io::repeat(b' ');
     let run = Case::new().generated_file("results/n/host-facts.json", 1, endless).run::<HostFacts>();
-    let error = ("error".to_owned(), "it is larger than 8 MiB, which no machine's facts are".to_owned());
+    let error = ("error".to_owned(), "it is larger than 8 MiB, the limit for facts".to_owned());
     assert!(run.items[0].meta.contains(&error), "{:?}", run.items);
     assert_eq!(MAX_DOCUMENT, 8 << 20);
 }

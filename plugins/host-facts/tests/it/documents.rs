@@ -61,7 +61,7 @@ fn disks_and_clocks_are_warned_of() {
     let full = disk(json!({"mount": "/var", "used_percent": 91}));
     assert_eq!(
         judged(&full, &[], "/var", "warning"),
-        ("warning".into(), json!("91.0 % of its room are used (at least 85)"))
+        ("warning".into(), json!("91.0 % of its space are used (at least 85)"))
     );
     assert_eq!(judged(&full, &[("disk-percent", json!(95))], "/var", "warning").0, "passed");
     let inodes = disk(json!({"mount": "/var", "used_percent": 1, "inodes_used_percent": "99"}));

@@ -30,7 +30,7 @@ fn failures_in_a_list_do_not_count_and_say_where_it_is_known() {
     global/[It] [sig-storage] CSI should attach [Slow]: known-failure, excused: it is a known failure
     ");
     assert_eq!(said.ruling(UDP).unwrap().source, "known.yaml, entry 1 (https://example.org/issues/1)");
-    assert_eq!(said.log[0].1, "1 of 3 entries stand for nothing in these results");
+    assert_eq!(said.log[0].1, "1 of 3 entries match nothing in these results");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_entry_is_reported_as_expired_from_the_next_day() {
 fn without_a_day_an_entry_that_expires_excuses_nothing() {
     let said = suite("known-failures").file("data/known.yaml", KNOWN).judge::<Lists>();
     let error = said.outcome.clone().unwrap_err();
-    assert_eq!(error, "known.yaml, entry 1: it has `until`, and which day it is was not said: set the option `today`");
+    assert_eq!(error, "known.yaml, entry 1: it has `until`, but the current date is unknown: set the option `today`");
     assert_eq!(said.ruling(UDP), None);
     assert_eq!(said.count("known-failure"), 1, "the other entries hold");
 }

@@ -17,7 +17,7 @@ fn invalid_junit_files_become_one_unknown_item() {
         (b"<?xml version='1.0'?>", "the file has no element, at byte 21"),
         (b"<html><body/></html>", "root element `html` is not `testsuites` or `testsuite`, at byte 0"),
         (b"<testcase name='t'/>", "root element `testcase` is not `testsuites` or `testsuite`, at byte 0"),
-        (b"</testsuites>", "`</testsuites>` closes nothing, at byte 0"),
+        (b"</testsuites>", "`</testsuites>` has no start tag, at byte 0"),
         (b"<testsuites", "the file ends early: "),
         (b"<testsuites>", "the file ends before `</testsuites>`, at byte 12"),
         (b"\x7FELF\x02\x01\x01\x00", "the file has no element"),
@@ -79,9 +79,9 @@ fn a_report_cut_anywhere_is_never_a_pass() {
 #[test]
 fn tags_that_do_not_match_end_the_file_with_both_names() {
     for (content, reason) in [
-        ("<testcase name='t'></testsuite>", "`</testsuite>` stands where `</testcase>` is missing"),
-        ("<testcase name='t'><failure>x</testcase>", "`</testcase>` stands where `</failure>` is missing"),
-        ("<testcase name='t'><failure>a < b</failure></testcase>", "`<` begins no tag"),
+        ("<testcase name='t'></testsuite>", "found `</testsuite>`, expected `</testcase>`"),
+        ("<testcase name='t'><failure>x</testcase>", "found `</testcase>`, expected `</failure>`"),
+        ("<testcase name='t'><failure>a < b</failure></testcase>", "`<` is not the start of a tag"),
         ("<testcase name='t'/><!bad>", "`<!` begins neither a comment nor CDATA"),
     ] {
         let run = common::read(common::suite(content));

@@ -32,7 +32,7 @@ fn other_content_after_the_report_makes_the_file_unknown() {
         ("&lt;", "text follows the end of the report, at byte"),
         ("<html/>", "element `html` follows the end of the report, at byte"),
         ("<testcase name='x'><failure/></testcase>", "element `testcase` follows the end of the report, at byte"),
-        ("</testsuite>", "`</testsuite>` closes nothing, at byte"),
+        ("</testsuite>", "`</testsuite>` has no start tag, at byte"),
         ("<", "the file ends early"),
     ] {
         let document = format!("{PASSED}{rest}");

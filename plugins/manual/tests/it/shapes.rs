@@ -117,7 +117,7 @@ fn an_invalid_tree_is_unknown_with_a_reason() {
         assert!(reason(&run).starts_with(want), "{content:?}: {}", reason(&run));
         assert!(reason(&run).len() < 600);
     }
-    assert_eq!(reason(&read(b"status: \xFF".to_vec())), "not UTF-8: byte 8 of the file begins no character");
+    assert_eq!(reason(&read(b"status: \xFF".to_vec())), "not UTF-8: invalid byte at offset 8");
 }
 
 #[test]
