@@ -318,9 +318,9 @@ mod tests {
             ("TIMEOUT", "timeout"),
         ] {
             let message = validate(json!({"items": ["passed", text]})).unwrap_err();
-            assert!(message.contains(&format!("is `{meant}` meant?")), "{text}: {message}");
+            assert!(message.contains(&format!("did you mean `{meant}`?")), "{text}: {message}");
         }
-        assert!(validate(json!({"items": ""})).unwrap_err().contains("is not a status"));
+        assert!(validate(json!({"items": ""})).unwrap_err().contains("must be a status"));
         for own in ["warning", "FAIL", "pass", "error", "unknown", "timed out"] {
             assert_eq!(validate(json!({"items": own})), Ok(()), "{own}");
         }

@@ -85,7 +85,7 @@ fn a_module_that_cannot_be_packed_is_reported_and_leaves_nothing() {
     assert!(text.starts_with("failed to make a component of `") && text.contains("a.wasm`: "), "{text}");
     assert!(hint.unwrap().contains("cdylib"));
     let (text, _) = message("a.wasm", &wat::parse_str("(module)").unwrap());
-    assert!(text.ends_with("it has no section `plumbline:module`"), "{text}");
+    assert!(text.ends_with("the section `plumbline:module` is missing"), "{text}");
 }
 
 #[test]

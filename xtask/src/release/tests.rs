@@ -139,7 +139,7 @@ fn a_dynamic_program_is_rejected() {
     let path = dir.path().join("plumbline");
     fs::write(&path, script()).unwrap();
     let error = Program::read(Platform::ALL[0], path).unwrap_err().to_string();
-    assert!(error.contains("no static binary"), "{error}");
+    assert!(error.contains("not a static binary"), "{error}");
     assert!(!program::is_static(&script()));
 }
 

@@ -20,7 +20,7 @@ fn lists_have_an_end() {
     assert!(error("- a\n".repeat(MAX_ENTRIES + 1)).contains("there are more than 50000 entries"));
     assert!(error("- pattern: a\n".repeat(MAX_PATTERNS + 1)).contains("entry 1001: there are more than 1000 patterns"));
     assert!(error(format!("- pattern: {}\n", "a".repeat(2001))).contains("2000 bytes"));
-    assert!(error(b"- \xff\n".as_slice()).contains("not UTF-8: byte 2"));
+    assert!(error(b"- \xff\n".as_slice()).contains("not UTF-8: invalid byte at offset 2"));
     assert!(error("[".repeat(10_000)).starts_with("l.yaml: it cannot be read"));
     let bomb = "- &a [x,x,x,x,x,x,x,x,x,x]\n- &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n- &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
                 - &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n- &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n- [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
