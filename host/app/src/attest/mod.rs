@@ -124,14 +124,13 @@ pub struct AttestationTrust {
     /// The policy.
     #[command(flatten)]
     pub policy: PolicyFile,
-    /// Trust attestations of this identity, a URL or an email address, as their certificate has it
+    /// Trust attestations of this identity: the URL or email address in their certificate
     #[arg(long, value_name = "IDENTITY", conflicts_with_all = ["key", "policy"], requires_all = ["certificate_oidc_issuer", "trusted_root"])]
     pub certificate_identity: Option<String>,
     /// The OIDC issuer that has authenticated the identity
     #[arg(long, value_name = "URL", requires = "certificate_identity")]
     pub certificate_oidc_issuer: Option<String>,
-    /// The trusted authorities and logs: `trusted_root.json`, as `cosign trusted-root create`
-    /// writes it
+    /// The trusted CAs and logs: `trusted_root.json`, as `cosign trusted-root create` writes it
     #[arg(long, value_name = "FILE", requires = "certificate_identity")]
     pub trusted_root: Option<PathBuf>,
 }

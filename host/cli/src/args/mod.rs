@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Wait(WaitArgs),
     /// Show the results in archives and result files, or post-process them again
     Results(ResultsArgs),
-    /// Show how tests did over many runs: failing, flaky and slower tests, by cluster and version
+    /// Compare tests over many runs: failing, flaky and slower tests, by cluster and version
     History(HistoryArgs),
     /// Let AI assistants read the results in archives: a server of the Model Context Protocol
     Mcp(McpArgs),

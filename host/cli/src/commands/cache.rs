@@ -21,9 +21,9 @@ pub(crate) struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List what is cached, with sizes
+    /// List cached files, with sizes
     List(CacheListArgs),
-    /// Remove what is cached; commands make it again when they need it
+    /// Remove cached files; commands create them again when needed
     Clean(CacheCleanArgs),
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct DeleteArgs {
     /// Print what would be deleted, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask for confirmation (without a terminal, nothing asks)
+    /// Skip the confirmation (without a terminal, there is none)
     #[arg(short, long)]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -26,7 +26,7 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = CODES)]
 pub(crate) struct DoctorArgs {
-    /// Also ask the registry of this image for it; repeatable
+    /// Also check that the registry of this image has it; repeatable
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Vec<String>,
     #[command(flatten)]

@@ -42,7 +42,7 @@ pub(crate) struct GenArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenCommand {
-    /// Print the configuration: the defaults with the changes that options make
+    /// Print the configuration: the defaults, as changed by options
     Config(Box<GenConfigArgs>),
     /// Print the definition of a built-in plugin, or of a new one
     Plugin(Box<GenPluginArgs>),
@@ -225,7 +225,7 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
     }
 }
 
-/// Prints the configuration: the defaults with the changes that options make.
+/// Prints the configuration: the defaults, as changed by options.
 pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
     let config = args.run.config(namespace, args.timeout)?;

@@ -28,7 +28,7 @@ pub(crate) enum Via {
     /// Plumbline, from files of the machine
     #[default]
     Native,
-    /// Ansible of the machine
+    /// Ansible, as installed on the machine
     Ansible,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct AttestArgs {
     /// PEM key or the name of a file
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// URL with more about the run, for the statement
+    /// URL with more information about the run, for the statement
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     #[command(flatten)]

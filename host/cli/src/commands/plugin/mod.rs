@@ -41,7 +41,7 @@ pub(crate) enum PluginCommand {
     Lint(LintArgs),
     /// Run the golden cases of a plugin: compare result trees with the expected ones
     Test(TestArgs),
-    /// Rebuild and retest a plugin at every change of its directory
+    /// Rebuild and retest a plugin whenever its directory changes
     Dev(DevArgs),
     /// Run a check on this machine and print the result tree
     Run(RunArgs),
