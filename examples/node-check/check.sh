@@ -1,12 +1,12 @@
 #!/bin/sh
 # Checks whether this machine has what a Kubernetes node needs, and writes the answers as JUnit.
 #
-# POSIX sh, reads only, needs no privileges: what cannot be known from here is skipped, with the reason. A failed check is a result and
+# POSIX sh, read-only, without privileges: a check that is impossible here is skipped, with the reason. A failed check is a result and
 # not an error, so the exit code is 0 whenever the results could be written.
 
 set -u
 export LC_ALL=C
-# Where administrators' programs live, also for those who are none.
+# Programs of administrators are there, and other users may not have these directories in their PATH.
 PATH=${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 
@@ -16,7 +16,7 @@ report=$results/node-check.xml
 MIN_CPUS=2
 MIN_MEMORY_MIB=1700
 MIN_DISK_GIB=4
-# The kubelet begins to remove images when less than this is free.
+# The kubelet starts to remove images when less than this is free.
 MIN_DISK_PERCENT=15
 TOTAL=19
 
@@ -29,7 +29,7 @@ skipped=0
 failures=
 name=
 
-# Text for XML: what is no printable ASCII is left out, because XML forbids some of it and the encoding of the rest is not known.
+# Text for XML: only printable ASCII is kept, because XML forbids some other characters, and the encoding is unknown.
 escape() {
     printf '%s' "$1" | tr '\t\r\n' '   ' | tr -cd '\040-\176' |
         sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/>/\&gt;/g' -e 's/"/\&quot;/g' -e "s/'/\&apos;/g"
@@ -55,18 +55,18 @@ skip() {
     add "><skipped message=\"$(escape "$1")\"/></testcase>"
 }
 
-# Tells the worker how far we are. Nobody needs it: after the first failure it is not tried again.
-can_tell=false
-if [ -n "${SONOBUOY_PROGRESS_PORT:-}" ] && command -v curl >/dev/null 2>&1; then can_tell=true; fi
+# Reports progress to the worker. It is optional: after the first failure it is not tried again.
+can_report=false
+if [ -n "${SONOBUOY_PROGRESS_PORT:-}" ] && command -v curl >/dev/null 2>&1; then can_report=true; fi
 progress() {
-    # At the beginning, at the end, and now and then: each takes a process.
-    if ! $can_tell || { [ $((run % 5)) -ne 0 ] && [ "$run" -ne "$TOTAL" ]; }; then return 0; fi
+    # Only at the start, at the end, and after every fifth check: each report starts a process.
+    if ! $can_report || { [ $((run % 5)) -ne 0 ] && [ "$run" -ne "$TOTAL" ]; }; then return 0; fi
     curl --silent --output /dev/null --noproxy '*' --max-time 0.5 --header 'Content-Type: application/json' \
         --data "{\"msg\":\"$run of $TOTAL checks\",\"total\":$TOTAL,\"completed\":$((run - failed)),\"failures\":[$failures]}" \
-        "http://127.0.0.1:$SONOBUOY_PROGRESS_PORT/progress" || can_tell=false
+        "http://127.0.0.1:$SONOBUOY_PROGRESS_PORT/progress" || can_report=false
 }
 
-# The first line of a file, nothing if there is none.
+# The first line of a file; empty if it has none.
 first_line() {
     line=
     if [ -r "$1" ]; then IFS= read -r line <"$1" || :; fi
@@ -99,7 +99,7 @@ overlay() {
     name='overlay filesystem is available'
     if [ ! -r /proc/filesystems ]; then skip '/proc/filesystems cannot be read'
     elif grep -qw overlay /proc/filesystems; then pass
-    else fail 'the kernel does not know `overlay`, and its module is not loaded'; fi
+    else fail 'the kernel does not support `overlay`, and its module is not loaded'; fi
 }
 
 forwarding() {
@@ -115,14 +115,14 @@ bridged_traffic() {
     name='bridged traffic passes iptables'
     case $(first_line /proc/sys/net/bridge/bridge-nf-call-iptables) in
         1) pass ;;
-        '') skip 'cannot be known while br_netfilter is not loaded here' ;;
+        '') skip 'unknown: br_netfilter is not loaded here' ;;
         *) fail 'net.bridge.bridge-nf-call-iptables is not 1' ;;
     esac
 }
 
 control_groups() {
     name='control groups are version 2'
-    if [ ! -d /sys/fs/cgroup ]; then skip '/sys/fs/cgroup is not there'; return; fi
+    if [ ! -d /sys/fs/cgroup ]; then skip '/sys/fs/cgroup not found'; return; fi
     if [ ! -r /sys/fs/cgroup/cgroup.controllers ]; then fail 'the unified hierarchy is not mounted'; return; fi
     controllers=" $(first_line /sys/fs/cgroup/cgroup.controllers) "
     missing=
@@ -134,13 +134,13 @@ control_groups() {
 
 conntrack_tool() {
     name='conntrack is installed'
-    if command -v conntrack >/dev/null 2>&1; then pass; else fail 'no program `conntrack`'; fi
+    if command -v conntrack >/dev/null 2>&1; then pass; else fail '`conntrack` not found'; fi
 }
 
 filter_tool() {
     name='iptables or nft is installed'
     if command -v iptables >/dev/null 2>&1 || command -v nft >/dev/null 2>&1; then pass
-    else fail 'neither `iptables` nor `nft`'; fi
+    else fail 'neither `iptables` nor `nft` found'; fi
 }
 
 runtime() {
@@ -149,7 +149,7 @@ runtime() {
         /run/cri-dockerd.sock /var/run/cri-dockerd.sock /run/k3s/containerd/containerd.sock; do
         if [ -S "${socket#unix://}" ]; then pass; return; fi
     done
-    fail 'no socket of containerd, CRI-O or cri-dockerd'
+    fail 'no socket of containerd, CRI-O or cri-dockerd found'
 }
 
 kernel() {
@@ -159,7 +159,7 @@ kernel() {
     rest=${release#*.}
     minor=${rest%%[!0-9]*}
     case $major,$minor in
-        , | ,* | *, | *[!0-9,]*) skip "cannot make out the release $release" ;;
+        , | ,* | *, | *[!0-9,]*) skip "cannot parse the release $release" ;;
         *) if [ "$major" -gt 4 ] || { [ "$major" -eq 4 ] && [ "$minor" -ge 19 ]; }; then pass; else fail "it is $release"; fi ;;
     esac
 }
@@ -169,7 +169,7 @@ processors() {
     count=$(getconf _NPROCESSORS_ONLN 2>/dev/null || grep -c '^processor' /proc/cpuinfo 2>/dev/null)
     case $count in
         '' | *[!0-9]* | 0) skip 'cannot be counted' ;;
-        *) if [ "$count" -ge "$MIN_CPUS" ]; then pass; else fail "there is $count"; fi ;;
+        *) if [ "$count" -ge "$MIN_CPUS" ]; then pass; else fail "found $count"; fi ;;
     esac
 }
 
@@ -178,11 +178,11 @@ memory() {
     kib=$(sed -n 's/^MemTotal: *\([0-9][0-9]*\) kB.*/\1/p' /proc/meminfo 2>/dev/null)
     if [ -z "$kib" ]; then skip '/proc/meminfo cannot be read'
     elif [ "$kib" -ge $((MIN_MEMORY_MIB * 1024)) ]; then pass
-    else fail "there are $((kib / 1024)) MiB"; fi
+    else fail "found $((kib / 1024)) MiB"; fi
 }
 
 disk() {
-    name='room for images and pods'
+    name='disk space for images and pods'
     place=/var/lib
     for candidate in /var/lib/containerd /var/lib/containers /var/lib/kubelet; do
         if [ -d "$candidate" ]; then place=$candidate; break; fi
@@ -199,7 +199,7 @@ disk() {
     esac
 }
 
-# $1: the port; $2: the same in hexadecimal, as the kernel writes it; $3: what needs it. 0A is the state of a socket that listens.
+# $1: the port; $2: the port in hexadecimal, as the kernel writes it; $3: what needs it. 0A is the state of a listening socket.
 port() {
     name="port $1 is free for the $3"
     if [ ! -r /proc/net/tcp ]; then skip '/proc/net/tcp cannot be read'; return; fi
@@ -214,27 +214,27 @@ machine_id() {
     id=$(first_line /etc/machine-id)
     case $id in
         '') if [ -e /etc/machine-id ]; then fail '/etc/machine-id is empty'; else skip '/etc/machine-id not found'; fi ;;
-        *[!0-9a-f]*) fail "/etc/machine-id holds no id: $id" ;;
-        *) if [ ${#id} -eq 32 ]; then pass; else fail "/etc/machine-id has ${#id} digits in place of 32"; fi ;;
+        *[!0-9a-f]*) fail "/etc/machine-id is not a valid id: $id" ;;
+        *) if [ ${#id} -eq 32 ]; then pass; else fail "/etc/machine-id has ${#id} digits instead of 32"; fi ;;
     esac
 }
 
 product_uuid() {
-    name='product UUID can tell machines apart'
+    name='product UUID is not a placeholder'
     file=/sys/class/dmi/id/product_uuid
     if [ ! -e $file ]; then skip 'this machine has no DMI table'; return; fi
     uuid=$(first_line $file 2>/dev/null | tr 'A-F' 'a-f')
     case $uuid in
         '') skip "$file can be read by root only" ;;
-        # What makers leave in when they give no number.
+        # Placeholders of manufacturers that assign no UUID.
         00000000-0000-0000-0000-000000000000 | ffffffff-ffff-ffff-ffff-ffffffffffff | 03000200-0400-0500-0006-000700080009)
-            fail "$uuid is what many machines have" ;;
+            fail "$uuid is a placeholder, which many machines have" ;;
         *) pass ;;
     esac
 }
 
 host_name() {
-    name='host name is one for a node'
+    name='host name is valid for a node'
     host=$(uname -n)
     # A DNS-1123 subdomain of at most 63 characters, because it becomes a label.
     if [ ${#host} -gt 63 ]; then fail "$host is longer than 63 characters"
@@ -253,7 +253,7 @@ clock() {
     case $answer in
         yes) pass ;;
         no) fail 'no time source is in use' ;;
-        *) skip 'cannot be known: no systemd answers here' ;;
+        *) skip 'unknown: systemd does not answer here' ;;
     esac
 }
 
@@ -280,7 +280,7 @@ product_uuid
 host_name
 clock
 
-# Whole or not at all, and only then the word that it is done.
+# The report appears only when it is complete, and the done file only after it.
 printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' \
     "<testsuites><testsuite name=\"node-check\" tests=\"$run\" failures=\"$failed\" errors=\"0\" skipped=\"$skipped\">" \
     "$cases</testsuite></testsuites>" >"$report.part" &&

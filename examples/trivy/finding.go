@@ -8,7 +8,7 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// maxText bounds each text of a finding: a report may come from anybody.
+// maxText bounds each text of a finding: a report is untrusted input.
 const maxText = 4 << 10
 
 // finding is one entry of a result's lists.
@@ -47,7 +47,7 @@ func (m *misconfiguration) item(policy policy) plumbline.Item {
 	case "PASS":
 		item.Status, item.Meta["reason"] = plumbline.Passed, ""
 	case "EXCEPTION":
-		item.Status, item.Meta["reason"] = plumbline.Skipped, "there is an exception for it"
+		item.Status, item.Meta["reason"] = plumbline.Skipped, "it has an exception"
 	}
 	item.Meta["id"], item.Meta["url"], item.Meta["resource"] = m.ID, m.PrimaryURL, m.CauseMetadata.Resource
 	item.Meta["lines"] = lines(m.CauseMetadata.StartLine, m.CauseMetadata.EndLine)
@@ -60,7 +60,7 @@ type secret struct {
 }
 
 func (s *secret) item(policy policy) plumbline.Item {
-	// Trivy has put stars in the place of the secret itself.
+	// Trivy has replaced the secret itself with stars.
 	item := newItem("secret", s.Title, s.Severity, s.Match)
 	item.Status, item.Meta["reason"] = policy.judge(s.Severity, false)
 	item.Meta["id"], item.Meta["category"], item.Meta["lines"] = s.RuleID, s.Category, lines(s.StartLine, s.EndLine)
@@ -82,7 +82,7 @@ func (l *license) item(policy policy) plumbline.Item {
 	return item
 }
 
-// newItem is a finding of that kind. The caller adds to its meta; empty values are dropped in the end.
+// newItem returns a finding of that kind. The caller adds to its meta; emit drops empty values.
 func newItem(kind, name, severity, text string) plumbline.Item {
 	item := plumbline.Item{Name: cut(strings.TrimSpace(name)), Meta: plumbline.Meta{"kind": kind, "severity": severity}}
 	if item.Name == "" {
@@ -94,7 +94,7 @@ func newItem(kind, name, severity, text string) plumbline.Item {
 	return item
 }
 
-// emit bounds what the finding says and leaves out what it does not say.
+// emit bounds the texts of the finding and drops empty ones.
 func emit(found finding, depth int, policy policy, out *plumbline.Output) {
 	item := found.item(policy)
 	item.Depth = depth

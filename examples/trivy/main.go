@@ -19,7 +19,7 @@ func process(plugin plumbline.Plugin, files []*plumbline.File, out *plumbline.Ou
 	for _, file := range files {
 		out.Emit(plumbline.Item{Name: file.Name(), Meta: plumbline.Meta{"file": file.Path(), "type": "file"}})
 		if err := readReports(file, policy, out); err != nil {
-			// What was read before stands; the rest is not known.
+			// The items that were read so far stay; the rest is unknown.
 			out.Emit(plumbline.Item{
 				Depth: 1, Name: "unreadable", Status: plumbline.Unknown, Meta: plumbline.Meta{"error": err.Error()},
 			})

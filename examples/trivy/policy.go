@@ -11,7 +11,7 @@ import (
 // severities are those of Trivy, worst first.
 var severities = []string{"CRITICAL", "HIGH", "MEDIUM", "LOW", "UNKNOWN"}
 
-// policy says which findings fail: the options of the definition.
+// policy has the options of the definition, which decide which findings fail.
 type policy struct {
 	// FailOn are the severities that fail.
 	FailOn []string `json:"fail-on"`
@@ -33,7 +33,7 @@ func readPolicy(plugin plumbline.Plugin) (policy, error) {
 	return policy, nil
 }
 
-// judge is the status of a finding, and why it is not a failure.
+// judge returns the status of a finding, and why it is not a failure.
 func (p policy) judge(severity string, unfixed bool) (plumbline.Status, string) {
 	if severity == "" {
 		severity = "UNKNOWN"

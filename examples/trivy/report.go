@@ -9,7 +9,7 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// schemaVersion is the one of the reports that Trivy writes since 0.20.
+// schemaVersion is the version of the reports that Trivy has written since 0.20.
 const schemaVersion = 2
 
 // reader reads one report.
@@ -17,12 +17,12 @@ type reader struct {
 	*stream
 	policy policy
 	out    *plumbline.Output
-	// report says that it is one of Trivy: it has a schema version, or the name of a cluster.
+	// report is true if Trivy wrote it: it has a schema version, or the name of a cluster.
 	report  bool
 	results int
 }
 
-// readReports reads the reports of a file; nearly always one.
+// readReports reads the reports of a file, which nearly always has one.
 func readReports(file *plumbline.File, policy policy, out *plumbline.Output) error {
 	source := newStream(file)
 	for count := 0; ; count++ {
@@ -37,7 +37,7 @@ func readReports(file *plumbline.File, policy policy, out *plumbline.Output) err
 			return errors.New("not a report of Trivy: create one with `trivy … --format json`")
 		}
 		if r.results == 0 {
-			// Trivy leaves the results out when it knew nothing to look at.
+			// Trivy omits the results if it found nothing to scan.
 			out.Emit(plumbline.Item{
 				Depth: 1, Name: "no results", Status: plumbline.Unknown,
 				Meta: plumbline.Meta{"error": "the report has no results: nothing was scanned"},
@@ -46,7 +46,7 @@ func readReports(file *plumbline.File, policy policy, out *plumbline.Output) err
 	}
 }
 
-// rest is what is wrong behind the last report.
+// rest returns what is wrong after the last report.
 func rest(source *stream) error {
 	_, err := source.Token()
 	if errors.Is(err, io.EOF) {
@@ -90,7 +90,7 @@ func (r *reader) resource() error {
 	var namespace, kind, name, wrong string
 	emitted := false
 	before := r.results
-	// Emitted as soon as it has something below it; its name stands before that in every report of Trivy.
+	// Emitted with the first item below it; in every report of Trivy, the name comes before that.
 	begin := func() {
 		if !emitted {
 			r.out.Emit(plumbline.Item{Depth: 1, Name: resourceName(namespace, kind, name)})

@@ -12,7 +12,7 @@ import (
 // maxElement is how far reading may run ahead of parsing: the size of one finding, or of one skipped value.
 const maxElement = 16 << 20
 
-// maxNesting is how deep a skipped value may be nested. Reports of Trivy are less deep.
+// maxNesting is how deep a skipped value may be nested. Reports of Trivy are less deeply nested.
 const maxNesting = 1000
 
 var errTooLarge = fmt.Errorf("one value of the report has more than %d MiB", maxElement>>20)
@@ -48,7 +48,7 @@ func (s *stream) object(member func(key string) error) error {
 		if err != nil {
 			return early(err)
 		}
-		// The decoder has seen to it that a key is a string.
+		// The decoder guarantees that a key is a string.
 		name, _ := key.(string)
 		return member(name)
 	})
@@ -78,7 +78,7 @@ func (s *stream) each(open json.Delim, next func() error) error {
 // value reads a value of the type that into points to.
 func (s *stream) value(into any) error { return early(s.Decode(into)) }
 
-// pass passes over a value, whatever it is, without keeping it.
+// pass skips a value of any type.
 func (s *stream) pass() error {
 	depth := 0
 	for {
@@ -101,7 +101,7 @@ func (s *stream) pass() error {
 	}
 }
 
-// early says that an end which comes in the middle is none.
+// early turns an end of the file inside a value into an error.
 func early(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the report ends too early")

@@ -51,7 +51,7 @@ func TestNoCutMakesAReportPass(t *testing.T) {
 	}
 }
 
-// repeated is a report of so many findings.
+// repeated is a report with the given number of findings.
 func repeated(prefix, part, suffix string, count int) func() io.Reader {
 	return func() io.Reader {
 		parts := []io.Reader{strings.NewReader(prefix)}

@@ -1,4 +1,4 @@
-// Who must answer: each node with a GPU on which the plugin's pod can run.
+// The expected nodes: each node with a GPU on which the plugin's pod can run.
 import * as plumbline from "../../../plugin-sdk/js/index.js";
 import { labelMatcher } from "./options.js";
 import { untolerated } from "./tolerations.js";
@@ -13,18 +13,18 @@ export const expectations = plumbline.expectations((plugin, podSpec, nodes) => {
     else left.set(reason, (left.get(reason) ?? 0) + 1);
   }
   if (expected.length === 0) {
-    // Nothing to wait for would look like a success.
+    // An empty list would look like a success.
     const reasons = [...left].map(([reason, count]) => `${count} ${reason}`).join(", ");
     throw new Error(`no node is expected, of ${nodes.length}${reasons === "" ? "" : `: ${reasons}`}`);
   }
   return expected;
 });
 
-/** Why the pod does not run on a node, or not now. `undefined`: it does. */
+/** Why the pod cannot run on a node, or not now. `undefined`: it can. */
 function cannotRun(node, podSpec) {
   if (!node.ready) return "not ready";
   if (node.unschedulable) return "cordoned";
-  // Without a pod specification the driver's own applies, which tolerates everything.
+  // Without a pod specification, the driver uses its own, which tolerates everything.
   if (podSpec === undefined) return undefined;
   const selector = podSpec.nodeSelector ?? {};
   if (Object.entries(selector).some(([label, value]) => node.labels[label] !== value)) return "outside the node selector";

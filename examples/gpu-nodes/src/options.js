@@ -1,5 +1,5 @@
 /**
- * Labels that say that a node has GPUs, put there by vendors' node labellers, by node feature discovery and by clouds. How many there are (the
+ * Labels of nodes with GPUs, set by the node labellers of vendors, by node feature discovery and by clouds. The number of GPUs (the
  * node's capacity) is not passed to modules.
  */
 const DEFAULT_LABELS = [
@@ -12,14 +12,14 @@ const DEFAULT_LABELS = [
   "kubernetes.azure.com/accelerator",
 ];
 
-/** From the options to a function that tells whether a node has a GPU. Throws a sentence: a misspelt option must not change who is expected. */
+/** Tells whether a node has a GPU. Throws an error for a misspelt option, which must not change the expected nodes. */
 export function labelMatcher(options) {
   for (const key of Object.keys(options)) {
     if (key !== "labels") throw new Error(`unknown option \`${key}\`: the only option of \`gpu-nodes\` is \`labels\``);
   }
   const labels = options.labels ?? DEFAULT_LABELS;
   if (!Array.isArray(labels) || labels.length === 0 || !labels.every((label) => typeof label === "string" && /^[^=]+(=.*)?$/.test(label))) {
-    throw new Error("the option `labels` is a list of labels, each `KEY` or `KEY=VALUE`");
+    throw new Error("the option `labels` must be a list of labels, each `KEY` or `KEY=VALUE`");
   }
   const wanted = labels.map((label) => {
     const at = label.indexOf("=");

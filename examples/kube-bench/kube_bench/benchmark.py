@@ -1,4 +1,4 @@
-"""From a benchmark of a report to items."""
+"""Converts a benchmark of a report to items."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from plumbline_sdk import Item, Output, Status
 
 from .options import Options
 
-# Characters of one text. The output of an audit is the whole list of processes at times, once for each check.
+# Characters of one text. The output of an audit can be the whole list of processes, repeated for each check.
 MAX_TEXT = 8192
-# Characters of what was found, in the one line that says what is wrong. All of it stands under `actual`.
+# Characters of the actual value in the line that says what is wrong. `actual` has the whole value.
 MAX_FOUND = 120
 
 
 def emit_benchmark(benchmark: dict[str, Any], options: Options, out: Output) -> int:
-    """Emits it at depth 1, and tells how many checks it has."""
+    """Emits the benchmark at depth 1, and returns the number of its checks."""
     meta = {"type": "benchmark", "version": _text(benchmark.get("version")), "node-type": _text(benchmark.get("node_type"))}
     out.emit(Item(_name(benchmark.get("id"), benchmark.get("text"), "benchmark"), 1, meta=meta))
     checks = 0
@@ -54,10 +54,10 @@ def _status(check: dict[str, Any], options: Options) -> Union[Status, str]:
         return Status.PASSED
     if word == "FAIL":
         return Status.FAILED
-    # Checks that a person must do are warnings of their own kind.
+    # Checks that a person must do by hand get the status of the option `warn`.
     if word in ("WARN", "MANU"):
         return options.warn
-    # `INFO` is what became of a check that the configuration skips.
+    # A check that the configuration skips has `INFO`.
     if word in ("INFO", "SKIP"):
         return Status.SKIPPED
     return Status.UNKNOWN
@@ -73,7 +73,7 @@ def _difference(check: dict[str, Any]) -> Optional[str]:
 
 
 def _objects(entries: Any, out: Output, depth: int) -> Iterable[dict[str, Any]]:
-    """The objects of a list. What is none is said, and does not pass."""
+    """The objects of a list. Anything else becomes an item with the status `unknown`."""
     if entries is None:
         return
     for entry in entries if isinstance(entries, list) else [entries]:
@@ -88,7 +88,7 @@ def _name(number: Any, text: Any, otherwise: str) -> str:
 
 
 def _text(value: Any) -> Optional[str]:
-    """A text or number as a text without space around it; `None` for all else, and for nothing. A long one is cut, and says so."""
+    """A text or number as trimmed text; `None` for empty text and all other values. A long text is cut, with a note."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""The benchmarks in what kube-bench writes, in each of the forms that it had."""
+"""Reads the benchmarks from the output of kube-bench, in the format of each of its versions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from plumbline_sdk import check_nesting
 
 
 class NotKubeBench(Exception):
-    """What was read is not, or not any more, what kube-bench writes. `str()` of it is a sentence."""
+    """The input is not the output of kube-bench, or stops being it. `str()` of it is a sentence."""
 
 
 def benchmarks(text: str) -> Iterator[dict[str, Any]]:
-    """Each benchmark, as far as they can be read: today's one object with `Controls` and `Totals`, the list that came before it, and the
-    single objects, one after the other, of the first versions."""
+    """Each benchmark that can be read. Current versions write one object with `Controls` and `Totals`, older ones wrote a list,
+    and the first versions wrote single objects, one after the other."""
     check_nesting(text)
     decoder = json.JSONDecoder()
     at = _skip(text, 0)

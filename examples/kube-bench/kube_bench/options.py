@@ -1,4 +1,4 @@
-"""What the definition may say."""
+"""The options of the definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Options:
     """The options, checked."""
 
     warn: Union[Status, str]
-    """The status of checks that somebody must look at (`WARN`)."""
+    """The status of checks that a person must review (`WARN`)."""
 
     @classmethod
     def read(cls, options: dict[str, Any]) -> Options:
@@ -25,5 +25,5 @@ class Options:
                 raise ModuleError(f"unknown option `{key}`: the only option of `kube-bench` is `warn`")
         word = options.get("warn", "warning")
         if not isinstance(word, str) or word not in _WARN:
-            raise ModuleError(f"the option `warn` is one of {', '.join(_WARN)}, not `{word}`")
+            raise ModuleError(f"the option `warn` must be one of {', '.join(_WARN)}, not `{word}`")
         return cls(_WARN[word])

@@ -15,7 +15,7 @@ export const postProcessor = plumbline.postProcessor((plugin, files, out) => {
   }
 });
 
-/** Emits the runs of a log; gives back why it is none. */
+/** Emits the runs of a log. Returns what is wrong if it is not a log. */
 function emitLog(file: InputFile, chosen: Options, out: Output): string | undefined {
   let log;
   try {

@@ -1,8 +1,8 @@
-// Where a result is (SARIF 2.1.0, 3.28 to 3.33), in the form that editors and terminals make links of: `file:line:column`.
+// Where a result is (SARIF 2.1.0, 3.28 to 3.33), in the form that editors and terminals turn into links: `file:line:column`.
 import { index, list, object, text } from "./json.ts";
 import type { Json } from "./json.ts";
 
-/** The place of `location`, or `undefined` where it names none. */
+/** The place of `location`, or `undefined` if it has none. */
 export function place(location: Json, run: Json): string | undefined {
   const physical = object(location.physicalLocation);
   const file = artifact(object(physical.artifactLocation), run);
@@ -16,7 +16,7 @@ export function place(location: Json, run: Json): string | undefined {
   return undefined;
 }
 
-/** A `file` as the log names it: below its base, if it has one, since where that was means nothing elsewhere. */
+/** A file as the log names it, relative to its base: the base itself means nothing on another machine. */
 function artifact(location: Json, run: Json): string | undefined {
   const at = index(location.index);
   const shared = at === undefined ? {} : object(object(list(run.artifacts)[at]).location);

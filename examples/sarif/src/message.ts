@@ -1,13 +1,13 @@
-// Messages (SARIF 2.1.0, 3.11): text that is there, or looked up, with placeholders and links.
+// Messages (SARIF 2.1.0, 3.11): text given directly or looked up by id, with placeholders and links.
 import { list, object, own, text } from "./json.ts";
 import type { Json } from "./json.ts";
 import type { Described } from "./rules.ts";
 
-/** What `message` says, as plain text. `undefined`: it says nothing, or names a text that the log does not have. */
+/** `message` as plain text. `undefined`: it is empty, or has the id of a text that the log does not have. */
 export function message(message: Json, { descriptor, component }: Described): string | undefined {
   const given = text(message.text) ?? text(message.markdown);
   if (given !== undefined) {
-    // Tools write braces as they are where there is nothing to put in, although the format wants them doubled.
+    // Without arguments, tools write single braces, although the format requires that they are doubled.
     return withoutLinks(Array.isArray(message.arguments) ? withArguments(given, message.arguments) : given);
   }
   const id = text(message.id);
@@ -18,7 +18,7 @@ export function message(message: Json, { descriptor, component }: Described): st
   return withoutLinks(withArguments(text(found.text) ?? text(found.markdown) ?? "", list(message.arguments)));
 }
 
-/** `{0}` becomes the first argument; doubled braces are single ones. A placeholder without its argument stays, to be seen. */
+/** `{0}` becomes the first argument; doubled braces are single ones. A placeholder without an argument stays visible. */
 function withArguments(template: string, given: readonly unknown[]): string {
   return template.replace(/\{\{|\}\}|\{(\d{1,9})\}/g, (found, number?: string) => {
     if (number === undefined) return found.charAt(0);
@@ -27,7 +27,7 @@ function withArguments(template: string, given: readonly unknown[]): string {
   });
 }
 
-/** `[here](1)` links to a location by its number, which says nothing outside a viewer: only the words stay. */
+/** `[here](1)` links to a location by its number, which has no meaning outside a viewer: only the text stays. */
 function withoutLinks(said: string): string {
   return said.replace(/(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\(\d+\)/g, "$1").replace(/\\([\[\]\\])/g, "$1");
 }

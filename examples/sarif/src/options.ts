@@ -1,6 +1,6 @@
 import type { Plugin } from "../../../plugin-sdk/js/index.js";
 
-/** Levels of a result whose kind is `fail` (SARIF 2.1.0, 3.27.10), the worst first. */
+/** Levels of a result whose kind is `fail` (SARIF 2.1.0, 3.27.10), worst first. */
 export const LEVELS = ["error", "warning", "note", "none"] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -9,13 +9,13 @@ export interface Options {
   failOn: ReadonlySet<Level>;
 }
 
-/** The options of the definition. Throws a sentence: a misspelt option must not change what passes. */
+/** The options of the definition. Throws an error for an unknown one: a misspelt option must not change what passes. */
 export function options(plugin: Plugin): Options {
   for (const key of Object.keys(plugin.options)) {
     if (key !== "fail-on") throw new Error(`unknown option \`${key}\`: the only option of \`sarif\` is \`fail-on\``);
   }
   const levels = plugin.options["fail-on"] ?? ["error"];
-  if (!Array.isArray(levels)) throw new Error("the option `fail-on` is a list of levels, such as `[error, warning]`");
+  if (!Array.isArray(levels)) throw new Error("the option `fail-on` must be a list of levels, such as `[error, warning]`");
   for (const level of levels) {
     if (!isLevel(level)) throw new Error(`the option \`fail-on\` names \`${level}\`; levels are ${LEVELS.join(", ")}`);
   }

@@ -4,9 +4,9 @@ import type { Json } from "./json.ts";
 
 /** A descriptor of a rule or notification, and the component of the tool that it belongs to. */
 export interface Described {
-  /** As the log names it; with the parts that a hierarchical id adds. */
+  /** As in the log, with the parts that a hierarchical id adds. */
   id: string | undefined;
-  /** Empty where the log does not describe it. */
+  /** Empty if the log does not describe it. */
   descriptor: Json;
   component: Json;
 }
@@ -15,7 +15,7 @@ export interface Described {
 export class Rules {
   readonly #driver: Json;
   readonly #extensions: readonly Json[];
-  /** Descriptors by id, of each component and list that was asked for: logs have tens of thousands of results. */
+  /** Descriptors by id, for each list that was used: a log can have tens of thousands of results. */
   readonly #byId = new Map<Json, Map<string, Json>>();
 
   constructor(run: Json) {
@@ -32,7 +32,7 @@ export class Rules {
     return this.#find("rules", id, at, object(reference.toolComponent));
   }
 
-  /** What the reference of a notification describes. */
+  /** The descriptor that a notification refers to. */
   notification(reference: Json): Described {
     return this.#find("notifications", text(reference.id), index(reference.index), object(reference.toolComponent));
   }
@@ -69,7 +69,7 @@ export class Rules {
       byId = new Map(descriptors.map(object).map((descriptor) => [String(descriptor.id), descriptor]));
       this.#byId.set(descriptors as unknown as Json, byId);
     }
-    // `CA1000/1` is described by `CA1000`, if not on its own.
+    // `CA1000` describes `CA1000/1`, unless that has its own descriptor.
     for (let prefix = id; ; prefix = prefix.slice(0, prefix.lastIndexOf("/"))) {
       const found = byId.get(prefix);
       if (found || !prefix.includes("/")) return found;

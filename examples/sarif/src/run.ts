@@ -9,7 +9,7 @@ import { Rules } from "./rules.ts";
 import type { Described } from "./rules.ts";
 import { verdict } from "./verdict.ts";
 
-/** Related places that are named; the rest is counted. */
+/** Related places that are listed; the rest are counted. */
 const MAX_RELATED = 10;
 
 /** Emits `run` at depth 1, and its results below it. */
@@ -22,7 +22,7 @@ export function emitRun(run: Json, options: Options, out: Output): void {
     trouble.push(unknown("no results", "the tool did not begin its analysis: the run has no list of results"));
   }
   if (elsewhere) trouble.push(unknown("results elsewhere", "the run's results are in files of their own, which are not read"));
-  // A run that found nothing has passed, and has nothing below it that could say so.
+  // A run that found nothing has passed. It needs its own status, because it has no items below it.
   const clean = results?.length === 0 && trouble.length === 0;
   out.emit({ depth: 1, ...heading(run), status: clean ? "passed" : undefined });
   for (const item of trouble) out.emit(item);
@@ -58,7 +58,7 @@ function resultItem(result: Json, run: Json, rules: Rules, options: Options): It
       baseline: text(result.baselineState),
     },
     details: {
-      // Where nothing is wrong the text is no failure.
+      // The text of a result that passed or was skipped is not a failure.
       [status === "passed" || status === "skipped" ? "message" : "failure"]: said,
       skipped,
       snippet: snippet(result),

@@ -1,4 +1,4 @@
-// From a result to a status.
+// Determines the status of a result.
 import type { Status } from "../../../plugin-sdk/js/index.js";
 import { index, list, object } from "./json.ts";
 import type { Json } from "./json.ts";
@@ -6,7 +6,7 @@ import { isLevel } from "./options.ts";
 import type { Level, Options } from "./options.ts";
 import type { Described } from "./rules.ts";
 
-/** The status of `result`, and why it does not count where it is skipped. */
+/** The status of `result`, and the reason if it is skipped. */
 export function verdict(result: Json, rule: Described, run: Json, options: Options): { status: Status; skipped?: string } {
   const kind = typeof result.kind === "string" ? result.kind : "fail";
   switch (kind) {
@@ -17,7 +17,7 @@ export function verdict(result: Json, rule: Described, run: Json, options: Optio
     case "informational":
     case "review":
     case "open":
-      // Nothing is known to be wrong, and somebody should know: a status of its own.
+      // Not known to be wrong, but worth a look: it keeps its kind as its status.
       return { status: kind };
     case "fail":
       break;
@@ -32,7 +32,7 @@ export function verdict(result: Json, rule: Described, run: Json, options: Optio
   return { status: options.failOn.has(severity) ? "failed" : severity };
 }
 
-/** Why a result is suppressed: one accepted suppression is enough, and one without a status is accepted (3.35.3). */
+/** Why a result is suppressed. One accepted suppression is enough; one without a status is accepted (3.35.3). */
 function suppression(result: Json): string | undefined {
   const accepted = list(result.suppressions).map(object).find(({ status }) => status === undefined || status === "accepted");
   if (!accepted) return undefined;
@@ -42,7 +42,7 @@ function suppression(result: Json): string | undefined {
 
 /**
  * The level of a result of kind `fail`: its own, else the one configured for its rule, else `warning` (3.27.10). `undefined`: a level that
- * the standard does not know, so nobody can say how bad it is.
+ * the standard does not define, so its severity is unknown.
  */
 function level(result: Json, rule: Described, run: Json): Level | undefined {
   if (result.level !== undefined && !isLevel(result.level)) return undefined;

@@ -24,7 +24,7 @@ document *document_open(plumbline_output *out, bool strict) {
     return opened;
 }
 
-/* Gives what was gathered to the item that it belongs to. What came before any item waits for the first. */
+/* Adds the collected text to the item that it belongs to. Text before the first item waits for that item. */
 static void settle(document *d) {
     if (d->current == NO_ITEM) return;
     held_item *item = &d->held.items[d->current];
@@ -45,7 +45,7 @@ static void emit(document *d) {
 
 static size_t add(document *d, size_t level, plumbline_text name, plumbline_status status) {
     settle(d);
-    /* Outside of subtests nothing that comes later changes what is here. */
+    /* Outside of subtests, later lines do not change earlier items. */
     if ((d->level == 0 && d->held.count > 0) || held_full(&d->held)) emit(d);
     d->anything = true;
     return held_add(&d->held, depth_of(level), name, status);
@@ -64,7 +64,7 @@ static held_text unescaped(document *d, plumbline_text text) {
     return kept;
 }
 
-/* What can be said of a document when it is over. */
+/* Checks a document when it is complete. */
 static void judge(document *d, size_t number) {
     level *level = &d->levels[number];
     if (level->plan.given && level->plan.last == 0 && level->plan.points == 0) {
@@ -86,7 +86,7 @@ static void reset(level *level) {
     *level = (struct level){.parent = NO_ITEM, .name.limit = MAX_TEXT, .reason.limit = MAX_TEXT};
 }
 
-/* Opens subtests down to the level. */
+/* Opens subtests down to level `to`. */
 static void descend(document *d, size_t to) {
     while (d->level < to) {
         level *above = &d->levels[d->level];
@@ -101,7 +101,7 @@ static void descend(document *d, size_t to) {
     }
 }
 
-/* Closes subtests up to the level; the item of the last one closed, whose test point may be what comes now. */
+/* Closes subtests up to level `to`. Returns the item of the last one closed: the next line may be its test point. */
 static size_t ascend(document *d, size_t to, bool point) {
     size_t parent = NO_ITEM;
     while (d->level > to) {
@@ -125,7 +125,7 @@ static plumbline_status status_of(const tap_line *line) {
     return line->directive == TAP_TODO ? PLUMBLINE_SKIPPED : PLUMBLINE_FAILED;
 }
 
-/* The tests of a subtest that is skipped or to be done must not fail what they are in. */
+/* The tests of a subtest with `# SKIP` or `# TODO` must not fail the levels above it. */
 static void excuse(document *d, size_t parent, tap_directive directive) {
     for (size_t i = parent + 1; i < d->held.count; i++) {
         held_item *item = &d->held.items[i];
@@ -160,19 +160,19 @@ static void point(document *d, size_t level, const tap_line *line) {
     bool reported = false;
     for (size_t i = item + 1; subtest && i < d->held.count; i++) reported |= d->held.items[i].status == PLUMBLINE_FAILED;
     if (subtest && held->status == PLUMBLINE_FAILED && !reported) {
-        /* All its tests passed: the host, which goes by them, would not see that it failed. */
+        /* All its tests passed. The host derives the status from them, so it would not see the failure. */
         held_add(&d->held, depth_of(level) + 1, PLUMBLINE_TEXT("not ok"), PLUMBLINE_FAILED);
     }
     d->current = item;
     d->current_level = level;
-    /* A name that announced something else than a subtest is for nobody. */
+    /* A name that was announced but not used by a subtest is dropped. */
     plumbline_clear(&d->levels[level].name);
 }
 
 static void version(document *d, size_t level, const tap_line *line) {
     ascend(d, level, false);
     if (level == 0 && (d->levels[0].plan.given || d->levels[0].plan.points > 0)) {
-        /* Several documents in one file, one behind the other. */
+        /* Several documents in one file, one after the other. */
         bool strict = d->levels[0].strict;
         judge(d, 0);
         reset(&d->levels[0]);
@@ -181,7 +181,7 @@ static void version(document *d, size_t level, const tap_line *line) {
     descend(d, level);
     if (line->number < 12 || line->number > 14) {
         size_t item = add(d, level, PLUMBLINE_TEXT("version"), PLUMBLINE_UNKNOWN);
-        d->held.items[item].error = held_keep(&d->held, PLUMBLINE_TEXT("TAP of versions 12 to 14 is known here; it is read as 14"));
+        d->held.items[item].error = held_keep(&d->held, PLUMBLINE_TEXT("unsupported TAP version, read as 14: use 12, 13 or 14"));
     }
 }
 
@@ -199,14 +199,14 @@ static void foreign(document *d, plumbline_text line, bool cut) {
 
 static void comment(document *d, plumbline_text text) {
     if (d->current == NO_ITEM) return;
-    /* Behind a test that did not fail it is as likely about the next one. */
+    /* After a test that did not fail, the comment may as well be about the next test. */
     const held_item *item = &d->held.items[d->current];
     if (item->status != PLUMBLINE_FAILED && (item->directive != TAP_TODO || item->status == PLUMBLINE_PASSED)) return;
     plumbline_append(&d->diagnostics, text);
     plumbline_append_string(&d->diagnostics, "\n");
 }
 
-/* A line of a block of YAML; false where the block is over and the line is something else. */
+/* Reads a line of a YAML block. Returns false if the line is not part of the block. */
 static bool yaml(document *d, plumbline_text line, size_t indentation) {
     size_t own = 4 * d->current_level + 2;
     bool blank = plumbline_trim(line).len == 0;
@@ -237,7 +237,7 @@ void document_line(document *d, plumbline_text line, bool cut) {
         d->in_yaml = true;
         return;
     }
-    /* Blanks at the end mean nothing, those at the beginning are counted. */
+    /* Spaces at the end are ignored, those at the start are counted. */
     tap_line said = tap_read_line((plumbline_text){line.ptr + indentation, (size_t)(inner.ptr + inner.len - line.ptr) - indentation});
     size_t level = indentation / 4;
     bool tap = indentation % 4 == 0 && level < MAX_LEVELS;
@@ -305,7 +305,7 @@ void document_close(document *d, plumbline_text error) {
         d->held.items[item].error = held_keep(&d->held, error);
     }
     if (d->current == NO_ITEM && d->output.len > 0 && d->held.count > 0) {
-        /* Nothing came behind it that it could have been put to. */
+        /* No item follows to which the output could be added. */
         d->held.items[d->held.count - 1].output = held_keep(&d->held, plumbline_buffer_text(&d->output));
     }
     emit(d);

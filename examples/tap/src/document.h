@@ -1,4 +1,4 @@
-/* A file of TAP: one document or several in a row, with the documents in them (subtests). */
+/* A TAP file: one document or several, with the documents inside them (subtests). */
 #ifndef TAP_DOCUMENT_H
 #define TAP_DOCUMENT_H
 
@@ -8,7 +8,7 @@
 #include "line.h"
 #include "plan.h"
 
-/* Levels of subtests; what stands deeper is no TAP. The host allows 64 levels in a tree. */
+/* Levels of subtests; a deeper line is not TAP. The host allows 64 levels in a tree. */
 #define MAX_LEVELS 32
 
 /* No item. */
@@ -16,18 +16,18 @@
 
 typedef struct level {
     plan plan;
-    bool strict;            /* a line that is no TAP is a failure */
+    bool strict;            /* a line that is not TAP is a failure */
     bool announced;         /* a subtest was announced by a comment */
-    plumbline_buffer name;  /* which it is */
-    size_t parent;          /* the item of the subtest that this level is; NO_ITEM where it is emitted already */
-    plumbline_buffer reason; /* of a plan of no tests */
+    plumbline_buffer name;  /* of the announced subtest */
+    size_t parent;          /* the item of this level's subtest; NO_ITEM if it is emitted already */
+    plumbline_buffer reason; /* of a plan without tests */
 } level;
 
 typedef struct document {
     plumbline_output *out;
     held held;
     level levels[MAX_LEVELS];
-    size_t level;            /* the deepest that is open */
+    size_t level;            /* the deepest open level */
     size_t current;          /* the item to which diagnostics belong */
     size_t current_level;
     plumbline_buffer diagnostics, output;
@@ -36,9 +36,9 @@ typedef struct document {
 } document;
 
 document *document_open(plumbline_output *out, bool strict);
-/* The next line. Nothing is read behind `Bail out!`. */
+/* Reads the next line. Nothing is read after `Bail out!`. */
 void document_line(document *document, plumbline_text line, bool cut);
-/* `error` is why the file could not be read to its end; empty where it could. */
+/* `error` says why the file could not be read to its end; empty if it could. */
 void document_close(document *document, plumbline_text error);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 held_text held_keep(held *held, plumbline_text text) {
-    /* Twice as many as make it full: the bound is looked at between two lines. */
+    /* Twice the size that counts as full, because the size is only checked between lines. */
     held->store.limit = 2 * HELD_BYTES;
     held_text kept = {held->store.len, 0};
     plumbline_append(&held->store, text);

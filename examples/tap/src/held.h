@@ -1,4 +1,4 @@
-/* Items that cannot be emitted yet: the test point of a subtest comes behind its tests, and stands before them in the tree. */
+/* Items that cannot be emitted yet: the test point of a subtest comes after its tests, but before them in the tree. */
 #ifndef TAP_HELD_H
 #define TAP_HELD_H
 
@@ -6,7 +6,7 @@
 
 #include "line.h"
 
-/* A text in the store of the items: the store may move. */
+/* A text in the store of the items, as offsets, because the store may move. */
 typedef struct held_text {
     size_t start, len;
 } held_text;
@@ -17,7 +17,7 @@ typedef struct held_item {
     tap_directive directive;
     uint64_t number;
     held_text name, reason, failure, output, error;
-    bool cut; /* some of its texts is not whole */
+    bool cut; /* one of its texts was cut */
 } held_item;
 
 typedef struct held {
@@ -26,16 +26,16 @@ typedef struct held {
     plumbline_buffer store;
 } held;
 
-/* Items, and bytes of their texts, that are held at most: a subtest larger than that is emitted before its own test point is known. */
+/* The most items, and bytes of their texts, that are held. A larger subtest is emitted before its own test point is known. */
 #define HELD_ITEMS 50000u
 #define HELD_BYTES (16u << 20)
 
-/* Adds an item, whose index it returns. */
+/* Adds an item, and returns its index. */
 size_t held_add(held *held, uint32_t depth, plumbline_text name, plumbline_status status);
-/* Keeps a text, unless there are too many of them already. */
+/* Keeps a text, unless the store is full. */
 held_text held_keep(held *held, plumbline_text text);
 bool held_full(const held *held);
-/* Emits everything, and holds nothing any more. */
+/* Emits all items, and empties the store. */
 void held_emit(held *held, plumbline_output *out);
 void held_free(held *held);
 

@@ -11,7 +11,7 @@ static bool digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 static char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte; }
 
-/* Whether the text begins with `word`, which is in lower case, in whatever case. */
+/* Whether the text begins with `word`, ignoring case. `word` must be in lower case. */
 static bool begins(plumbline_text text, const char *word) {
     size_t i = 0;
     for (; word[i] != '\0'; i++) {
@@ -20,7 +20,7 @@ static bool begins(plumbline_text text, const char *word) {
     return true;
 }
 
-/* The digits at the beginning, and what comes behind them. A number too large to be one is the largest there is. */
+/* Reads the digits at the start, and returns the rest in `rest`. A number that is too large becomes UINT64_MAX. */
 static bool number(plumbline_text text, uint64_t *value, plumbline_text *rest) {
     size_t len = 0;
     while (len < text.len && digit(text.ptr[len])) len++;
@@ -30,8 +30,8 @@ static bool number(plumbline_text text, uint64_t *value, plumbline_text *rest) {
     return true;
 }
 
-/* A directive begins at the first `#` that is not escaped and stands behind a blank, at the beginning, or behind an escaped backslash.
- * One that is followed by a blank and no known word ends the search: it is part of the description, and so is all behind it. */
+/* A directive begins at the first unescaped `#` at the start, after a blank, or after an escaped backslash.
+ * A `#` before a blank and an unknown word ends the search: it and the rest are part of the description. */
 static plumbline_text take_directive(plumbline_text text, tap_line *line) {
     for (size_t i = 0; i < text.len; i++) {
         char byte = text.ptr[i];
@@ -44,7 +44,7 @@ static plumbline_text take_directive(plumbline_text text, tap_line *line) {
         plumbline_text word = plumbline_trim(from(text, i + 1));
         if (begins(word, "skip") || begins(word, "todo")) {
             line->directive = begins(word, "skip") ? TAP_SKIP : TAP_TODO;
-            /* Whatever sticks to the word belongs to it, as in `# Skipped: reason`. */
+            /* Characters up to the next blank belong to the word, as in `# Skipped: reason`. */
             plumbline_text reason;
             plumbline_cut(word, ' ', &reason);
             line->reason = plumbline_trim(reason);

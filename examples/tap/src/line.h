@@ -1,4 +1,4 @@
-/* What a line of TAP says (Test Anything Protocol, version 14; 12 and 13 are read alike). */
+/* Parses a line of TAP (Test Anything Protocol, version 14; versions 12 and 13 are read in the same way). */
 #ifndef TAP_LINE_H
 #define TAP_LINE_H
 
@@ -29,7 +29,7 @@ typedef struct tap_line {
 /* Reads a line without its indentation. */
 tap_line tap_read_line(plumbline_text line);
 
-/* Appends the text with `\#` and `\\` as what they stand for. */
+/* Appends the text with `\#` and `\\` unescaped. */
 void tap_unescape(plumbline_text text, plumbline_buffer *into);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges of missing numbers that are written out. */
+/* Ranges of missing numbers that are printed. */
 #define SHOWN_RANGES 10
 
 void plan_set(plan *plan, uint64_t last) {
@@ -20,7 +20,7 @@ static bool seen(const plan *plan, uint64_t number) {
 }
 
 uint64_t plan_count(plan *plan, uint64_t number) {
-    /* A point without a number has the one behind that of the point before it. */
+    /* A test point without a number has the number after that of the point before it. */
     if (number == 0) number = plan->number < UINT64_MAX ? plan->number + 1 : plan->number;
     plan->number = number;
     plan->points++;
@@ -46,7 +46,7 @@ static void sentence(plumbline_buffer *wrong) {
     if (wrong->len > 0) plumbline_append_string(wrong, "\n");
 }
 
-/* The numbers that nobody had, as `2, 4-7`. */
+/* The numbers that no test point had, as `2, 4-7`. */
 static void missing(const plan *plan, plumbline_buffer *wrong) {
     uint64_t end = plan->last < PLAN_NUMBERS ? plan->last : PLAN_NUMBERS;
     int ranges = 0;
@@ -56,11 +56,11 @@ static void missing(const plan *plan, plumbline_buffer *wrong) {
         while (number < end && !seen(plan, number + 1)) number++;
         if (ranges == 0) {
             sentence(wrong);
-            plumbline_append_string(wrong, "1..");
+            plumbline_append_string(wrong, "planned 1..");
             plumbline_append_number(wrong, plan->last);
-            plumbline_append_string(wrong, " is planned, ");
+            plumbline_append_string(wrong, ", ran ");
             plumbline_append_number(wrong, plan->points);
-            plumbline_append_string(wrong, plan->points == 1 ? " test came; missing: " : " tests came; missing: ");
+            plumbline_append_string(wrong, plan->points == 1 ? " test; missing: " : " tests; missing: ");
         }
         if (ranges == SHOWN_RANGES) {
             plumbline_append_string(wrong, ", ...");
@@ -82,10 +82,10 @@ void plan_verdict(const plan *plan, plumbline_buffer *wrong) {
         missing(plan, wrong);
         if (plan->largest > plan->last) {
             sentence(wrong);
-            plumbline_append_string(wrong, "1..");
-            plumbline_append_number(wrong, plan->last);
-            plumbline_append_string(wrong, " is planned, and there is a test ");
+            plumbline_append_string(wrong, "test number ");
             plumbline_append_number(wrong, plan->largest);
+            plumbline_append_string(wrong, " is outside the plan 1..");
+            plumbline_append_number(wrong, plan->last);
         }
         if (plan->twice) {
             sentence(wrong);
@@ -93,14 +93,13 @@ void plan_verdict(const plan *plan, plumbline_buffer *wrong) {
         }
         if (plan->between) {
             sentence(wrong);
-            plumbline_append_string(wrong, "the plan stands between the tests: it must be before or behind them");
+            plumbline_append_string(wrong, "the plan is between tests: it must come before or after all of them");
         }
     }
     if (plan->repeated > 0) {
         sentence(wrong);
-        plumbline_append_string(wrong, "numbers come more than once: ");
         plumbline_append_number(wrong, plan->repeated);
-        plumbline_append_string(wrong, plan->repeated == 1 ? " time, " : " times, first ");
+        plumbline_append_string(wrong, plan->repeated == 1 ? " repeated test number: " : " repeated test numbers, first ");
         plumbline_append_number(wrong, plan->first_repeated);
     }
 }

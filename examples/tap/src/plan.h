@@ -4,14 +4,14 @@
 
 #include <plumbline.h>
 
-/* Numbers up to this one are kept track of, a bit each; of larger ones only how many there are. */
+/* Numbers up to this one are tracked, with one bit each; larger ones are only counted. */
 #define PLAN_NUMBERS (1u << 20)
 
 typedef struct plan {
     bool given;
-    bool twice;   /* there is more than one */
-    bool between; /* test points stand on both sides of it */
-    bool behind;  /* it came behind a test point */
+    bool twice;   /* more than one plan was given */
+    bool between; /* test points come before and after it */
+    bool behind;  /* it came after a test point */
     uint64_t last;
     uint64_t points; /* test points so far */
     uint64_t number; /* of the latest */
@@ -22,9 +22,9 @@ typedef struct plan {
 } plan;
 
 void plan_set(plan *plan, uint64_t last);
-/* Counts a test point; `number` is 0 where it has none. The number that it has then. */
+/* Counts a test point, and returns its number. `number` is 0 if the point has none. */
 uint64_t plan_count(plan *plan, uint64_t number);
-/* What is wrong, when the document is over; empty when nothing is. */
+/* Appends what is wrong with a complete document; nothing if all is well. */
 void plan_verdict(const plan *plan, plumbline_buffer *wrong);
 void plan_free(plan *plan);
 

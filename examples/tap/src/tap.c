@@ -1,20 +1,20 @@
-/* A post-processor for the Test Anything Protocol: files of TAP become items. */
+/* A post-processor for the Test Anything Protocol: TAP files become items. */
 #include <plumbline.h>
 
 #include "document.h"
 
-/* Bytes that are read of a line; of a longer one the rest is left out, and its item says so. */
+/* Bytes that are read of a line. The rest of a longer line is left out, and its item says so. */
 #define MAX_LINE (64u << 10)
 
 /* What a definition may set below `plumbline.options`. */
 typedef struct options {
-    bool strict; /* a line that is no TAP is a failure, as under `pragma +strict` */
+    bool strict; /* a line that is not TAP is a failure, as after `pragma +strict` */
 } options;
 
 static const char *read_options(plumbline_text rest, options *options) {
     plumbline_text key, value;
     while (plumbline_next_option(&rest, &key, &value)) {
-        if (!plumbline_equal(key, "strict")) return "the module `tap` has one option, `strict`: another one is set";
+        if (!plumbline_equal(key, "strict")) return "unknown option: the only option of `tap` is `strict`";
         if (!plumbline_equal(value, "true") && !plumbline_equal(value, "false")) return "the option `strict` must be `true` or `false`";
         options->strict = plumbline_equal(value, "true");
     }
