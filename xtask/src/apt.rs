@@ -140,7 +140,7 @@ Acquire::Languages "none";
 Acquire::Retries "3";
 Acquire::http::Timeout "30";
 Acquire::https::Timeout "30";
-// What the system does after its own updates is none of our business.
+// The hooks of the system's own updates must not run here.
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;

@@ -13,7 +13,7 @@ pub(crate) enum DocumentError {
     Yaml(String),
     #[error("the file holds {0} documents, where one is expected")]
     SeveralDocuments(usize),
-    #[error("the file holds no document")]
+    #[error("the file has no document")]
     Empty,
     #[error("items are nested {levels} levels deep: at most {max} are possible")]
     TooDeep { levels: usize, max: usize },

@@ -1,4 +1,5 @@
-// The reader of JUnit for the benchmark of languages, in Go: the tokens of encoding/xml, and items as soon as they are complete.
+// The JUnit module of the language benchmark, in Go. It reads the tokens of encoding/xml, and emits items as soon as
+// they are complete.
 package main
 
 import (
@@ -26,8 +27,8 @@ func process(_ plumbline.Plugin, files []*plumbline.File, out *plumbline.Output)
 	return nil
 }
 
-// read goes through the tokens. Raw ones, because namespaces mean nothing here; that elements are closed as they were opened is seen to
-// below.
+// read handles the raw tokens, because namespaces have no meaning here. The code below checks that elements are closed
+// in order.
 func (r *report) read(file *plumbline.File) error {
 	decoder := xml.NewDecoder(bufio.NewReaderSize(file, 64<<10))
 	for {
@@ -55,7 +56,7 @@ func (r *report) read(file *plumbline.File) error {
 		return fmt.Errorf("the file ends within `%s`", r.open[len(r.open)-1])
 	}
 	if !r.tested {
-		r.breakOff("no test case", errors.New("no test case stands in this report: nothing was tested"))
+		r.breakOff("no test case", errors.New("the report has no test case: nothing was tested"))
 	}
 	return nil
 }

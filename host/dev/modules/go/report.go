@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxDepth is the levels of suites: the host takes 64 of all.
+	// maxDepth is the number of levels of suites: the host accepts 64 levels in total.
 	maxDepth = 48
 	// maxText is the bytes of one text.
 	maxText = 1 << 20
@@ -27,12 +27,12 @@ type suite struct {
 	suites, cases int
 }
 
-// report is a file on its way to items.
+// report converts a file to items.
 type report struct {
 	out    *plumbline.Output
 	open   []string
 	suites []suite
-	// roots counts suites outside of any.
+	// roots counts top-level suites.
 	roots  int
 	tested bool
 
@@ -113,7 +113,7 @@ func (r *report) end(name string) error {
 			r.closeCase()
 		}
 	case name == "testsuite":
-		// A suite without anything is one passed test to those who count.
+		// An empty suite counts as one passed test.
 		if last := len(r.suites) - 1; !r.suites[last].emitted {
 			r.release(plumbline.Passed)
 		}
@@ -135,7 +135,7 @@ func (r *report) openSuite(element xml.StartElement) {
 	r.suites = append(r.suites, suite{name: name})
 }
 
-// release emits the suites that are open: when something stands in them, or when the last of them ends with the status.
+// release emits the open suites: when they get a child, or when the last of them ends with the status.
 func (r *report) release(status plumbline.Status) {
 	for index := range r.suites {
 		if open := &r.suites[index]; !open.emitted {

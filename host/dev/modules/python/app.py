@@ -8,7 +8,7 @@ from plumbline_sdk import InputFile, Item, Output, Plugin, ReadError, Status, po
 
 from report import NotJunit, Report
 
-# What is asked of the file at a time.
+# The number of bytes that are read at a time.
 CHUNK = 1 << 20
 
 

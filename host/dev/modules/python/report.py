@@ -1,4 +1,4 @@
-"""From the events of XML to items."""
+"""Converts XML events to items."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PARTS = {
     "system-out": False,
     "system-err": False,
 }
-# Levels of suites: the host takes 64 of all.
+# Levels of suites: the host accepts 64 levels in total.
 MAX_DEPTH = 48
 # Characters of one text.
 MAX_TEXT = 1 << 20
 
 
 class NotJunit(Exception):
-    """The file is XML, and no report of tests."""
+    """The file is XML, but not a test report."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Part:
 
 
 class Report:
-    """One file on its way to items."""
+    """Converts one file to items."""
 
     def __init__(self, file: InputFile, out: Output) -> None:
         self._out = out
@@ -69,7 +69,7 @@ class Report:
         out.emit(Item(file.file_name, meta={"file": file.path, "type": "file"}))
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handles the start of an element."""
         self._depth += 1
         if self._depth == 1 and name not in ("testsuites", "testsuite"):
             raise NotJunit(f"root element `{name}` is not `testsuites` or `testsuite`")
@@ -89,14 +89,14 @@ class Report:
             self._case = _Case(attributes.get("name") or attributes.get("classname") or "", self._depth)
 
     def text(self, text: str) -> None:
-        """Text, in pieces."""
+        """Handles text, in pieces."""
         part = self._part
         if part is not None and part.kept < MAX_TEXT:
             part.pieces.append(text[: MAX_TEXT - part.kept])
             part.kept += len(text)
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handles the end of an element."""
         depth = self._depth
         self._depth -= 1
         if self._part is not None:
@@ -107,17 +107,17 @@ class Report:
                 self._close_case(self._case)
         elif name == "testsuite":
             if not self._suites[-1].emitted:
-                # A suite without anything in it is one passed test to those who count.
+                # An empty suite counts as one passed test.
                 self._release(Status.PASSED)
             self._suites.pop()
 
     def finish(self) -> None:
-        """The file was read to its end."""
+        """Completes the report after the whole file was read."""
         if not self._tested:
-            self._unknown("no test case", "no test case stands in this report: nothing was tested")
+            self._unknown("no test case", "the report has no test case: nothing was tested")
 
     def break_off(self, error: str) -> None:
-        """The file could not be read to its end."""
+        """Completes the report if the file could not be read to its end."""
         self._unknown(f"unreadable: {error[:200]}", error)
 
     def _unknown(self, name: str, error: str) -> None:
@@ -125,7 +125,7 @@ class Report:
         self._out.emit(Item(name, 1, Status.UNKNOWN, {"error": error}))
 
     def _release(self, status: Optional[Status]) -> None:
-        """Emits the suites that were held back until something stands in them."""
+        """Emits the suites that were held back until they got a child."""
         for at, suite in enumerate(self._suites):
             if not suite.emitted:
                 suite.emitted = True

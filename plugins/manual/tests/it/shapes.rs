@@ -95,9 +95,9 @@ fn marks_and_separators_around_the_document_do_not_count() {
 #[test]
 fn an_invalid_tree_is_unknown_with_a_reason() {
     for (content, want) in [
-        ("", "the file holds no document"),
-        ("# only words\n", "the file holds no document"),
-        ("---\n", "the file holds no document"),
+        ("", "the file has no document"),
+        ("# only words\n", "the file has no document"),
+        ("---\n", "the file has no document"),
         ("status: passed\n---\nstatus: failed\n", "the file holds 2 documents, where one is expected"),
         ("items: [", "not a result tree: "),
         ("status: passed\nstatus: failed\n", "not a result tree: "),

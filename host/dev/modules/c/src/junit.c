@@ -1,4 +1,4 @@
-/* The reader of JUnit for the benchmark of languages, in C: items as soon as they are complete. */
+/* The JUnit module of the language benchmark, in C. It emits items as soon as they are complete. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 #include "scanner.h"
 
-/* Levels of suites: the host takes 64 of all. */
+/* Levels of suites: the host accepts 64 levels in total. */
 #define MAX_DEPTH 48
 /* Elements that may be open at once. */
 #define MAX_OPEN 256
@@ -27,9 +27,9 @@ typedef struct suite {
 
 typedef struct report {
     plumbline_output *out;
-    char names[MAX_OPEN][16]; /* of what is open, as far as they matter */
+    char names[MAX_OPEN][16]; /* of open elements, cut to the length that matters */
     size_t open, suites;
-    suite all[MAX_DEPTH + 1]; /* the first one stands for none */
+    suite all[MAX_DEPTH + 1]; /* the first one means none */
     bool tested, in_case, skipped, failed;
     size_t case_depth, part_depth;
     int part; /* -1 for none */
@@ -158,7 +158,7 @@ static const char *close_element(report *r, plumbline_text name) {
     } else if (r->in_case) {
         if (depth == r->case_depth) close_case(r);
     } else if (plumbline_equal(name, "testsuite")) {
-        /* A suite without anything is one passed test to those who count. */
+        /* An empty suite counts as one passed test. */
         if (!r->all[r->suites].emitted) release(r, PLUMBLINE_PASSED);
         r->suites--;
     }
@@ -186,7 +186,7 @@ static void read_file(report *r, plumbline_file *file) {
         plumbline_text error = plumbline_error(file);
         break_off(r, "unreadable", error.len > 0 ? error : plumbline_text_of(why));
     } else if (!r->tested) {
-        break_off(r, "no test case", PLUMBLINE_TEXT("no test case stands in this report: nothing was tested"));
+        break_off(r, "no test case", PLUMBLINE_TEXT("the report has no test case: nothing was tested"));
     }
     scanner_free(&scanner);
 }

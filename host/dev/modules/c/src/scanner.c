@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of one piece of markup at most. */
+/* The most bytes of one piece of markup. */
 #define MAX_MARKUP (16u << 20)
 /* Bytes of a reference, such as `&#x10FFFF;`. */
 #define MAX_REFERENCE 16
 
 static event wrong(const char *why) { return (event){.kind = EVENT_ERROR, .text = plumbline_text_of(why)}; }
 
-/* Reads another piece behind what is left. What went wrong; NULL for nothing. */
+/* Reads another piece after the unread rest. Returns what went wrong, or NULL. */
 static const char *refill(scanner *s) {
     size_t left = s->end - s->start;
     if (left > MAX_MARKUP) return "one piece of markup has more than 16 MiB";
@@ -35,7 +35,7 @@ static const char *refill(scanner *s) {
     return NULL;
 }
 
-/* What stands before `stop`, in `rest`; false where it does not come. */
+/* Returns in `before` the part of `rest` before `stop`; false if `stop` is not found. */
 static bool until(plumbline_text rest, const char *stop, plumbline_text *before) {
     size_t len = strlen(stop);
     for (size_t at = 0; at + len <= rest.len;) {
@@ -51,7 +51,7 @@ static bool until(plumbline_text rest, const char *stop, plumbline_text *before)
     return false;
 }
 
-/* The inside of a tag, whose quotes may hold anything. */
+/* The inside of a tag, with any characters in quotes. */
 static bool until_tag_ends(plumbline_text rest, plumbline_text *inside) {
     char quote = '\0';
     for (size_t i = 0; i < rest.len; i++) {
@@ -91,7 +91,7 @@ static event text(scanner *s, plumbline_text rest) {
     const char *markup = memchr(rest.ptr, '<', rest.len);
     size_t len = markup == NULL ? rest.len : (size_t)(markup - rest.ptr);
     if (markup == NULL && !s->all) {
-        /* A reference may be cut in two: it waits for its end. */
+        /* A reference may be cut in two: wait for its end. */
         size_t from = len > MAX_REFERENCE ? len - MAX_REFERENCE : 0;
         for (size_t i = len; i > from; i--) {
             if (rest.ptr[i - 1] == ';') break;
@@ -128,7 +128,7 @@ event scanner_next(scanner *s) {
                 continue;
             }
         } else if (rest.len >= 9 || s->all) {
-            /* Long enough to know that it is none of the above. */
+            /* Long enough to rule out the kinds above. */
             if (rest.len == 0) return (event){.kind = EVENT_END};
             if (until_tag_ends((plumbline_text){rest.ptr + 1, rest.len - 1}, &inside)) {
                 s->start += inside.len + 2;

@@ -1,4 +1,4 @@
-// From the events of XML to items.
+// Converts XML events to items.
 import { attribute } from "./scanner.js";
 
 /** Elements of a test case whose text is kept; those with `true` have a message too. */
@@ -13,7 +13,7 @@ const PARTS = new Map([
   ["system-out", false],
   ["system-err", false],
 ]);
-/** Levels of suites: the host takes 64 of all. */
+/** Levels of suites: the host accepts 64 levels in total. */
 const MAX_DEPTH = 48;
 /** Characters of one text. */
 const MAX_TEXT = 1 << 20;
@@ -21,14 +21,14 @@ const MAX_TEXT = 1 << 20;
 export class Report {
   #out;
   #file;
-  /** Elements that are open, by name. */
+  /** The names of open elements. */
   #open = [];
-  /** Suites that are open, outermost first: `{ name, emitted, suites, cases }`. */
+  /** Open suites, outermost first: `{ name, emitted, suites, cases }`. */
   #suites = [];
-  /** Counts suites outside of any. */
+  /** Counts top-level suites. */
   #root = { suites: 0 };
   #case;
-  /** The part whose text is gathered, and how deep its element is. */
+  /** The part whose text is collected, and the depth of its element. */
   #part;
   #tested = false;
 
@@ -77,13 +77,13 @@ export class Report {
     }
   }
 
-  /** The file was read to its end. */
+  /** Completes the report after the whole file was read. */
   finish() {
     if (this.#open.length > 0) throw new SyntaxError(`the file ends within \`${this.#open.at(-1)}\``);
-    if (!this.#tested) this.breakOff("no test case stands in this report: nothing was tested", "no test case");
+    if (!this.#tested) this.breakOff("the report has no test case: nothing was tested", "no test case");
   }
 
-  /** The file could not be read to its end. */
+  /** Completes the report if the file could not be read to its end. */
   breakOff(error, name = `unreadable: ${error.slice(0, 200)}`) {
     this.#release();
     this.#out.emit({ depth: 1, name, status: "unknown", meta: { error } });
@@ -95,7 +95,7 @@ export class Report {
     this.#suites.push({ name: name || `testsuite-${String(parent.suites).padStart(3, "0")}`, emitted: false, suites: 0, cases: 0 });
   }
 
-  /** A suite is emitted when something stands in it; one without anything is one passed test to those who count. */
+  /** A suite is emitted with its first child. An empty suite counts as one passed test. */
   #closeSuite() {
     const suite = this.#suites.at(-1);
     if (suite && !suite.emitted) this.#release("passed");

@@ -1,11 +1,12 @@
-// A pull scanner for XML: it finds its way with `indexOf`, which the engine does far faster than a loop over characters.
+// A pull scanner for XML. It uses `indexOf`, which is far faster in the engine than a loop over characters.
 
-/** Characters that a tag, comment or the like may have: a bound on what is kept while its end is looked for. */
+/** The most characters of a tag, comment or similar: a bound on what is kept during the search for its end. */
 const MAX_MARKUP = 1 << 20;
 
 /**
- * Reads XML from pieces of text and tells `handler`: `start(name, attributes, empty)`, `end(name)`, `text(text)`. `attributes` is the inside of
- * the tag, for `attribute`. Texts come as they stand between two tags of one piece, entities resolved. Throws `SyntaxError`.
+ * Reads XML from pieces of text and calls `handler`: `start(name, attributes, empty)`, `end(name)`, `text(text)`.
+ * `attributes` is the inside of the tag, for `attribute`. A text is what is between two tags in one piece, with
+ * entities resolved. Throws `SyntaxError`.
  */
 export function scan(pieces, handler) {
   let rest = "";
@@ -19,15 +20,15 @@ export function scan(pieces, handler) {
   if (rest !== "") handler.text(resolved(rest));
 }
 
-/** Handles what is whole in `buffer`; gives back where the rest begins. */
+/** Handles what is complete in `buffer`. Returns the offset of the rest. */
 function consume(buffer, handler) {
   let at = 0;
-  // Where the next quote of each kind is: they are looked for once, however far away they are.
+  // The offset of the next quote of each kind: it is searched for only once, however far away it is.
   const quotes = { '"': -1, "'": -1 };
   for (;;) {
     const open = buffer.indexOf("<", at);
     if (open < 0) {
-      // An entity may be cut: text after the last `&` waits.
+      // An entity may be cut: text after the last `&` waits for more.
       const entity = buffer.indexOf("&", Math.max(at, buffer.length - 16));
       const end = entity < 0 ? buffer.length : entity;
       if (end > at) handler.text(resolved(buffer.slice(at, end)));
@@ -48,7 +49,7 @@ function consume(buffer, handler) {
   }
 }
 
-/** A comment, CDATA section, declaration or instruction: where it ends, or -1. */
+/** Returns the end of a comment, CDATA section, declaration or instruction, or -1. */
 function special(buffer, open, handler) {
   const closed = (mark) => {
     const found = buffer.indexOf(mark, open);
@@ -66,7 +67,7 @@ function special(buffer, open, handler) {
   return closed(">");
 }
 
-/** Where the tag's `>` is, which is not one inside of quotes; -1 where it is not there yet. */
+/** Returns the offset of the tag's `>` outside of quotes, or -1 if it has not come yet. */
 function tagEnd(buffer, open, quotes) {
   let end = buffer.indexOf(">", open);
   for (let at = open; end >= 0; ) {
@@ -82,7 +83,7 @@ function tagEnd(buffer, open, quotes) {
   return -1;
 }
 
-/** Where the next quote of that kind is, beyond everything where there is none. */
+/** Returns the offset of the next quote of this kind, or infinity if there is none. */
 function nextQuote(buffer, quote, at, quotes) {
   if (quotes[quote] < at) {
     const found = buffer.indexOf(quote, at);
@@ -105,7 +106,7 @@ function tag(buffer, open, end, handler) {
   if (empty) handler.end(name);
 }
 
-/** The value of an attribute, or `undefined`; `attributes` is the inside of a tag after its name. */
+/** Returns the value of an attribute, or `undefined`. `attributes` is the inside of a tag after its name. */
 export function attribute(attributes, wanted) {
   let at = 0;
   for (;;) {
@@ -122,7 +123,7 @@ export function attribute(attributes, wanted) {
 
 const NAMED = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
-/** `text` with its entities resolved; one that nobody knows stays. */
+/** `text` with its entities resolved; an unknown one stays as it is. */
 function resolved(text) {
   if (text.indexOf("&") < 0) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(lt|gt|amp|quot|apos));/g, (found, decimal, hex, name) => {
