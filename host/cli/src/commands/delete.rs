@@ -39,7 +39,7 @@ pub(crate) struct DeleteArgs {
     /// Print what would be deleted, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Skip the confirmation (without a terminal, there is none)
+    /// Skip the confirmation (always skipped without a terminal)
     #[arg(short, long)]
     pub(crate) yes: bool,
     #[command(flatten)]
