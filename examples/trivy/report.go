@@ -68,7 +68,7 @@ func (r *reader) member(key string) error {
 		if version != schemaVersion && version != 0 {
 			r.out.Emit(plumbline.Item{
 				Depth: 1, Name: "schema version", Status: plumbline.Unknown,
-				Meta: plumbline.Meta{"error": fmt.Sprintf("%d is not known here; it is read as %d", version, schemaVersion)},
+				Meta: plumbline.Meta{"error": fmt.Sprintf("unsupported schema version %d, read as version %d", version, schemaVersion)},
 			})
 		}
 		return nil

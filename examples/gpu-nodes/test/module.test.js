@@ -43,7 +43,7 @@ test("labels are the definition's to choose", () => {
   const given = (...labels) => new Case().option("labels", labels).node("a", { labels: { accelerator: "x" } }).node("b", gpu);
   assert.deepEqual(given("accelerator").expected(expectations), ["node/a"]);
   assert.throws(() => given("accelerator=y").expected(expectations), /no node is expected, of 2: 2 without a label of a GPU/);
-  for (const wrong of [[""], ["=x"], [3], []]) assert.throws(() => given(...wrong).expected(expectations), /is a list of labels/);
+  for (const wrong of [[""], ["=x"], [3], []]) assert.throws(() => given(...wrong).expected(expectations), /must be a list of labels/);
   assert.throws(() => new Case().option("label", []).expected(expectations), /unknown option `label`/);
 });
 

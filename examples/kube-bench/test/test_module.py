@@ -39,8 +39,8 @@ class KubeBench(unittest.TestCase):
         self.assertEqual(statuses, ["warning", Status.FAILED, Status.SKIPPED])
 
     def test_a_misspelt_option_is_named(self):
-        self.assertIn("no option `warm`", run("{}", warm="skip").error)
-        self.assertIn("is one of warning, fail, skip, not `ignore`", run("{}", warn="ignore").error)
+        self.assertIn("unknown option `warm`", run("{}", warm="skip").error)
+        self.assertIn("must be one of warning, fail, skip, not `ignore`", run("{}", warn="ignore").error)
 
     def test_what_is_not_known_does_not_pass(self):
         for status in ("ERRO", "pass", None, 3):

@@ -49,8 +49,8 @@ test("a run without results has passed only if the tool says that it looked", ()
 
 test("a misspelt option is named", () => {
   const failed = (key: string, value: unknown) => new Case().option(key, value).run(postProcessor).error;
-  assert.match(failed("fail_on", []) ?? "", /no option `fail_on`/);
-  assert.match(failed("fail-on", "error") ?? "", /is a list/);
+  assert.match(failed("fail_on", []) ?? "", /unknown option `fail_on`/);
+  assert.match(failed("fail-on", "error") ?? "", /must be a list/);
   assert.match(failed("fail-on", ["fatal"]) ?? "", /names `fatal`/);
 });
 

@@ -36,7 +36,7 @@ fn an_interrupted_run_keeps_what_it_has_and_leaves_no_process() {
     assert_eq!(alive_in_group(&group), 2);
     run.signal("INT");
     let done = run.wait().expect(130);
-    assert!(done.err.contains("interrupted: ending plugins and archiving their results"), "{}", done.err);
+    assert!(done.err.contains("interrupted: stopping plugins and archiving their results"), "{}", done.err);
     assert!(done.out.contains("interrupted: what was gathered so far is in the archive"), "{}", done.out);
     assert_eq!(alive_in_group(&group), 0, "the plugin and what it started are gone when the run is");
     assert_eq!(bed.tree("one")["status"], "passed");

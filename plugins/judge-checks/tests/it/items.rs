@@ -36,7 +36,7 @@ fn items_are_counted_by_status() {
     B passed: items failed or timeout: want <= 50 %, got 40 % (2 of 5) | the first of them is [sig-network] Services should serve UDP
     C FAILED: items skipped matching \[Conformance\]: want == 0, got 1 of 2 | the first of them is [sig-node] Probes should wait [Conformance]
     D passed: items passed: want >= 2, got 2 of 5 | the first of them is [sig-apps] Deployment should run [Conformance]
-    E unknown: items failed matching \[Conformence\]: want == 0, got  | there is no item whose name `\[Conformence\]` matches
+    E unknown: items failed matching \[Conformence\]: want == 0, got  | no item has a name that `\[Conformence\]` matches
     F passed: items warning: want == 0, got 0 of 5 | 
     ");
 }
@@ -71,7 +71,7 @@ fn durations_are_those_of_tests_that_ran() {
     MIN passed: durations of items: want > 1s, got 3.2s | the slowest of 4 is [sig-apps] StatefulSet should scale [Slow]
     COUNT passed: durations of items: want == 4, got 4 | the slowest of 4 is [sig-apps] StatefulSet should scale [Slow]
     CONF passed: durations of items matching \\[Conformance\\]: want < 5s, got 3.2s | the slowest of 1 is [sig-apps] Deployment should run [Conformance]
-    GONE unknown: durations of items matching windows: want < 5s, got  | there is no item whose name `windows` matches
+    GONE unknown: durations of items matching windows: want < 5s, got  | no item has a name that `windows` matches
     ");
 }
 
