@@ -66,9 +66,9 @@ func (r *reader) member(key string) error {
 		r.report = true
 		// `trivy k8s` writes 0.
 		if version != schemaVersion && version != 0 {
+			text := fmt.Sprintf("unsupported schema version %d, read as version %d", version, schemaVersion)
 			r.out.Emit(plumbline.Item{
-				Depth: 1, Name: "schema version", Status: plumbline.Unknown,
-				Meta: plumbline.Meta{"error": fmt.Sprintf("unsupported schema version %d, read as version %d", version, schemaVersion)},
+				Depth: 1, Name: "schema version", Status: plumbline.Unknown, Meta: plumbline.Meta{"error": text},
 			})
 		}
 		return nil
