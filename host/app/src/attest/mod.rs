@@ -77,10 +77,10 @@ pub fn attest(
     })
 }
 
-/// The verdict of the run in the archive at `path`.
-pub fn verdict_of(context: &Context, path: &Path) -> Result<Verdict, AppError> {
+/// The outcome and the verdict of the run in the archive at `path`.
+pub fn outcome_of(context: &Context, path: &Path) -> Result<(TestOutcome, Verdict), AppError> {
     let mut trees = Trees::open(context, path, Reprocess::default())?;
-    predicate::predicate(&mut trees, None, None).map(|(_, verdict)| verdict)
+    predicate::predicate(&mut trees, None, None).map(|(result, verdict)| (result.result, verdict))
 }
 
 /// An archive as a file.

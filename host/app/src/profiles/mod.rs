@@ -16,5 +16,5 @@ pub use apply::{ProfileRun, check};
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::images;
 pub use kubernetes::{KUBERNETES, KUBERNETES_VERSION, SuiteOption, suite_options};
-pub use submit::{Submitted, assemble, can_submit, check_submission, submit};
+pub use submit::{Submitted, can_submit, check_submission, submit};
 pub use tests::tests_of;

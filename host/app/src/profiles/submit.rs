@@ -9,12 +9,12 @@ use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{Finding, rules};
 use plumbline_core::size::Bytes;
-use plumbline_core::{Definition, Verdict};
+use plumbline_core::Definition;
 use plumbline_profile::{Profile, Source, SubmittedFile};
 use serde_json::Value;
 
 use super::find::FoundProfile;
-use crate::attest::{AttestationTrust, SubmittedSuite, verdict_of};
+use crate::attest::{AttestationTrust, SubmittedSuite, TestOutcome, outcome_of};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::submission::attestation_finding;
@@ -50,10 +50,11 @@ pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
 }
 
 /// Copies the files that the profile submits from `archive` into the new directory `dir`: all of them
-/// or none. The run must have been one of this profile.
-pub fn submit(found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
+/// or none. The run must have been one of this profile, in which nothing failed.
+pub fn submit(context: &Context, found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
     let profile = &found.profile;
     can_submit(profile, dir)?;
+    must_have_passed(context, archive)?;
     let wrong = |error: &dyn std::error::Error| {
         AppError::usage(format!("failed to read archive `{}`", archive.display()))
             .because(error)
@@ -109,16 +110,18 @@ pub fn submit(found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submit
     Ok(Submitted { dir: dir.to_owned(), files, suite })
 }
 
-/// Copies the files that the profile submits from `archive` into the new directory `dir`, if the run
-/// passed.
-pub fn assemble(context: &Context, found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
-    can_submit(&found.profile, dir)?;
-    match verdict_of(context, archive)? {
-        Verdict::Passed => submit(found, archive, dir),
-        verdict => Err(AppError::failed(format!("the run in `{}` cannot be submitted", archive.display()))
-            .cause(format!("its verdict is `{verdict}`"))
-            .hint(format!("see why with `plumbline results {}`", archive.display()))),
-    }
+/// Rejects a run that did not pass, and one whose failures were excused: only the programme may excuse
+/// failures, and its rules are judges of the profile.
+fn must_have_passed(context: &Context, archive: &Path) -> Result<(), AppError> {
+    let (outcome, verdict) = outcome_of(context, archive)?;
+    let why = match outcome {
+        TestOutcome::Passed => return Ok(()),
+        TestOutcome::Warned => "its verdict is `passed` only because failures were excused".to_owned(),
+        TestOutcome::Failed => format!("its verdict is `{verdict}`"),
+    };
+    Err(AppError::failed(format!("the run in `{}` cannot be submitted", archive.display()))
+        .cause(why)
+        .hint(format!("see why with `plumbline results {}`", archive.display())))
 }
 
 /// Checks a folder of submitted files. Its attestation says that the run passed, and so that the

@@ -13,6 +13,7 @@ pub mod status;
 mod summary;
 pub mod text;
 mod timeline;
+mod unknown;
 pub(crate) mod verdict;
 
 /// The JSON Schema of results as JSON.
@@ -24,4 +25,5 @@ pub use renderers::Format;
 pub use summary::{Health, detailed, summary};
 pub use text::{JsonText, escape, print_json, print_json_line, print_yaml};
 pub use timeline::timeline_report;
+pub use unknown::unknown_report;
 pub use verdict::{JudgedTree, verdict_markdown, verdict_report};

@@ -1,5 +1,6 @@
 //! The outcome of a run: a summary for people, or one document for programs.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -182,20 +183,33 @@ fn verdict(finished: &Finished) -> String {
     let judged = || finished.status.verdicts.iter().flat_map(|verdicts| verdicts.values());
     let excused: u64 = judged().map(|judged| judged.excused).sum();
     let required: u64 = judged().map(|judged| judged.checks).sum();
-    let counts = finished.plugins.iter().flat_map(|plugin| &plugin.outcome.total.counts);
-    // A file that was not read is not a check.
-    let all: u64 = counts.filter(|(status, _)| *status != NOT_READ).map(|(_, n)| n).sum::<u64>() + required;
-    let checks = if all == 1 { "check" } else { "checks" };
+    // A file that was not read is not a check, and a test that was skipped neither passed nor failed.
+    let (mut ran, mut others) = (required, BTreeMap::<&str, u64>::new());
+    for (status, n) in finished.plugins.iter().flat_map(|plugin| &plugin.outcome.total.counts) {
+        match status.as_str() {
+            "passed" | "failed" | "timeout" => ran += n,
+            NOT_READ => {}
+            other => *others.entry(other).or_default() += n,
+        }
+    }
+    let checks = if ran == 1 { "check" } else { "checks" };
+    let others: Vec<String> = others.into_iter().map(|(status, n)| format!("{n} {}", name(status))).collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", text::listed(&others, MAX_COUNTS, ", ")),
+    };
     match finished.verdict {
-        Verdict::Passed if excused > 0 => format!("passed: {all} {checks}, {excused} of them failed and excused"),
-        Verdict::Passed => format!("passed: {all} {checks}"),
-        Verdict::Failed => format!("failed: {failed} of {all} {checks}"),
+        Verdict::Passed if excused > 0 => {
+            format!("passed: {ran} {checks}, {excused} of them failed and excused{others}")
+        }
+        Verdict::Passed => format!("passed: {ran} {checks}{others}"),
+        Verdict::Failed => format!("failed: {failed} of {ran} {checks}{others}"),
         Verdict::Incomplete => match missing(&finished.status) {
             Some(missing) => format!("incomplete: {missing}"),
             None if !idle(finished).is_empty() => {
                 format!("incomplete: nothing ran in {}", idle(finished).join(", "))
             }
-            None => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
+            None => format!("incomplete: {failed} of {ran} {checks} failed{others}, and not everything could be judged"),
         },
         Verdict::NothingToJudge => match &*finished.plugins {
             [PluginOutcome { outcome: Outcome { reason: Some(reason), .. }, .. }] => {
@@ -357,6 +371,13 @@ mod tests {
                     &[("not-read", 2), ("passed", 1)],
                     Some("2 files collected, none read: the result format is `raw`; the exit code decides"),
                 )],
+            ),
+            summary_of(
+                Verdict::Passed,
+                &[
+                    ("statements", "stated", &[("passed", 1), ("skipped", 7), ("stated", 6)], None),
+                    ("suite", "passed", &[("passed", 2), ("skipped", 3205)], None),
+                ],
             ),
             summary_of(
                 Verdict::Incomplete,

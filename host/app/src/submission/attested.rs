@@ -32,6 +32,12 @@ pub fn attestation_finding(
         FolderAttestation::Accepted(accepted) if accepted.result.result == TestOutcome::Failed => {
             Finding::failed(rule, format!("`{}` attests that the run did not pass", accepted.signer))
         }
+        // Only the programme may excuse failures.
+        FolderAttestation::Accepted(accepted) if accepted.result.result == TestOutcome::Warned => {
+            let excused = accepted.result.warned_tests.unwrap_or_default();
+            Finding::failed(rule, format!("`{}` attests a run whose failures were excused", accepted.signer))
+                .names(excused)
+        }
         FolderAttestation::Accepted(accepted) => {
             let Accepted { signer, result, .. } = *accepted;
             let files = names.map_or_else(|| "all files".to_owned(), |names| names.join(", "));

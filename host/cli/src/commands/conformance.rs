@@ -20,7 +20,6 @@ use crate::commands::run::{Follow, RunOptions, in_cluster};
 use crate::commands::submission::{self, Checked, SubmissionArgs};
 use crate::commands::suite::{self as tests, ConformanceTestsArgs, ModesArgs};
 use crate::error::PrintError as _;
-use crate::output::print_raw;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -166,9 +165,7 @@ fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
     if let (Some(Ok(checked)), Some(document)) = (&submitted, &mut ended.document) {
         insert(document, "submission", checked.document());
     }
-    if let (Some(format), Some(document)) = (args.run.format, &ended.document) {
-        print_raw("failed to print the outcome", |out| format.write(document, out))?;
-    }
+    ended.print(args.run.format)?;
     match submitted {
         None => Ok(ended.code),
         Some(Ok(checked)) => {

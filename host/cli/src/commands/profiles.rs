@@ -24,7 +24,7 @@ use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context, insert};
 use crate::commands::run::{Follow, LocalRunArgs, RunArgs, RunOptions, in_cluster, on_this_machine};
 use crate::commands::submission;
-use crate::output::{print, print_raw};
+use crate::output::print;
 use crate::ui::say;
 
 /// A run of a profile.
@@ -95,10 +95,8 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
             insert(document, "submission", json!({"dir": submitted.dir, "files": submitted.files}));
         }
     }
-    // The outcome is printed even if the submission could not be written. A local run has printed its own.
-    if let (Some(format), Some(document)) = (format, &ended.document) {
-        print_raw("failed to print the outcome", |out| format.write(document, out))?;
-    }
+    // The outcome is printed even if the submission could not be written.
+    ended.print(format)?;
     submitted.transpose()?;
     Ok(ended.code)
 }
@@ -111,7 +109,7 @@ fn submit(
     dir: &Path,
     key: Option<&PrivateKey>,
 ) -> Result<Submitted, AppError> {
-    let submitted = profiles::submit(found, archive, dir)?;
+    let submitted = profiles::submit(context, found, archive, dir)?;
     if let Some(key) = key {
         submission::attest(context, archive, Some(Verdict::Passed), dir, &submitted.suite, key)?;
     }

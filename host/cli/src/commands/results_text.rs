@@ -49,6 +49,7 @@ impl<W: Write> View for Text<'_, W> {
                 printed(report::summary(item, out))?;
                 printed(report::causes_report(item, &tree.causes, out))?;
                 printed(report::timeline_report(item, &tree.relations, out))?;
+                printed(report::unknown_report(item, out))?;
                 if let Some(verdict) = &tree.verdict {
                     printed(report::verdict_report(verdict, out))?;
                 }

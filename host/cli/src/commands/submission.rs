@@ -145,7 +145,7 @@ fn assemble_profile(
 ) -> Result<ExitCode, AppError> {
     let found = profiles::find(context, reference)?;
     let AssembleOptions { archive, dir, .. } = &args.options;
-    let submitted = profiles::assemble(context, &found, archive, dir)?;
+    let submitted = profiles::submit(context, &found, archive, dir)?;
     print("failed to print the list of written files", |out| match args.output.format() {
         DataFormat::Json => print_json(&json!({"folder": submitted.dir, "files": submitted.files}), out),
         DataFormat::Text => {

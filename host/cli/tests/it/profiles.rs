@@ -444,8 +444,9 @@ fn a_submission_has_an_attestation_of_its_run() {
     let bed = Bed::new();
     toy(&bed);
     keygen(&bed, "vendor");
-    let sign = ["--set", "names=ball kite", "--submission-dir", "sub", "--sign", "vendor.key"];
+    let sign = ["--set", "names=ball kite", "--submission-dir", "sub", "--sign", "vendor.key", "-o", "json"];
     let done = local(&bed, &sign).expect(0);
+    assert_eq!(json(&done)["submission"], json!({"dir": "sub", "files": ["junit.xml"]}));
     assert!(done.err.contains("attested: sub.sigstore.json"), "{}", done.err);
     let check = |dir: &str, more: &[&str]| {
         let args = ["conformance", "submission", "check", dir, "--profile", "./toy"];
@@ -491,6 +492,17 @@ fn a_run_that_did_not_pass_is_not_submitted_later_either() {
     let assemble = ["conformance", "submission", "assemble", "--profile", "./toy", "--archive", &archive, "--dir"];
     let done = bed.plumbline(&[&assemble[..], &["sub"]].concat()).expect(1);
     assert!(done.err.contains("its verdict is `failed`") && !bed.path("sub").exists(), "{}", done.err);
+}
+
+#[test]
+fn a_run_that_passed_only_because_failures_were_excused_is_not_submitted() {
+    let bed = Bed::new();
+    toy(&bed);
+    bed.write("known.yaml", "- {test: kite, reason: no wind}\n");
+    let excused = ["--mode", "quick", "--set", "names=ball -kite", "--known-failures", "known.yaml"];
+    let done = local(&bed, &[&excused[..], &["--submission-dir", "sub"]].concat()).expect(1);
+    assert!(done.out.contains("1 of them failed and excused"), "{}", done.out);
+    assert!(done.err.contains("only because failures were excused") && !bed.path("sub").exists(), "{}", done.err);
 }
 
 #[test]

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use crate::args::global::Global;
 use crate::args::name::Name;
-use crate::args::shared::{context, insert};
+use crate::args::shared::{RunFormat, context, insert};
 use crate::commands::generate::aggregator_log_level;
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
@@ -38,7 +38,7 @@ use crate::commands::run::{Follow, RunOptions, SkipPreflight};
 use crate::commands::status::{code_of_run, print_end, run_document};
 use crate::commands::wait::until_over;
 use crate::error::PrintError as _;
-use crate::output::print;
+use crate::output::{print, print_raw};
 use crate::ui::{Transfer, say};
 
 /// The end of a run, if it was followed.
@@ -54,6 +54,16 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Prints the outcome as data, if there is some.
+    pub(crate) fn print(&self, format: Option<RunFormat>) -> Result<(), AppError> {
+        let (Some(format), Some(document)) = (format, &self.document) else { return Ok(()) };
+        let printed = print_raw("failed to print the outcome", |out| format.write(document, out));
+        printed.map(drop).map_err(|error| match self.archives.first() {
+            Some(archive) => error.hint(format!("the archive is complete: {}", archive.display())),
+            None => error,
+        })
+    }
+
     /// A run whose end was not seen.
     pub(super) fn unseen(code: ExitCode) -> Self {
         Self { code, passed: false, archives: Vec::new(), document: None }

@@ -24,7 +24,7 @@ use crate::logging;
 use crate::output::print;
 use crate::ui::{Watch, say};
 
-/// Runs plugins on this machine, and prints the outcome.
+/// Runs plugins on this machine, and prints the outcome for people, or returns it as data.
 pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) -> Result<Ended, AppError> {
     let options = &args.options;
     let context = context(&options.registry);
@@ -47,23 +47,30 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         signals.abort();
         watch.stop().await;
         let run = executed?;
-        let printed = print_outcome(&run, format);
+        let interrupted = run.finished.status.interrupted;
+        // The caller prints data, and may add to it. After an interruption, nothing is added.
+        let document = format.filter(|_| !interrupted).map(|_| outcome_document(&run.finished));
+        let printed = if document.is_none() { print_outcome(&run, format) } else { Ok(ExitCode::SUCCESS) };
         // The attestation does not depend on whether somebody reads the outcome.
         let attest = |key| attest_run(&context, &run.finished.archive, key, run.finished.verdict);
         let attested = key.as_ref().map_or(Ok(()), attest);
         prune(&context, &options.retention, &run.finished.archive);
         // After a hangup, there is no terminal to print on. The archive has everything.
-        if !run.finished.status.interrupted {
+        if !interrupted {
             printed?;
         }
-        attested?;
         let verdict = run.finished.verdict;
-        Ok(Ended {
+        let ended = Ended {
             code: global.code(verdict_code(verdict)),
             passed: verdict == Verdict::Passed,
             archives: vec![run.finished.archive],
-            document: None,
-        })
+            document,
+        };
+        if let Err(error) = attested {
+            ended.print(format)?;
+            return Err(error);
+        }
+        Ok(ended)
     })
 }
 

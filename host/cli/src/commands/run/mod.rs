@@ -12,7 +12,6 @@ use plumbline_app::suite;
 
 use crate::args::global::Global;
 use crate::logging;
-use crate::output::print_raw;
 
 pub(crate) use args::{Follow, LocalRunArgs, RunArgs, RunOptions, SkipPreflight};
 pub(crate) use cluster::run as in_cluster;
@@ -35,13 +34,13 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
                 "judge its archive with `plumbline results` when the run has finished",
             )?;
         }
-        local::run(args, format, global).map(|ended| ended.code)
+        let ended = local::run(args, format, global)?;
+        ended.print(format)?;
+        Ok(ended.code)
     } else {
         logging::init(global);
         let ended = cluster::run(options, options.follows()?, global)?;
-        if let (Some(format), Some(document)) = (format, ended.document) {
-            print_raw("failed to print the outcome", |out| format.write(&document, out))?;
-        }
+        ended.print(format)?;
         Ok(ended.code)
     }
 }
