@@ -41,7 +41,7 @@ fn rejected(error: &SelectionError, profile: &Profile) -> AppError {
             .because(error)
             .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it"),
         SelectionError::Nothing { near, .. } if !near.is_empty() => {
-            AppError::usage("no test selected").because(error).hint(format!("near it:\n{}\n{tests}", near.join("\n")))
+            AppError::usage("no test selected").because(error).hint(format!("similar tests:\n{}\n{tests}", near.join("\n")))
         }
         _ => AppError::usage("no test selected").because(error).hint(tests),
     }

@@ -8,8 +8,8 @@ use plumbline_archive::atomic::parent_directory;
 use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{Finding, rules};
-use plumbline_core::size::Bytes;
 use plumbline_core::Definition;
+use plumbline_core::size::Bytes;
 use plumbline_profile::{Profile, Source, SubmittedFile};
 use serde_json::Value;
 

@@ -209,7 +209,9 @@ fn verdict(finished: &Finished) -> String {
             None if !idle(finished).is_empty() => {
                 format!("incomplete: nothing ran in {}", idle(finished).join(", "))
             }
-            None => format!("incomplete: {failed} of {ran} {checks} failed{others}, and not everything could be judged"),
+            None => {
+                format!("incomplete: {failed} of {ran} {checks} failed{others}, and not everything could be judged")
+            }
         },
         Verdict::NothingToJudge => match &*finished.plugins {
             [PluginOutcome { outcome: Outcome { reason: Some(reason), .. }, .. }] => {
