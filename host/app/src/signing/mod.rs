@@ -35,7 +35,7 @@ pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey,
     }
     let Some(value) = env::var_os(KEY_VARIABLE).filter(|value| !value.is_empty()) else {
         return Err(AppError::usage("no key to sign with").hint(format!(
-            "pass one with `--key FILE`, or put it into `{KEY_VARIABLE}`; create a pair with `plumbline plugin keygen --out NAME`"
+            "pass one with `--key FILE`, or put it into `{KEY_VARIABLE}`; create a pair with `plumbline plugin keygen --file NAME`"
         )));
     };
     match value.to_str().filter(|text| text.trim_start().starts_with("-----BEGIN")) {

@@ -91,7 +91,7 @@ const EXAMPLES: &[&str] = &[
     "plumbline plugin inspect tap-lite/tap-lite.wasm",
     "plumbline plugin inspect oci://r.example/checks/tap-lite:1",
     "plumbline plugin pack tap-lite/",
-    "plumbline plugin keygen --out team",
+    "plumbline plugin keygen --file team",
     "plumbline plugin sign --key team.key tap-lite.bundle.tar",
     "plumbline plugin verify --key team.pub tap-lite.bundle.tar",
     "plumbline plugin push tap-lite.bundle.tar oci://r.example/checks/tap-lite:1",

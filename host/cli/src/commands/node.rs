@@ -87,8 +87,8 @@ pub(crate) struct FactsRoleArgs {
     pub(crate) options: FactsOptions,
     /// Write to this file instead of standard output; with `--done`, a file name in the results
     /// directory [default with `--done`: host-facts.json]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
 }
@@ -106,8 +106,8 @@ pub(crate) struct NodeLogsArgs {
     pub(crate) max_bytes: u64,
     /// Write to this file instead of standard output; with `--done`, a file name in the results
     /// directory [default with `--done`: systemd_logs]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
 }
@@ -143,7 +143,7 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
 pub(crate) fn facts_role(args: &FactsRoleArgs) -> Result<ExitCode, AppError> {
     let ending = args.done.prepare()?;
     let document = document(&args.options)?;
-    let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FACTS_FILE)));
+    let output = args.file.as_deref().or(args.done.done.then_some(Path::new(FACTS_FILE)));
     let output = output.map(|path| args.done.place(path));
     match &output {
         Some(path) => document.write_to(path).map_err(|error| unwritten(path, &error))?,
@@ -189,7 +189,7 @@ const LOGS_FILE: &str = "systemd_logs";
 pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let ending = args.done.prepare()?;
-    let output = args.output.as_deref().or(args.done.done.then_some(Path::new(LOGS_FILE)));
+    let output = args.file.as_deref().or(args.done.done.then_some(Path::new(LOGS_FILE)));
     let output = output.map(|path| args.done.place(path));
     let summary = write_logs(&log_options(args), output.as_deref()).map_err(|error| match error {
         WriteError::Print(error) => AppError::printing("failed to print the logs", &error),

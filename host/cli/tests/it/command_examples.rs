@@ -77,7 +77,7 @@ fn prepare(bed: &Bed, example: &str) {
     if example.contains("tap-lite") && !example.contains("plugin new") {
         project(bed);
     } else if example.contains("team.") {
-        bed.plumbline(&["plugin", "keygen", "--out", "team"]).expect(0);
+        bed.plumbline(&["plugin", "keygen", "--file", "team"]).expect(0);
     }
     if example.contains(" csi") {
         let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles/csi");
@@ -101,7 +101,7 @@ fn project(bed: &Bed) {
     for args in [
         &["plugin", "test", "tap-lite", "--bless"][..],
         &["plugin", "pack", "tap-lite"],
-        &["plugin", "keygen", "--out", "team"],
+        &["plugin", "keygen", "--file", "team"],
         &["plugin", "sign", "--key", "team.key", "tap-lite.bundle.tar"],
         &["plugin", "install", "tap-lite.bundle.tar"],
     ] {

@@ -68,7 +68,7 @@ fn a_collector_below_another_root_runs_with_that_root() {
 #[test]
 fn staying_ends_with_a_signal() {
     let bed = Bed::new();
-    let staying = bed.start("staying", &["worker", "facts", "--output", "facts.json", "--stay"]);
+    let staying = bed.start("staying", &["worker", "facts", "--file", "facts.json", "--stay"]);
     wait_for("the facts", || bed.path("facts.json").exists());
     staying.signal("TERM");
     staying.wait().expect(0);

@@ -28,7 +28,7 @@ pub(crate) fn packed(bed: &Bed, name: &str, word: &str) -> String {
 
 /// Creates the key pair `NAME.key` and `NAME.pub`.
 pub(crate) fn keygen(bed: &Bed, name: &str) {
-    bed.plumbline(&["plugin", "keygen", "--out", name]).expect(0);
+    bed.plumbline(&["plugin", "keygen", "--file", name]).expect(0);
 }
 
 pub(crate) fn sign(bed: &Bed, bundle: &str, key: &str) -> Done {
@@ -43,7 +43,7 @@ fn json(done: &Done) -> Value {
 fn a_bundle_is_signed_and_verified() {
     let bed = Bed::new();
     let tar = packed(&bed, "tap", "hello");
-    let made = bed.plumbline(&["plugin", "keygen", "--out", "release", "-o", "json"]).expect(0);
+    let made = bed.plumbline(&["plugin", "keygen", "--file", "release", "-o", "json"]).expect(0);
     let id = json(&made)["key-id"].as_str().unwrap().to_owned();
     assert_eq!(bed.path("release.key").metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
@@ -165,15 +165,15 @@ fn keys_are_not_replaced_and_not_left_open_silently() {
     let tar = packed(&bed, "tap", "hello");
     keygen(&bed, "release");
     let old = fs::read(bed.path("release.key")).unwrap();
-    let done = bed.plumbline(&["plugin", "keygen", "--out", "release"]).expect(2);
+    let done = bed.plumbline(&["plugin", "keygen", "--file", "release"]).expect(2);
     assert!(done.err.contains("`release.key` already exists") && done.err.contains("--force"), "{}", done.err);
     assert_eq!(fs::read(bed.path("release.key")).unwrap(), old);
-    bed.plumbline(&["plugin", "keygen", "--out", "release", "--force"]).expect(0);
+    bed.plumbline(&["plugin", "keygen", "--file", "release", "--force"]).expect(0);
     assert_ne!(fs::read(bed.path("release.key")).unwrap(), old);
     fs::set_permissions(bed.path("release.key"), fs::Permissions::from_mode(0o644)).unwrap();
     let done = sign(&bed, &tar, "release").expect(0);
     assert!(done.err.contains("chmod 600 release.key"), "{}", done.err);
-    bed.plumbline(&["plugin", "keygen", "--out", "no/such/directory/key"]).expect(4);
+    bed.plumbline(&["plugin", "keygen", "--file", "no/such/directory/key"]).expect(4);
 }
 
 #[test]

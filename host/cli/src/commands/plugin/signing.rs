@@ -69,8 +69,8 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeygenArgs {
     /// Name of the files: `NAME.key` (keep it secret) and `NAME.pub` (give it to those who verify)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) out: PathBuf,
+    #[arg(short, long, alias = "out", value_name = "NAME")]
+    pub(crate) file: PathBuf,
     /// Overwrite existing keys: what they signed stays valid, but you can sign nothing more with
     /// them
     #[arg(long)]
@@ -97,7 +97,7 @@ pub(crate) struct LockArgs {
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
-    let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;
+    let pair = write_pair(&args.file, args.force).map_err(|error| key_error(&error))?;
     let (private, public) = (pair.private.display(), pair.public.display());
     let data = json!({
         "key-id": pair.key.id(),
