@@ -40,9 +40,9 @@ fn rejected(error: &SelectionError, profile: &Profile) -> AppError {
         SelectionError::Expression { .. } => AppError::usage("failed to select the tests")
             .because(error)
             .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it"),
-        SelectionError::Nothing { near, .. } if !near.is_empty() => {
-            AppError::usage("no test selected").because(error).hint(format!("similar tests:\n{}\n{tests}", near.join("\n")))
-        }
+        SelectionError::Nothing { near, .. } if !near.is_empty() => AppError::usage("no test selected")
+            .because(error)
+            .hint(format!("similar tests:\n{}\n{tests}", near.join("\n"))),
         _ => AppError::usage("no test selected").because(error).hint(tests),
     }
 }

@@ -49,7 +49,10 @@ impl<W: Write> View for Text<'_, W> {
                 printed(report::summary(item, out))?;
                 printed(report::causes_report(item, &tree.causes, out))?;
                 printed(report::timeline_report(item, &tree.relations, out))?;
-                printed(report::unknown_report(item, out))?;
+                // Scripts expect the exact text for Sonobuoy's archives.
+                if trees.archive().info().plumbline_version.is_some() {
+                    printed(report::unknown_report(item, out))?;
+                }
                 if let Some(verdict) = &tree.verdict {
                     printed(report::verdict_report(verdict, out))?;
                 }
