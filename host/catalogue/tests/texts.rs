@@ -16,8 +16,8 @@ const CRATES: &[&str] = &[
     "phonehome", "profile", "registry", "sandbox", "telemetry", "worker",
 ];
 
-/// Directories with other texts: tests and their data.
-const OTHERS: &[&str] = &["tests", "snapshots", "machines"];
+/// Directories and files with other texts: tests and their data.
+const OTHERS: &[&str] = &["tests", "snapshots", "machines", "args/examples.rs", "args/prose.rs", "args/reference.rs"];
 
 /// Calls that say what a text among their arguments is for.
 #[rustfmt::skip]
@@ -61,7 +61,7 @@ fn sources(path: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(path).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        if OTHERS.contains(&name) {
+        if OTHERS.iter().any(|other| path.ends_with(other)) {
             continue;
         }
         if path.is_dir() {
