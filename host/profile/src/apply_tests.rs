@@ -1,3 +1,5 @@
+use plumbline_core::definition::SuiteRun;
+
 use super::*;
 use crate::read::tests::WHOLE;
 use crate::settings::Given;
@@ -115,7 +117,10 @@ fn a_profile_without_a_local_form_runs_only_where_its_definition_does() {
     assert_eq!(error.to_string(), "profile `storage` runs only in a cluster");
     let process = DEFINITION.replace("driver: Job", "driver: Process");
     let process = Definition::parse(&process).unwrap().definition;
-    assert_eq!(settings.apply(&process, Place::Local, &[]).unwrap().definition, process);
+    let mut applied = settings.apply(&process, Place::Local, &[]).unwrap().definition;
+    let run = SuiteRun { version: Some("1".to_owned()), ..SuiteRun::default() };
+    assert_eq!(applied.plumbline.suite.take(), Some(run));
+    assert_eq!(applied, process);
 }
 
 #[test]

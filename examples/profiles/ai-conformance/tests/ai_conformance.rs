@@ -241,7 +241,7 @@ fn the_checklist_is_that_of_the_version() {
         assert_eq!(status(&run, "dra_support"), expected, "{version}");
     }
     let run = bare().option("kubernetes", "1.32").check::<AiConformance>();
-    assert!(run.outcome.is_err_and(|error| error.contains("no checklist of Kubernetes `1.32`")));
+    assert!(run.outcome.is_err_and(|error| error.contains("no checklist for Kubernetes `1.32`")));
     // The file of another version.
     let run = bare().option("kubernetes", "1.36").option("product", stated()).check::<AiConformance>();
     assert_eq!(status(&run, "it is for the version of the checklist"), "failed");

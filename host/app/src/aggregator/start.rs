@@ -360,12 +360,12 @@ pub(super) async fn info(cluster: &Cluster) -> serde_json::Map<String, serde_jso
 
 /// The origins of plugins, as the configuration has them.
 pub(super) fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
-    let own = &config.plumbline;
-    let of = |(name, source): (&String, &String)| {
-        let bundle = own.plugin_bundles.get(name).cloned();
-        Some((name.parse().ok()?, Provenance { reference: Some(source.clone()), bundle, definition_file: None }))
+    let (sources, bundles) = (&config.plumbline.plugin_sources, &config.plumbline.plugin_bundles);
+    let of = |name: &String| {
+        let (reference, bundle) = (sources.get(name).cloned(), bundles.get(name).cloned());
+        Some((name.parse().ok()?, Provenance { reference, bundle, definition_file: None }))
     };
-    own.plugin_sources.iter().filter_map(of).collect()
+    sources.keys().chain(bundles.keys()).filter_map(of).collect()
 }
 
 /// A duration of `count` seconds; 0 means no limit.

@@ -103,8 +103,13 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes()?).ok()
+    }
+
+    /// A length, and as many bytes.
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
-        std::str::from_utf8(self.take(length)?).ok()
+        self.take(length)
     }
 
     /// A count, and as many values. Each takes at least a byte, so memory does not exceed what the

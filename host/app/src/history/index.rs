@@ -8,10 +8,12 @@
 //! section    = length (4 bytes, little endian), CRC-32 of the content (4 bytes), content
 //! texts      = count, (length, UTF-8)…
 //! tests      = count, (plugin, node + 1 or 0, class, name, number of suites, suite…)…   as text numbers
-//! run        = name, size, modified, facts, plugins, count, (test − previous test, outcome (1 byte), [ms])…
+//! run        = name, size, modified, facts, plugins, (chunk − previous chunk, length, chunk)…
+//! chunk      = (test − previous test, outcome (1 byte), [ms])…   of tests with numbers in a row
 //! ```
 
 use std::collections::HashMap;
+use std::iter;
 
 use plumbline_core::TestId;
 
@@ -22,7 +24,10 @@ use crate::history::codec::{Decoder, Encoder};
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+
+/// The tests of a chunk. A query skips chunks without a selected test.
+pub(super) const CHUNK: usize = 512;
 
 /// The bit of an outcome that has a duration.
 const HAS_DURATION: u8 = 0x80;
@@ -98,23 +103,38 @@ impl RunFacts {
 pub(super) struct IndexedRun {
     pub(super) file: FileKey,
     pub(super) facts: RunFacts,
-    count: usize,
     entries: Vec<u8>,
 }
 
 impl IndexedRun {
-    /// The outcomes, ordered by test.
-    pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
+    /// The outcomes in the chunks that `wanted` accepts, ordered by test.
+    pub(super) fn entries(&self, wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = Entry> {
         let (mut bytes, mut next) = (Decoder::new(&self.entries), 0_u64);
-        (0..self.count).map_while(move |_| {
-            let test = next.checked_add(bytes.number()?)?;
-            next = test.checked_add(1)?;
-            let code = bytes.byte()?;
-            let outcome = *OUTCOMES.get(usize::from(code & !HAS_DURATION))?;
-            let millis = if code & HAS_DURATION == 0 { None } else { Some(u32::try_from(bytes.number()?).ok()?) };
-            Some(Entry { test: u32::try_from(test).ok()?, outcome, millis })
-        })
+        let chunks = iter::from_fn(move || {
+            loop {
+                let chunk = next.checked_add(bytes.number()?)?;
+                next = chunk.checked_add(1)?;
+                let (chunk, entries) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
+                if wanted(chunk) {
+                    return Some(entries_of_chunk(chunk, Decoder::new(entries)));
+                }
+            }
+        });
+        chunks.flatten()
     }
+}
+
+fn entries_of_chunk(chunk: usize, mut bytes: Decoder<'_>) -> impl Iterator<Item = Entry> {
+    let first = chunk.saturating_mul(CHUNK) as u64;
+    let (mut next, end) = (first, first.saturating_add(CHUNK as u64));
+    iter::from_fn(move || {
+        let test = next.checked_add(bytes.number()?).filter(|test| *test < end)?;
+        next = test + 1;
+        let code = bytes.byte()?;
+        let outcome = *OUTCOMES.get(usize::from(code & !HAS_DURATION))?;
+        let millis = if code & HAS_DURATION == 0 { None } else { Some(u32::try_from(bytes.number()?).ok()?) };
+        Some(Entry { test: u32::try_from(test).ok()?, outcome, millis })
+    })
 }
 
 /// The index has no room for another run.
@@ -156,8 +176,7 @@ impl Index {
         for (key, outcome, millis) in outcomes {
             entries.push(Entry { test: self.number(key)?, outcome, millis });
         }
-        let (count, entries) = encoded(entries);
-        self.runs.push(IndexedRun { file, facts, count, entries });
+        self.runs.push(IndexedRun { file, facts, entries: encoded(entries) });
         Ok(())
     }
 
@@ -191,7 +210,7 @@ impl Index {
         let mut numbers: Vec<Option<u32>> = vec![None; tests.len()];
         for run in runs.into_iter().filter(|run| keep(&run.file)) {
             let mut entries = Vec::new();
-            for entry in run.entries() {
+            for entry in run.entries(|_| true) {
                 let (Some(key), Some(number)) = (tests.get(entry.test as usize), numbers.get_mut(entry.test as usize))
                 else {
                     continue;
@@ -202,8 +221,7 @@ impl Index {
                 }
                 entries.extend(number.map(|test| Entry { test, ..entry }));
             }
-            let (count, entries) = encoded(entries);
-            self.runs.push(IndexedRun { count, entries, ..run });
+            self.runs.push(IndexedRun { entries: encoded(entries), ..run });
         }
     }
 }
@@ -213,9 +231,8 @@ fn name_bytes(key: &TestKey) -> usize {
     id.name.len() + id.classname.len() + id.suites.iter().map(String::len).sum::<usize>()
 }
 
-/// The entries in order of tests, encoded, and their number. Entries of the same test are joined as
-/// attempts.
-fn encoded(mut entries: Vec<Entry>) -> (usize, Vec<u8>) {
+/// The entries in order of tests, encoded as chunks. Entries of the same test are joined as attempts.
+fn encoded(mut entries: Vec<Entry>) -> Vec<u8> {
     entries.sort_by_key(|entry| entry.test);
     entries.dedup_by(|next, kept| {
         let same = next.test == kept.test;
@@ -225,8 +242,25 @@ fn encoded(mut entries: Vec<Entry>) -> (usize, Vec<u8>) {
         }
         same
     });
-    let (mut out, mut next) = (Encoder::default(), 0_u64);
-    for entry in &entries {
+    let (mut out, mut next) = (Encoder::default(), 0);
+    for entries in entries.chunk_by(|a, b| chunk_of(a) == chunk_of(b)) {
+        let Some(chunk) = entries.first().map(chunk_of) else { continue };
+        let content = encoded_chunk(chunk, entries);
+        out.number((chunk - next) as u64);
+        out.number(content.len() as u64);
+        out.raw(&content);
+        next = chunk + 1;
+    }
+    out.into_bytes()
+}
+
+fn chunk_of(entry: &Entry) -> usize {
+    entry.test as usize / CHUNK
+}
+
+fn encoded_chunk(chunk: usize, entries: &[Entry]) -> Vec<u8> {
+    let (mut out, mut next) = (Encoder::default(), (chunk * CHUNK) as u64);
+    for entry in entries {
         let test = u64::from(entry.test);
         out.number(test.saturating_sub(next));
         next = test + 1;
@@ -240,7 +274,7 @@ fn encoded(mut entries: Vec<Entry>) -> (usize, Vec<u8>) {
             }
         }
     }
-    (entries.len(), out.into_bytes())
+    out.into_bytes()
 }
 
 impl Index {
@@ -312,7 +346,7 @@ fn read_tests(bytes: &mut Decoder<'_>) -> Option<Vec<TestKey>> {
 }
 
 fn run_section(run: &IndexedRun) -> Encoder {
-    let IndexedRun { file, facts, count, entries } = run;
+    let IndexedRun { file, facts, entries } = run;
     let mut out = Encoder::default();
     out.text(&file.name);
     out.number(file.size);
@@ -326,7 +360,6 @@ fn run_section(run: &IndexedRun) -> Encoder {
         out.number(plugin.digest);
         out.byte(u8::from(plugin.has_classes));
     }
-    out.number(*count as u64);
     out.raw(entries);
     out
 }
@@ -341,9 +374,8 @@ fn indexed_run(bytes: &mut Decoder<'_>) -> Option<IndexedRun> {
         let (name, digest) = (bytes.text()?.to_owned(), bytes.number()?);
         Some(PluginFacts { name, digest, has_classes: bytes.byte()? != 0 })
     })?;
-    let count = usize::try_from(bytes.number()?).ok()?;
     let facts = RunFacts { run, tool, started, cluster, version, missed, plugins };
-    Some(IndexedRun { file, facts, count, entries: bytes.rest().to_vec() })
+    Some(IndexedRun { file, facts, entries: bytes.rest().to_vec() })
 }
 
 #[cfg(test)]

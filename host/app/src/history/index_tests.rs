@@ -46,7 +46,7 @@ fn two_runs() -> Index {
 /// The tests of a run with their outcomes and durations, by name.
 fn entries_of(index: &Index, run: usize) -> Vec<(&TestKey, Outcome, Option<u32>)> {
     let entry = |entry: Entry| (&index.tests()[entry.test as usize], entry.outcome, entry.millis);
-    let mut entries: Vec<_> = index.runs[run].entries().map(entry).collect();
+    let mut entries: Vec<_> = index.runs[run].entries(|_| true).map(entry).collect();
     entries.sort_by_key(|(key, ..)| *key);
     entries
 }
@@ -119,20 +119,36 @@ fn attempts_of_one_test_are_one_outcome() {
     // Two tests that nothing distinguishes are no attempts.
     assert_eq!((Failed.with_test(Passed), Passed.with_test(Flaky), Skipped.with_test(Passed)), (Failed, Flaky, Passed));
     let entry = |outcome, millis| Entry { test: 7, outcome, millis };
-    let (count, bytes) = encoded(vec![entry(Failed, Some(3)), entry(Passed, Some(2))]);
-    let run = IndexedRun { file: file("a"), facts: facts("x"), count, entries: bytes };
-    assert_eq!(run.entries().collect::<Vec<_>>(), [entry(Flaky, Some(3))]);
+    let entries = encoded(vec![entry(Failed, Some(3)), entry(Passed, Some(2))]);
+    let run = IndexedRun { file: file("a"), facts: facts("x"), entries };
+    assert_eq!(run.entries(|_| true).collect::<Vec<_>>(), [entry(Flaky, Some(3))]);
+}
+
+#[test]
+fn chunks_without_a_selected_test_are_skipped() {
+    let numbers = [0, 511, 512, 5000, 5001, 1_000_000];
+    let entry = |&test: &u32| Entry { test, outcome: Outcome::Passed, millis: Some(test) };
+    let run =
+        IndexedRun { file: file("a"), facts: facts("x"), entries: encoded(numbers.iter().rev().map(entry).collect()) };
+    let read = |wanted: &[usize]| run.entries(|chunk| wanted.contains(&chunk)).map(|one| one.test).collect::<Vec<_>>();
+    assert_eq!(run.entries(|_| true).collect::<Vec<_>>(), numbers.iter().map(entry).collect::<Vec<_>>());
+    assert_eq!((read(&[0]), read(&[1, 9]), read(&[2])), (vec![0, 511], vec![512, 5000, 5001], vec![]));
 }
 
 #[test]
 fn forged_counts_and_numbers_are_not_entries() {
     let forged = |entries: &[u8]| {
-        let run = IndexedRun { file: file("a"), facts: facts("x"), count: usize::MAX, entries: entries.to_vec() };
-        run.entries().count()
+        let run = IndexedRun { file: file("a"), facts: facts("x"), entries: entries.to_vec() };
+        run.entries(|_| true).count()
     };
-    assert_eq!(forged(&[]), 0);
-    // An outcome that does not exist, a number without an end, and a test beyond all numbers.
-    assert_eq!((forged(&[0, 9]), forged(&[0xff; 40]), forged(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0])), (0, 0, 0));
+    assert_eq!((forged(&[]), forged(&[0, 2, 0, 0])), (0, 1));
+    // A number without an end, a chunk longer than the rest, and a chunk beyond all numbers.
+    assert_eq!(
+        (forged(&[0xff; 40]), forged(&[0, 3, 0, 0]), forged(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 2, 0, 0])),
+        (0, 0, 0)
+    );
+    // An outcome that does not exist, and a test of another chunk.
+    assert_eq!((forged(&[0, 2, 0, 9]), forged(&[0, 3, 0x80, 0x04, 0])), (0, 0));
     let mut huge = Encoder::default();
     huge.number(u64::MAX);
     let mut bytes = MAGIC.to_vec();

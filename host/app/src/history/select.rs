@@ -1,13 +1,14 @@
 //! Selects runs and tests of a history.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use plumbline_conformance::lists::GoRegex;
 
 use crate::difference::TestKey;
 use crate::error::AppError;
 use crate::history::History;
-use crate::history::index::IndexedRun;
+use crate::history::index::{CHUNK, IndexedRun};
 
 /// Which runs and tests are shown.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -149,6 +150,12 @@ impl Rows {
     /// The number of tests of the source that has the most.
     pub(super) fn tests(&self) -> usize {
         self.by_source.iter().map(Vec::len).max().unwrap_or_default()
+    }
+
+    /// For each source, whether a chunk of its tests has a row in `range`.
+    pub(super) fn chunks(&self, range: &Range<usize>) -> Vec<Vec<bool>> {
+        let is_in = |row: &Option<u32>| row.is_some_and(|row| range.contains(&(row as usize)));
+        self.by_source.iter().map(|tests| tests.chunks(CHUNK).map(|rows| rows.iter().any(is_in)).collect()).collect()
     }
 
     /// The row of a test of a source.

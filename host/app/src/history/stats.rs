@@ -93,8 +93,13 @@ impl ClusterRuns<'_> {
     fn cells(&self, rows: &Rows, range: &Range<usize>) -> (Vec<Vec<Cell>>, Vec<RunOverview>) {
         let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); range.len()];
         let mut counts = vec![RunOverview::default(); self.runs.len()];
-        let mut open: Vec<_> =
-            (0_u32..).zip(&self.runs).map(|(at, run)| (at, run, run.run.entries().peekable())).collect();
+        let chunks = rows.chunks(range);
+        let open = (0_u32..).zip(&self.runs).map(|(at, run)| {
+            let wanted = chunks.get(run.source).map(Vec::as_slice).unwrap_or_default();
+            let entries = run.run.entries(move |chunk| wanted.get(chunk).copied().unwrap_or_default());
+            (at, run, entries.peekable())
+        });
+        let mut open: Vec<_> = open.collect();
         for start in (0..rows.tests()).step_by(BLOCK) {
             for (number, run, entries) in &mut open {
                 while let Some(entry) = entries.next_if(|entry| (entry.test as usize) < start + BLOCK) {

@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
 use crate::manifest::delivery::{self, BundleDelivery};
-use crate::signing::admission::packed_provenance;
+use crate::signing::admission::bundle_provenance;
 use crate::sources::ResolvedPlugin;
 use crate::suite::{DEFAULT_PULL_SECRET, Retries};
 use crate::telemetry::TelemetryOptions;
@@ -263,8 +263,8 @@ impl ClusterRunOptions {
                     .because(&error)
                     .hint("correct the definition, or the options for this plugin")
             })?;
-            if let Some((source, digest)) = packed_provenance(one) {
-                config.plumbline.plugin_sources.insert(name.to_owned(), source);
+            if let Some((source, digest)) = bundle_provenance(one) {
+                config.plumbline.plugin_sources.extend(source.map(|source| (name.to_owned(), source)));
                 config.plumbline.plugin_bundles.insert(name.to_owned(), digest);
             }
             let modules = one.source.bundle.as_deref().map(delivery::modules).transpose()?.unwrap_or_default();

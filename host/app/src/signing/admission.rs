@@ -109,15 +109,16 @@ fn installed_from(name: &str) -> Result<Option<String>, AppError> {
     Ok(Some(installed.record.source).filter(|source| Reference::is_meant(source)))
 }
 
-/// The source and digest of a plugin that is a packed bundle.
-pub fn packed_provenance(found: &ResolvedPlugin) -> Option<(String, String)> {
+/// The digest of a plugin's bundle, for the configuration of a run in a cluster, and its source. A
+/// directory has no source, because its path says nothing elsewhere.
+pub fn bundle_provenance(found: &ResolvedPlugin) -> Option<(Option<String>, String)> {
     let packed = match found.kind {
         SourceKind::Installed | SourceKind::Registry | SourceKind::Url => true,
         SourceKind::Named => is_tar(found),
-        SourceKind::BuiltIn | SourceKind::Sonobuoy => false,
+        SourceKind::BuiltIn | SourceKind::Sonobuoy => return None,
     };
-    let bundle = packed.then(|| found.bundle().ok().flatten()).flatten()?;
-    Some((found.origin.clone(), bundle.digest().to_string()))
+    let bundle = found.bundle().ok().flatten()?;
+    Some((packed.then(|| found.origin.clone()), bundle.digest().to_string()))
 }
 
 /// The origins of plugins, for the archive. A bundle that cannot be opened has no digest, which

@@ -22,7 +22,7 @@ use crate::error::{AppError, CHECK_FILE, bundle_error, store_error};
 use crate::sources::named::store;
 use crate::sources::registry::{self, Artifact};
 
-pub use admission::{Requirements, check, packed_provenance, provenance};
+pub use admission::{Requirements, bundle_provenance, check, provenance};
 
 /// The variable with the private key itself, or the path of its file.
 const KEY_VARIABLE: &str = "PLUMBLINE_SIGNING_KEY";

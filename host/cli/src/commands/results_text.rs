@@ -86,7 +86,8 @@ impl<W: Write> Text<'_, W> {
         let name = trees.name().to_owned();
         if trees.archive().size(META_CLUSTER_HEALTH).is_none() {
             return match asked {
-                true => Err(AppError::usage(format!("archive `{name}` has no cluster health report"))),
+                true => Err(AppError::usage(format!("archive `{name}` has no cluster health report"))
+                    .hint("only runs in a cluster have one; `-p` takes the name of a plugin")),
                 false => Ok(()),
             };
         }

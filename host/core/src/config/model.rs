@@ -343,7 +343,7 @@ pub struct PlumblineConfig {
     /// The sources of plugins that came as packed bundles, by plugin. The archive records them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub plugin_sources: BTreeMap<String, String>,
-    /// The digests of these bundles, by plugin.
+    /// The digests of the bundles of plugins, by plugin. The archive records them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub plugin_bundles: BTreeMap<String, String>,
     /// Bundles whose modules the aggregator downloads itself. ConfigMaps carry the modules of other
