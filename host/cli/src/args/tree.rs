@@ -30,12 +30,10 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
     (
         "conformance run",
         &[
-            ("Tests", &["profile", "mode", "retry_failed"]),
-            ("The suite of Kubernetes", &["e2e_focus", "product"]),
-            ("Other suites", &["set", "local"]),
-            ("Where to run", &["namespace", "kubeconfig", "context"]),
+            ("Tests", &["profile", "mode", "set", "e2e_focus", "retry_failed"]),
+            ("Where to run", &["local", "namespace", "kubeconfig", "context"]),
             ("How to run", &["timeout", "dry_run"]),
-            ("Results", &["dir", "format", "submission_dir"]),
+            ("Results", &["dir", "format", "submission_dir", "product"]),
         ],
     ),
     (

@@ -73,20 +73,20 @@ pub(crate) struct ConformanceRunArgs {
     /// kubernetes]
     #[arg(value_name = "PROFILE", conflicts_with = "manifest")]
     pub(crate) profile: Option<String>,
-    /// Set an option of the profile; repeatable
+    /// Set an option of the profile (not for `kubernetes`); repeatable
     #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
     pub(crate) set: Vec<String>,
-    /// Set an option of the profile to the content of a file; repeatable
+    /// Set an option of the profile to the content of a file (not for `kubernetes`); repeatable
     #[arg(long, value_name = "NAME=FILE", requires = "profile")]
     pub(crate) set_file: Vec<String>,
-    /// Run on this machine, as a process
+    /// Run on this machine, as a process (not for `kubernetes`)
     #[arg(long, requires = "profile", conflicts_with_all = ["manifest", "wait"])]
     pub(crate) local: bool,
     /// Write a submission into this directory; for `kubernetes`, needs `--product`, and selects the
     /// mode `certified-conformance` unless other options select tests
     #[arg(long, value_name = "DIR")]
     pub(crate) submission_dir: Option<PathBuf>,
-    /// Description of the product to certify: a `PRODUCT.yaml`
+    /// Description of the product to certify: a `PRODUCT.yaml` (only for `kubernetes`)
     #[arg(long, value_name = "FILE", requires = "submission_dir")]
     pub(crate) product: Option<PathBuf>,
     /// Tests that a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks
