@@ -130,7 +130,7 @@ impl Cluster {
     /// Returns the annotation `key` of the custom resource definition `name`.
     ///
     /// # Errors
-    /// Returns an error if the request fails, or if there is no such definition or annotation.
+    /// Returns an error if the request fails, or if the definition or the annotation is missing.
     pub async fn crd_annotation(&self, name: &str, key: &str) -> Result<String, ClusterError> {
         let what = format!("read custom resource definition `{name}`");
         let found = Api::<CustomResourceDefinition>::all(self.client()).get_metadata_opt(name).await;

@@ -131,7 +131,7 @@ fn events(text: &str) -> Result<Report, String> {
             continue;
         }
         let event: TestEvent = serde_json::from_str(line)
-            .map_err(|error| format!("line {number} is no event of `go test -json`: {error}"))?;
+            .map_err(|error| format!("line {number} is not an event of `go test -json`: {error}"))?;
         let outcome = match event.action.as_str() {
             "pass" => Outcome::Passed,
             "fail" => Outcome::Failed,

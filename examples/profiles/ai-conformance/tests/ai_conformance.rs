@@ -195,7 +195,7 @@ fn results_of_tests_are_evidence() {
     assert_eq!((status(&run, "junit.xml"), status(&run, "secure_accelerator_access")), ("passed", "passed"));
     assert_eq!(meta(&run, "secure_accelerator_access", "evidence"), "test");
     assert_eq!(status(&run, "cluster_autoscaling"), "not-applicable");
-    // Without the statement, a skipped test is no evidence.
+    // Without the statement, a skipped test is not evidence.
     let run = bare().option("junit", junit).check::<AiConformance>();
     assert_eq!(status(&run, "cluster_autoscaling"), "unknown");
     assert!(meta(&run, "cluster_autoscaling", "error").contains("was skipped in `junit.xml`"));

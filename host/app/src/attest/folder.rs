@@ -82,9 +82,9 @@ pub fn attest_folder(
 /// The attestation of a submission.
 #[derive(Debug)]
 pub enum FolderAttestation {
-    /// There is none.
+    /// The folder has no attestation.
     Missing,
-    /// There is one in this file, and nobody said whose attestations count.
+    /// This file has one, and no key or identity was given to verify it.
     Unverified(PathBuf),
     /// It counts, and is about all files.
     Accepted(Box<Accepted>),

@@ -11,7 +11,7 @@ use crate::attest::{
 use crate::error::AppError;
 
 /// Checks the attestation next to `folder`, which must be about all files, or about those with these
-/// `names`, and about `suite`. `None` if there is none and nobody asked for one.
+/// `names`, and about `suite`. `None` if it is missing and `trust` is empty.
 pub fn attestation_finding(
     folder: &Path,
     names: Option<&[&str]>,

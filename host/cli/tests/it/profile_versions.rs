@@ -92,7 +92,7 @@ async fn on_this_machine_the_kubeconfig_of_the_suite_counts() {
     let run = ["conformance", "run", "./gates", "--local", "--dir", "out", "--set", "kubeconfig=kubeconfig"];
     let done = gates.plumbline(&run).expect(0);
     assert!(done.err.contains("Gates v1.6.1"), "{}", done.err);
-    // Without the option, it is the kubeconfig of the user, and there is none.
+    // Without the option, it is the kubeconfig of the user, who has none.
     let done = gates.plumbline(&run[..6]).expect(4);
     assert!(done.err.contains("failed to find the version of profile `gates`"), "{}", done.err);
     assert!(done.err.contains("failed to find a cluster"), "{}", done.err);

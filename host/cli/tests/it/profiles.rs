@@ -4,6 +4,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use plumbline_app::Context;
+use plumbline_app::attest::{SubmittedSuite, attest_folder};
+use plumbline_app::context::Silent;
+use plumbline_app::signing::signing_key;
 use plumbline_dev::ApiDouble;
 use serde_json::{Value, json};
 
@@ -503,6 +507,17 @@ fn a_run_that_passed_only_because_failures_were_excused_is_not_submitted() {
     let done = local(&bed, &[&excused[..], &["--submission-dir", "sub"]].concat()).expect(1);
     assert!(done.out.contains("1 of them failed and excused"), "{}", done.out);
     assert!(done.err.contains("only because failures were excused") && !bed.path("sub").exists(), "{}", done.err);
+
+    // A statement about such a run does not count either, however it was made.
+    keygen(&bed, "vendor");
+    bed.write("sub/junit.xml", "<testsuite name='toy'><testcase name='ball'/></testsuite>");
+    let context = Context::new(Silent);
+    let key = signing_key(&context, Some(&bed.path("vendor.key"))).unwrap();
+    let (archive, suite) = (bed.archive(), SubmittedSuite::default());
+    attest_folder(&context, archive.as_ref(), None, &bed.path("sub"), &suite, &key).unwrap();
+    let check = ["conformance", "submission", "check", "sub", "--profile", "./toy", "--key", "vendor.pub"];
+    let done = bed.plumbline(&check).expect(1);
+    assert!(done.out.contains("attests a run whose failures were excused"), "{}", done.out);
 }
 
 #[test]
