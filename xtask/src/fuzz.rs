@@ -233,14 +233,10 @@ mod tests {
 
     /// Creates a directory whose targets are these scripts.
     fn place(root: &Path, scripts: &[(&str, &str)]) -> FuzzDirs {
-        use std::os::unix::fs::PermissionsExt;
-
         let programs = root.join("programs");
         fs::create_dir(&programs).unwrap();
         for (name, script) in scripts {
-            let path = programs.join(name);
-            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            crate::test_script::write_script(&programs.join(name), script);
         }
         FuzzDirs { fuzz: root.join("fuzz"), programs }
     }

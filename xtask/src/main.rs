@@ -39,6 +39,8 @@ mod steps;
 mod suite_data;
 mod target_std;
 mod tasks;
+#[cfg(test)]
+mod test_script;
 mod tools;
 
 use std::env;

@@ -226,6 +226,7 @@ fn nodes_alive(run: &Path, proc: &Path) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_script::write_script;
 
     #[test]
     fn only_nodes_that_live_count() {
@@ -245,11 +246,8 @@ mod tests {
 
     /// Creates scripts that record their arguments.
     fn scripts(dir: &Path, up: &str) -> Scripts {
-        use std::os::unix::fs::PermissionsExt;
-        let script = format!("#!/bin/sh\necho \"$@\" >> {}/asked\ncase $1 in up) {up};; esac\n", dir.display());
-        let path = dir.join("cluster");
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = format!("echo \"$@\" >> {}/asked\ncase $1 in up) {up};; esac", dir.display());
+        write_script(&dir.join("cluster"), &script);
         Scripts::new(dir, dir.join("state")).unwrap()
     }
 

@@ -1,16 +1,19 @@
 //! Local facts: files, and programs that print them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use plumbline_facts::{Document, Options, gather};
 use serde_json::json;
 
-fn script(place: &Path, name: &str, mode: u32, text: &str) {
-    let path = place.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+/// Writes a script. If this process created it, a process of another test could inherit the open
+/// file, and executing the script would fail with "Text file busy".
+fn script(place: &Path, name: &str, mode: &str, text: &str) {
+    let draft = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&draft, format!("#!/bin/sh\n{text}\n")).unwrap();
+    let mut install = Command::new("install");
+    assert!(install.args(["-m", mode]).arg(draft.path()).arg(place.join(name)).status().unwrap().success());
 }
 
 fn gathered(place: &Path, run_collectors: bool) -> Document {
@@ -28,13 +31,13 @@ fn reason<'a>(document: &'a Document, name: &str) -> &'a str {
 fn programs_run_only_with_leave_and_what_fails_is_named() {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("plain.fact"), "{\"a\": [1]}").unwrap();
-    script(place.path(), "good.fact", 0o755, "echo '{\"disks\": 4}'");
-    script(place.path(), "ini.fact", 0o755, "printf '[a]\\nb = c\\n'");
-    script(place.path(), "bad.fact", 0o755, "echo broken >&2; exit 3");
-    script(place.path(), "rubbish.fact", 0o755, "echo nothing");
-    script(place.path(), "long.fact", 0o755, "head -c 2000000 /dev/zero");
-    script(place.path(), "others.fact", 0o777, "echo '{}'");
-    script(place.path(), "secret.fact", 0o755, "echo \"{\\\"home\\\": \\\"$HOME\\\", \\\"user\\\": \\\"$USER\\\"}\"");
+    script(place.path(), "good.fact", "755", "echo '{\"disks\": 4}'");
+    script(place.path(), "ini.fact", "755", "printf '[a]\\nb = c\\n'");
+    script(place.path(), "bad.fact", "755", "echo broken >&2; exit 3");
+    script(place.path(), "rubbish.fact", "755", "echo nothing");
+    script(place.path(), "long.fact", "755", "head -c 2000000 /dev/zero");
+    script(place.path(), "others.fact", "777", "echo '{}'");
+    script(place.path(), "secret.fact", "755", "echo \"{\\\"home\\\": \\\"$HOME\\\", \\\"user\\\": \\\"$USER\\\"}\"");
 
     let document = gathered(place.path(), false);
     assert_eq!(document.fact("local").unwrap(), &json!({"plain": {"a": [1]}}));
