@@ -74,6 +74,16 @@ impl JudgeOptions {
         ];
         all.into_iter().find_map(|(given, name)| given.then_some(name))
     }
+
+    /// The options that excuse failures, by their names on the command line.
+    pub fn excusing(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (!self.known_failures.is_empty(), "--known-failures"),
+            (!self.flaky.is_empty(), "--flaky"),
+            (self.baseline.is_some(), "--baseline"),
+        ];
+        all.into_iter().filter_map(|(given, name)| given.then_some(name))
+    }
 }
 
 /// Selects the one of `plugins` that is judged.

@@ -99,10 +99,11 @@ impl Settings<'_> {
                 list(spec, "args", "spec.args")?.push(json!(arg.replace(VALUE_PLACEHOLDER, value)));
             }
             if let Some(variable) = &option.env {
-                let entry = variable_entry(definition, option, variable, value, &mut secrets);
                 let env = list(spec, "env", "spec.env")?;
                 env.retain(|other| other.get("name").and_then(Value::as_str) != Some(variable));
-                env.push(entry);
+                if !value.is_empty() {
+                    env.push(variable_entry(definition, option, variable, value, &mut secrets));
+                }
             }
         }
         if !required.is_empty() {

@@ -57,6 +57,18 @@ fn values_reach_the_suite_in_a_cluster() {
 }
 
 #[test]
+fn failed_tests_run_again_whatever_the_definition_selects() {
+    let definition = DEFINITION.replace("value: '0.9'}", "value: '0.9'}, {name: SKIP, value: a}, {name: SNAPSHOTS, value: 'true'}");
+    let definition = Definition::parse(&definition).unwrap().definition;
+    let profile = profile();
+    let mut settings = Settings::choose(&profile, None, &[]).unwrap();
+    settings.select_failed("a|b".to_owned()).unwrap();
+    let Applied { definition, .. } = settings.apply(&definition, Place::Cluster, &[]).unwrap();
+    let env: Vec<&str> = definition.spec.env().iter().map(|variable| variable.name.as_str()).collect();
+    assert_eq!(env, ["KEPT", "SPEC", "FOCUS"]);
+}
+
+#[test]
 fn on_this_machine_the_suite_is_a_process() {
     let given = [given("endpoint", "/run/csi.sock", false), given("image", "r.example/suite:2", false)];
     let Applied { definition, .. } = applied(Place::Local, &given).unwrap();

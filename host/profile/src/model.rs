@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumbline_core::PluginName;
+use plumbline_core::definition::Reruns;
 
 /// File name of a profile, next to the definition.
 pub const PROFILE_FILE: &str = "profile.yaml";
@@ -53,6 +54,8 @@ pub enum Version {
     Fixed(String),
     /// The value of the option with this name.
     Option(String),
+    /// The version of Kubernetes in the cluster.
+    Cluster,
     /// The version in an annotation of a custom resource definition of the cluster.
     Crd {
         /// Name of the definition, such as `gateways.gateway.networking.k8s.io`.
@@ -186,6 +189,11 @@ impl OptionType {
 }
 
 impl TestSelection {
+    /// Returns whether the value of the option `name` is a regular expression.
+    pub(crate) fn is_expression(&self, name: &str) -> bool {
+        self.focus == name || self.skip.as_deref() == Some(name)
+    }
+
     /// Returns the names of all options that change which tests run.
     pub fn options(&self) -> impl Iterator<Item = &str> {
         [&self.focus].into_iter().chain(&self.skip).chain(&self.clear).map(String::as_str)
@@ -212,8 +220,19 @@ impl Profile {
         match &self.version {
             Version::Fixed(text) => Some(text),
             Version::Option(name) => self.option(name).and_then(|option| option.default.as_deref()),
-            Version::Crd { .. } => None,
+            Version::Cluster | Version::Crd { .. } => None,
         }
+    }
+
+    /// Returns how failed tests of `plugin`, which runs the suite, run again. `None` if the suite
+    /// cannot select tests by their names.
+    #[must_use]
+    pub fn reruns(&self, plugin: PluginName) -> Option<Reruns> {
+        let selection = self.selection.as_ref()?;
+        // Each of these options has a variable.
+        let mut variables = selection.options().filter_map(|name| self.option(name)?.env.clone());
+        let focus = variables.next()?;
+        Some(Reruns { plugin, focus, clear: variables.collect(), strip: selection.strip.clone() })
     }
 
     /// Returns the files that belong to the bundle because of this profile: the key that names

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profiles_of_the_examples_name_the_schema_and_fit_it() {
+    fn the_built_in_profile_and_those_of_the_examples_name_the_schema_and_fit_it() {
         let (schemas, index) = compiled();
         let id = schema()["$id"].as_str().unwrap().to_owned();
         for text in [
@@ -65,6 +65,7 @@ mod tests {
             include_str!("../../../examples/profiles/gateway-api/profile.yaml"),
             include_str!("../../../examples/profiles/network-policy/profile.yaml"),
             include_str!("../../../examples/profiles/oci-distribution/profile.yaml"),
+            include_str!("../../../plugins/profiles/kubernetes/profile.yaml"),
         ] {
             assert_eq!(text.lines().next(), Some(format!("# yaml-language-server: $schema={id}").as_str()));
             Profile::parse(text.as_bytes()).unwrap();

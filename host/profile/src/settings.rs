@@ -129,10 +129,27 @@ impl<'a> Settings<'a> {
     ///
     /// Returns a [`SettingsError`] that names the option or mode, with the nearest name.
     pub fn choose(profile: &'a Profile, mode: Option<&str>, given: &[Given]) -> Result<Self, SettingsError> {
-        let mode = match mode {
-            None => profile.default_mode(),
-            Some(name) => Some(find_mode(profile, name)?),
-        };
+        match mode {
+            None => Self::set(profile, profile.default_mode(), given),
+            Some(name) => Self::set(profile, Some(find_mode(profile, name)?), given),
+        }
+    }
+
+    /// Chooses values as [`choose`](Self::choose) does, but without the default mode: what nobody
+    /// sets stays as a definition has it that people edit.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SettingsError`] that names the option or mode, with the nearest name.
+    pub fn choose_changes(
+        profile: &'a Profile,
+        mode: Option<&str>,
+        given: &[Given],
+    ) -> Result<Self, SettingsError> {
+        Self::set(profile, mode.map(|name| find_mode(profile, name)).transpose()?, given)
+    }
+
+    fn set(profile: &'a Profile, mode: Option<&'a ProfileMode>, given: &[Given]) -> Result<Self, SettingsError> {
         let (mut values, mut by_user) = (BTreeMap::new(), BTreeSet::new());
         for option in &profile.options {
             let preset = mode.and_then(|mode| mode.set.get(&option.name)).or(option.default.as_ref());
@@ -171,7 +188,8 @@ impl<'a> Settings<'a> {
             if self.given.contains(name) {
                 return Err(SettingsError::SelectedTwice(name.to_owned()));
             }
-            self.values.remove(name);
+            // An empty value removes the variable, also that of the definition.
+            self.values.insert(name, String::new());
         }
         self.values.insert(&selection.focus, expression);
         self.rerun = true;
@@ -240,7 +258,7 @@ impl<'a> Settings<'a> {
             Version::Fixed(text) => text,
             // Such an option has a default or is required.
             Version::Option(name) => self.values.get(name.as_str()).map(String::as_str).unwrap_or_default(),
-            Version::Crd { .. } => self.cluster_version.as_deref().unwrap_or_default(),
+            Version::Cluster | Version::Crd { .. } => self.cluster_version.as_deref().unwrap_or_default(),
         }
     }
 

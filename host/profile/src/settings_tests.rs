@@ -65,7 +65,7 @@ fn an_expression_for_failed_tests_replaces_every_other_selection() {
     settings.select_failed("a|b".to_owned()).unwrap();
     assert_eq!(
         (settings.value("focus"), settings.value("skip"), settings.value("snapshots")),
-        (Some("a|b"), None, None)
+        (Some("a|b"), Some(""), Some(""))
     );
     assert!(settings.suite_run().rerun);
     let both = [given("endpoint", "x"), given("skip", "c")];
@@ -74,6 +74,18 @@ fn an_expression_for_failed_tests_replaces_every_other_selection() {
     let plain = Profile { selection: None, ..profile.clone() };
     let error = Settings::choose(&plain, None, &own).unwrap().select_failed("a".to_owned()).unwrap_err();
     assert_eq!(error, SettingsError::NoSelection("storage".to_owned()));
+}
+
+#[test]
+fn changes_of_a_definition_leave_out_the_default_mode() {
+    let profile = profile();
+    let own = [given("endpoint", "x"), given("skip", "a")];
+    let names = |mode| {
+        let settings = Settings::choose_changes(&profile, mode, &own).unwrap();
+        (settings.mode().map(|mode| mode.name.clone()), settings.value("snapshots").map(str::to_owned))
+    };
+    assert_eq!(names(None), (None, Some("false".to_owned())));
+    assert_eq!(names(Some("full")), (Some("full".to_owned()), Some("true".to_owned())));
 }
 
 #[test]

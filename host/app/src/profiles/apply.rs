@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_core::Definition;
-use plumbline_core::definition::Reruns;
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_local::SecretValues;
 use plumbline_profile::{
@@ -36,6 +35,8 @@ pub struct ProfileRun {
     pub rerun_failed: Option<PathBuf>,
     /// The maximum number of reruns of failed tests in the same run.
     pub retries: u32,
+    /// The version of Kubernetes that the user names. `None` for that of the cluster.
+    pub kubernetes_version: Option<String>,
 }
 
 /// What a run does besides its definition.
@@ -49,7 +50,7 @@ pub(crate) struct AppliedProfile {
 
 impl ProfileRun {
     /// Reads the values, and the files with values.
-    pub(super) fn given(&self, profile: &Profile) -> Result<Vec<Given>, AppError> {
+    pub(crate) fn given(&self, profile: &Profile) -> Result<Vec<Given>, AppError> {
         let show = || format!("`plumbline conformance show {}` lists options", profile.name);
         let mut given = Vec::new();
         for text in &self.set {
@@ -81,7 +82,7 @@ pub(super) fn choose<'a>(profile: &'a Profile, run: &ProfileRun) -> Result<Setti
     Settings::choose(profile, run.mode.as_deref(), &given).map_err(|error| wrong_settings(profile, &error))
 }
 
-fn wrong_settings(profile: &Profile, error: &SettingsError) -> AppError {
+pub(super) fn wrong_settings(profile: &Profile, error: &SettingsError) -> AppError {
     AppError::usage(format!("invalid settings of profile `{}`", profile.name)).because(error).hint(error.hint())
 }
 
@@ -99,18 +100,10 @@ fn retries(profile: &Profile, run: &ProfileRun) -> Result<Option<Retries>, AppEr
     if run.retries == 0 {
         return Ok(None);
     }
-    let Some(selection) = &profile.selection else {
-        return Err(wrong_settings(profile, &SettingsError::NoSelection(profile.name.to_string())));
-    };
-    // Each of these options has a variable.
-    let mut variables = selection.options().filter_map(|name| profile.option(name)?.env.clone());
-    let how = Reruns {
-        plugin: profile.name.clone(),
-        focus: variables.next().unwrap_or_default(),
-        clear: variables.collect(),
-        strip: selection.strip.clone(),
-    };
-    Ok(Some(Retries { count: run.retries, how }))
+    match profile.reruns(profile.name.clone()) {
+        Some(how) => Ok(Some(Retries { count: run.retries, how })),
+        None => Err(wrong_settings(profile, &SettingsError::NoSelection(profile.name.to_string()))),
+    }
 }
 
 /// Applies `run` to the first plugin, which has a profile. Without `run`, plugins stay as they are. The
@@ -128,7 +121,7 @@ pub(crate) fn apply(
     if place == Place::Local {
         settings.resolve_paths(absolute_path)?;
     }
-    version::resolve(&profile, &mut settings, cluster)?;
+    version::resolve(&profile, &mut settings, cluster, run.kubernetes_version.as_deref())?;
     let required = match (settings.required_file(), &run.rerun_failed) {
         (Some(file), None) => read_list(&bundle, &profile, &file, MAX_REQUIRED)?,
         // The other required tests do not run.

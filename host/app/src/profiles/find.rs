@@ -8,7 +8,7 @@ use plumbline_bundle::built_in::Environment;
 use plumbline_core::closest;
 use plumbline_profile::Profile;
 
-use super::kubernetes::{DESCRIPTION, KUBERNETES, TITLE};
+use super::kubernetes::{KUBERNETES, kubernetes};
 use crate::context::Context;
 use crate::error::{AppError, store_error};
 use crate::sources::{self, ResolvedPlugin, SourceKind};
@@ -43,13 +43,14 @@ pub struct FoundProfile {
 /// Lists the profiles that can be run by their names: the built-in one, then the installed ones.
 /// Without a home directory, nothing is installed. Damaged bundles are left out.
 pub fn list() -> Result<Vec<ListedProfile>, AppError> {
+    let built_in = kubernetes()?;
     let mut all = vec![ListedProfile {
         name: KUBERNETES.to_owned(),
-        title: TITLE.to_owned(),
-        description: Some(DESCRIPTION.to_owned()),
-        version: None,
+        title: built_in.title.clone(),
+        description: built_in.description.clone(),
+        version: built_in.shown_version().map(str::to_owned),
         source: None,
-        local: false,
+        local: built_in.local.is_some(),
     }];
     let Ok(store) = sources::store() else { return Ok(all) };
     let installed = store.list().map_err(|error| store_error("failed to list installed bundles", &error))?;

@@ -15,6 +15,9 @@ pub(crate) use apply::{AppliedProfile, apply};
 pub use apply::{ProfileRun, check};
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::images;
-pub use kubernetes::{KUBERNETES, KUBERNETES_VERSION, SuiteOption, suite_options};
+pub(crate) use kubernetes::{changed, changes, select_failed};
+pub use kubernetes::{
+    KUBERNETES, KUBERNETES_VERSION, SuiteOption, UnknownMode, kubernetes, modes, parse_mode, suite_options,
+};
 pub use submit::{Submitted, can_submit, check_submission, submit};
 pub use tests::tests_of;

@@ -13,8 +13,9 @@ use crate::error::AppError;
 pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Settings<'_>) -> Result<(), AppError> {
     let profile = settings.profile();
     let Some((selection, file)) = profile.selection.as_ref().zip(settings.tests_file()) else { return Ok(()) };
-    let focus = settings.value(&selection.focus);
-    let skip = selection.skip.as_deref().and_then(|skip| settings.value(skip));
+    let value = |name: &str| settings.value(name).filter(|value| !value.is_empty());
+    let focus = value(&selection.focus);
+    let skip = selection.skip.as_deref().and_then(value);
     if focus.is_none() && skip.is_none() {
         return Ok(());
     }

@@ -39,13 +39,13 @@ pub(super) fn set_version(
         Some(version) => settings
             .set_cluster_version(&version)
             .map_err(|error| AppError::usage(format!("invalid list in profile `{}`", profile.name)).because(&error)),
-        None => version::resolve(profile, settings, None),
+        None => version::resolve(profile, settings, None, None),
     }
 }
 
 /// Returns the version in the names of a list, if there is only one and the cluster decides it.
 fn only_version(bundle: &Bundle, profile: &Profile, file: &str) -> Option<String> {
-    let Version::Crd { .. } = &profile.version else { return None };
+    let (Version::Crd { .. } | Version::Cluster) = &profile.version else { return None };
     let (before, after) = file.split_once(VERSION_PLACEHOLDER)?;
     let version = |name: &str| name.strip_prefix(before)?.strip_suffix(after).map(str::to_owned);
     let mut all = bundle.files.iter().filter_map(|file| version(&file.name));

@@ -4,31 +4,32 @@
 mod check;
 pub mod test_names;
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_conformance::suite::{
-    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Mode, RerunError, Settings, Ssh, UnknownMode, any_test_ran,
-    failed_tests, latest_version, rerun_focus, reruns_of_kubernetes, takes_credentials,
+    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, RerunError, Settings, any_test_ran, failed_tests, latest_version,
+    rerun_focus, takes_credentials,
 };
 use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, ManifestOptions, ManifestPlugin};
+use plumbline_profile::Given;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
+use crate::profiles::{self, ProfileRun, kubernetes};
 use crate::sources::url;
 use crate::trees::{Reprocess, Trees};
 
 pub use check::check;
 
-/// The names of modes, for help texts and completions.
-const MODES: &str = "`certified-conformance`, `conformance-lite`, `non-disruptive-conformance` or `quick`";
+/// Help for the option of that name. A test compares the names with the profile's.
+const MODE_HELP: &str = "Select tests: `certified-conformance`, `conformance-lite`, `non-disruptive-conformance` or `quick`; `plumbline conformance modes` describes them [default: that of the definition, `non-disruptive-conformance`]";
 
 /// The most retries of failed tests: a test that fails so often fails.
 const MAX_RETRIES: i64 = 5;
@@ -38,8 +39,8 @@ const MAX_RETRIES: i64 = 5;
 #[command(next_help_heading = "Conformance suite options")]
 pub struct SuiteOptions {
     /// The mode, which selects tests.
-    #[arg(short, long, value_name = "MODE", value_parser = ModeName::of_suite, help = format!("Select tests: {MODES}; `plumbline conformance modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
-    pub mode: Option<ModeName>,
+    #[arg(short, long, value_name = "MODE", value_parser = profiles::parse_mode, help = MODE_HELP)]
+    pub mode: Option<String>,
     /// Run the tests whose names match this Go regular expression; overrides the mode
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
     pub e2e_focus: Option<String>,
@@ -48,7 +49,7 @@ pub struct SuiteOptions {
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
     pub e2e_skip: Option<String>,
     /// Run tests in parallel
-    #[arg(long, value_name = "true|false", value_parser = clap::builder::BoolishValueParser::new())]
+    #[arg(long, value_name = "true|false", conflicts_with = "rerun_failed", value_parser = clap::builder::BoolishValueParser::new())]
     pub e2e_parallel: Option<bool>,
     /// Run only the tests that failed in this archive
     #[arg(long, value_name = "ARCHIVE")]
@@ -88,47 +89,16 @@ pub struct SuiteOptions {
     /// Image of the plugin systemd-logs, which runs the command of its definition
     #[arg(long, value_name = "IMAGE")]
     pub systemd_logs_image: Option<String>,
+    /// Values of options of the profile: `NAME=VALUE`. Only `conformance run` has an option for
+    /// them.
+    #[arg(skip)]
+    pub set: Vec<String>,
+    /// Files with values of options: `NAME=FILE`.
+    #[arg(skip)]
+    pub set_files: Vec<String>,
     /// Set if the results will be submitted; only `conformance run` has options for it.
     #[arg(skip)]
     pub submitted: Option<Submitted>,
-}
-
-/// The mode of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModeName {
-    /// A mode of the suite of Kubernetes.
-    Suite(Mode),
-    /// A name that is not a mode of that suite. A profile may have it.
-    Profile(String),
-}
-
-impl ModeName {
-    /// Parses the name of a mode of the suite of Kubernetes.
-    ///
-    /// # Errors
-    ///
-    /// The suite has no such mode.
-    pub fn of_suite(text: &str) -> Result<Self, UnknownMode> {
-        text.parse().map(Self::Suite)
-    }
-
-    /// Parses the name of a mode of any suite.
-    ///
-    /// # Errors
-    ///
-    /// Never: the profile decides whether it has the mode.
-    pub fn of_any(text: &str) -> Result<Self, Infallible> {
-        Ok(Self::of_suite(text).unwrap_or_else(|_| Self::Profile(text.to_owned())))
-    }
-
-    /// Returns the name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Suite(mode) => mode.name(),
-            Self::Profile(name) => name,
-        }
-    }
 }
 
 /// A run whose results will be submitted.
@@ -143,6 +113,8 @@ impl SuiteOptions {
     pub fn given(&self) -> Option<&'static str> {
         let all = [
             (self.submitted.is_some(), "--submission-dir"),
+            (!self.set.is_empty(), "--set"),
+            (!self.set_files.is_empty(), "--set-file"),
             (self.mode.is_some(), "--mode"),
             (self.e2e_focus.is_some(), "--e2e-focus"),
             (self.e2e_skip.is_some(), "--e2e-skip"),
@@ -167,33 +139,45 @@ impl SuiteOptions {
         self.given().or(self.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"))
     }
 
-    /// The mode of the suite.
+    /// The mode, and the values of options of the profile. Some options of the command line are
+    /// other spellings of them.
     ///
     /// # Errors
     ///
-    /// The mode is that of a profile, and this run has none.
-    pub fn suite_mode(&self) -> Result<Option<Mode>, AppError> {
-        match &self.mode {
-            None => Ok(None),
-            Some(ModeName::Suite(mode)) => Ok(Some(*mode)),
-            Some(ModeName::Profile(name)) => match name.parse::<Mode>() {
-                Ok(mode) => Ok(Some(mode)),
-                Err(error) => Err(AppError::usage(format!("invalid `--mode {name}`"))
-                    .because(&error)
-                    .hint("`plumbline conformance modes` describes them; for another suite, name its profile")),
-            },
-        }
+    /// A value, or the name of the mode or of an option, does not fit the profile.
+    pub fn settings(&self) -> Result<plumbline_profile::Settings<'static>, AppError> {
+        let run = ProfileRun { set: self.set.clone(), set_files: self.set_files.clone(), ..ProfileRun::default() };
+        let mut given = run.given(kubernetes()?)?;
+        let flags = [
+            ("focus", self.e2e_focus.clone()),
+            ("skip", self.e2e_skip.clone()),
+            ("parallel", self.e2e_parallel.map(|parallel| parallel.to_string())),
+            ("dry-run", self.e2e_dry_run.then(|| "true".to_owned())),
+            ("image", self.kube_conformance_image.clone()),
+            ("repo", self.e2e_repo.clone()),
+            ("ssh-user", self.ssh_user.clone()),
+        ];
+        given.extend(flags.into_iter().filter_map(|(name, value)| {
+            Some(Given { name: name.to_owned(), value: value?, from_file: false })
+        }));
+        profiles::changes(self.mode.as_deref(), &given)
     }
 
     /// The reruns of failed tests, if there are any.
     pub fn retries(&self) -> Option<Retries> {
         let plugin = suite::PLUGIN.parse().ok().filter(|_| self.retry_failed > 0)?;
-        Some(Retries { count: self.retry_failed, how: reruns_of_kubernetes(plugin) })
+        Some(Retries { count: self.retry_failed, how: kubernetes().ok()?.reruns(plugin)? })
     }
 
     /// Whether an option selects tests.
     pub fn selects(&self) -> bool {
-        self.mode.is_some() || self.e2e_focus.is_some() || self.e2e_skip.is_some() || self.rerun_failed.is_some()
+        let names = |name: &str| self.set.iter().any(|set| set.split_once('=').is_some_and(|(set, _)| set == name));
+        self.mode.is_some()
+            || self.e2e_focus.is_some()
+            || self.e2e_skip.is_some()
+            || self.rerun_failed.is_some()
+            || names("focus")
+            || names("skip")
     }
 }
 
@@ -221,7 +205,7 @@ pub async fn apply(
     }
     let Some(plugin) = plugins.into_iter().find(|plugin| plugin.name.as_str() == suite::PLUGIN) else { return Ok(()) };
     if let (Some(mode), Some(archive)) = (&options.mode, &options.rerun_failed) {
-        let (mode, archive) = (mode.name(), archive.display());
+        let archive = archive.display();
         return Err(AppError::usage(format!("`--mode {mode}` and `--rerun-failed {archive}` both select tests"))
             .hint("leave out one of them"));
     }
@@ -229,49 +213,38 @@ pub async fn apply(
         ("", Some(server)) => server.image_version(),
         (version, _) => version.to_owned(),
     };
-    let mut settings = settings(context, options, config, &version)?;
-    if newest && settings.image.is_none() {
-        settings.image = suite::image_of_latest(plugin.spec.image().unwrap_or_default());
+    let mut changes = options.settings()?;
+    if let Some(archive) = &options.rerun_failed {
+        profiles::select_failed(&mut changes, rerun_focus_of(context, archive, suite::PLUGIN)?)?;
     }
-    *plugin = Arc::new(applied(&settings, plugin)?);
+    let mut definition = profiles::changed(&changes, plugin)?;
+    if newest
+        && changes.value("image").is_none()
+        && let Some(image) = suite::image_of_latest(definition.spec.image().unwrap_or_default())
+    {
+        definition = with_image(&definition, &image)?;
+    }
+    let definition = more_settings(options, config, &version)?.apply(&definition).map_err(|error| {
+        AppError::usage(format!("failed to set up plugin `{}`", plugin.name))
+            .because(&error)
+            .hint(format!("print a suitable definition with `plumbline gen plugin {}`", suite::PLUGIN))
+    })?;
+    *plugin = Arc::new(definition);
     Ok(())
 }
 
-/// The settings of the suite of this version. Credentials are set in the configuration, which makes
-/// a Secret of them.
-fn settings(
-    context: &Context,
-    options: &SuiteOptions,
-    config: &mut Config,
-    version: &str,
-) -> Result<Settings, AppError> {
+/// The settings of the suite of this version that no option of its profile expresses. Credentials
+/// are set in the configuration, which makes a Secret of them.
+fn more_settings(options: &SuiteOptions, config: &mut Config, version: &str) -> Result<Settings, AppError> {
     if let Some(path) = &options.e2e_docker_config_file {
         config.e2e_docker_config_file = path.display().to_string();
     }
-    let rerun = options.rerun_failed.as_deref().map(|path| rerun_focus_of(context, path, suite::PLUGIN)).transpose()?;
     Ok(Settings {
-        image: options.kube_conformance_image.clone(),
-        mode: options.suite_mode()?,
-        // A failed test must not be skipped.
-        skip: rerun.as_ref().map(|_| String::new()).or_else(|| options.e2e_skip.clone()),
-        // In parallel and with nothing to skip, the image omits serial tests.
-        parallel: options.e2e_parallel.or(rerun.as_ref().map(|_| false)),
-        focus: rerun.or_else(|| options.e2e_focus.clone()),
-        repo: options.e2e_repo.clone(),
         repo_config: options.e2e_repo_config.as_deref().map(repo_config).transpose()?,
         credentials: credentials(config, version)?,
-        ssh: Ssh { user: options.ssh_user.clone(), key: options.ssh_key.is_some() },
-        dry_run: options.e2e_dry_run,
+        ssh_key: options.ssh_key.is_some(),
         extra_args: options.e2e_extra_args.clone(),
         progress_port: Some(config.progress_updates_port.clone()).filter(|port| !port.is_empty()),
-    })
-}
-
-fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, AppError> {
-    settings.apply(definition).map_err(|error| {
-        AppError::usage(format!("failed to set up plugin `{}`", definition.name))
-            .because(&error)
-            .hint(format!("print a suitable definition with `plumbline gen plugin {}`", suite::PLUGIN))
     })
 }
 
@@ -465,6 +438,7 @@ pub(super) fn counted(tests: usize) -> String {
 #[cfg(test)]
 mod tests {
     use plumbline_core::Definition;
+    use plumbline_core::definition::EnvValue;
     use serde_json::json;
 
     use super::*;
@@ -481,6 +455,16 @@ mod tests {
         ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
     }
 
+    fn built_in() -> Definition {
+        let yaml = plumbline_bundle::built_in::definition("e2e").unwrap().cluster.unwrap();
+        Definition::parse(yaml).unwrap().definition
+    }
+
+    fn applied(options: &SuiteOptions) -> Definition {
+        let changed = profiles::changed(&options.settings().unwrap(), &built_in()).unwrap();
+        more_settings(options, &mut Config::default(), "v1.30.2").unwrap().apply(&changed).unwrap()
+    }
+
     #[test]
     fn reruns_have_what_the_suite_has() {
         let mut options = options();
@@ -491,6 +475,58 @@ mod tests {
         assert!(options.plugins.iter().all(|plugin| plugin.modules.len() == 1));
         assert_eq!(options.config.plugins.unwrap().len(), 3, "who names the plugins of a run must name these too");
         assert_eq!(options.config.plumbline.plugin_sources["e2e-retry-2"], "oci://r/e2e");
+    }
+
+    #[test]
+    fn the_help_names_the_modes_of_the_profile() {
+        let modes = profiles::modes();
+        let names: Vec<String> = modes.iter().map(|mode| format!("`{}`", mode.name)).collect();
+        let (last, first) = names.split_last().unwrap();
+        assert!(MODE_HELP.starts_with(&format!("Select tests: {} or {last};", first.join(", "))), "{names:?}");
+        let default = modes.iter().find(|mode| mode.default).unwrap();
+        assert!(MODE_HELP.ends_with(&format!("definition, `{}`]", default.name)));
+    }
+
+    #[test]
+    fn the_built_in_definition_is_the_default_mode() {
+        let default = Some("non-disruptive-conformance".to_owned());
+        let options = SuiteOptions { mode: default, ..SuiteOptions::default() };
+        assert_eq!(applied(&options), built_in());
+        assert_eq!(applied(&SuiteOptions::default()), built_in(), "without options, nothing changes");
+    }
+
+    #[test]
+    fn options_come_before_the_mode_and_an_empty_value_removes_a_variable() {
+        let options = SuiteOptions {
+            mode: Some("conformance-lite".to_owned()),
+            e2e_skip: Some(String::new()),
+            e2e_dry_run: true,
+            set: vec!["focus=a".to_owned(), "repo=mirror".to_owned()],
+            kube_conformance_image: Some("mirror/conformance:v1".to_owned()),
+            ..SuiteOptions::default()
+        };
+        let made = applied(&options);
+        let env = made.spec.env();
+        let value = |name: &str| env.iter().find(|variable| variable.name == name).map(|found| found.value.clone());
+        let text = |text: &str| Some(EnvValue::Text(text.to_owned()));
+        assert_eq!(value("E2E_FOCUS"), text("a"));
+        assert_eq!(value("E2E_SKIP"), None);
+        assert_eq!((value("E2E_PARALLEL"), value("E2E_DRYRUN")), (text("true"), text("true")));
+        assert_eq!((value("KUBE_TEST_REPO"), made.spec.image()), (text("mirror"), Some("mirror/conformance:v1")));
+        let twice = SuiteOptions { e2e_focus: Some("b".to_owned()), ..options };
+        assert_eq!(twice.settings().unwrap_err().causes(), ["option `focus` has several values"]);
+    }
+
+    #[test]
+    fn the_lite_mode_skips_three_tags_and_fifty_six_tests() {
+        let modes = profiles::modes();
+        let lite = modes.iter().find(|mode| mode.name == "conformance-lite").unwrap();
+        let skip = &lite.set["skip"];
+        // No name contains a bar, so each bar separates two alternatives.
+        assert_eq!(skip.split('|').count(), 59);
+        let quoted = r"\[sig-node\] Probing container should \*not\* be restarted with a exec .cat /tmp/health. liveness probe \[NodeConformance\] \[Conformance\]";
+        assert!(skip.split('|').any(|part| part == quoted) && !skip.contains('"'));
+        plumbline_conformance::lists::Selection::parse(None, Some(skip)).unwrap();
     }
 
     #[test]

@@ -11,10 +11,10 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 use plumbline_app::AppError;
+use plumbline_app::profiles::{kubernetes, modes};
 use plumbline_app::runtime::one_thread;
 use plumbline_app::sources::sonobuoy;
 use plumbline_bundle::Store;
-use plumbline_conformance::suite::Mode;
 use plumbline_core::Driver;
 use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode};
 use plumbline_kubernetes::preflight::Check;
@@ -109,7 +109,7 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         (None, " gen plugin") => built_in,
         (Some("result-format"), _) => formats,
         (Some("driver"), _) => || listed(&[Driver::Job, Driver::DaemonSet, Driver::Process].map(Driver::as_str)),
-        (Some("mode"), _) if arg.get_possible_values().is_empty() => || listed(&Mode::ALL.map(Mode::name)),
+        (Some("mode"), _) if arg.get_possible_values().is_empty() => || modes().iter().map(|mode| CompletionCandidate::new(&mode.name)).collect(),
         (Some("aggregator-permissions"), _) => || all(Permissions::ALL, Permissions::as_str),
         (Some("security-context-mode"), _) => || all(SecurityContextMode::ALL, SecurityContextMode::as_str),
         (Some("namespace-psa-enforce-level"), _) => || all(PodSecurity::ALL, PodSecurity::as_str),
@@ -157,9 +157,10 @@ fn profiles_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// The profiles of installed bundles, of which the command line may name one.
-fn installed_profiles() -> Vec<Profile> {
+fn all_profiles() -> Vec<Profile> {
     let entries = Store::user().and_then(|store| store.list()).unwrap_or_default();
-    let mut all: Vec<Profile> = entries.into_iter().filter_map(|entry| entry.state.ok()?.bundle.profile).collect();
+    let installed = entries.into_iter().filter_map(|entry| entry.state.ok()?.bundle.profile);
+    let mut all: Vec<Profile> = kubernetes().ok().cloned().into_iter().chain(installed).collect();
     let words: Vec<String> = std::env::args().collect();
     let named = |profile: &Profile| words.iter().any(|word| word == profile.name.as_str());
     if all.iter().any(named) {
@@ -169,7 +170,7 @@ fn installed_profiles() -> Vec<Profile> {
 }
 
 fn options_of_profiles() -> Vec<CompletionCandidate> {
-    let names = installed_profiles().into_iter().flat_map(|profile| profile.options);
+    let names = all_profiles().into_iter().flat_map(|profile| profile.options);
     let mut candidates: Vec<CompletionCandidate> = Vec::new();
     for option in names {
         let name = format!("{}=", option.name);
@@ -181,8 +182,8 @@ fn options_of_profiles() -> Vec<CompletionCandidate> {
 }
 
 fn modes_of_profiles() -> Vec<CompletionCandidate> {
-    let own = installed_profiles().into_iter().flat_map(|profile| profile.modes).map(|mode| mode.name);
-    let mut names: Vec<String> = Mode::ALL.iter().map(|mode| mode.name().to_owned()).chain(own).collect();
+    let modes = all_profiles().into_iter().flat_map(|profile| profile.modes);
+    let mut names: Vec<String> = modes.map(|mode| mode.name).collect();
     names.sort();
     names.dedup();
     listed(&names)

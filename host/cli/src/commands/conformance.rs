@@ -9,8 +9,8 @@ use plumbline_app::attest::AttestationTrust;
 use plumbline_app::profiles::KUBERNETES;
 use plumbline_app::signing::signing_key;
 use plumbline_app::submission::{AssembleOptions, RequiredFrom, assemble};
-use plumbline_app::suite::{ModeName, Submitted};
-use plumbline_conformance::suite::{self, Mode};
+use plumbline_app::suite::Submitted;
+use plumbline_conformance::suite;
 use plumbline_core::Verdict;
 
 use crate::args::global::Global;
@@ -67,17 +67,17 @@ const MODE_HELP: &str = "Select tests by a mode: one that `plumbline conformance
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-#[command(mut_arg("mode", |arg| arg.value_parser(ModeName::of_any).help(MODE_HELP)))]
+#[command(mut_arg("mode", |arg| arg.value_parser(clap::value_parser!(String)).help(MODE_HELP)))]
 pub(crate) struct ConformanceRunArgs {
     /// Suite to run: the name of a profile, a directory or a packed bundle with a profile [default:
     /// kubernetes]
     #[arg(value_name = "PROFILE", conflicts_with = "manifest")]
     pub(crate) profile: Option<String>,
-    /// Set an option of the profile (not for `kubernetes`); repeatable
-    #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
+    /// Set an option of the profile; repeatable
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "manifest")]
     pub(crate) set: Vec<String>,
-    /// Set an option of the profile to the content of a file (not for `kubernetes`); repeatable
-    #[arg(long, value_name = "NAME=FILE", requires = "profile")]
+    /// Set an option of the profile to the content of a file; repeatable
+    #[arg(long, value_name = "NAME=FILE", conflicts_with = "manifest")]
     pub(crate) set_file: Vec<String>,
     /// Run on this machine, as a process (not for `kubernetes`)
     #[arg(long, requires = "profile", conflicts_with_all = ["manifest", "wait"])]
@@ -127,10 +127,6 @@ fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, Ap
 
 /// Runs the suite of Kubernetes.
 fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    if let Some(option) = args.set.first().or(args.set_file.first()) {
-        return Err(AppError::usage(format!("failed to set `{option}`: profile `{KUBERNETES}` has its own options"))
-            .hint(format!("`plumbline conformance show {KUBERNETES}` lists them, such as `--e2e-focus REGEX`")));
-    }
     if args.local {
         return Err(
             AppError::usage(format!("profile `{KUBERNETES}` runs only in a cluster")).hint("leave out `--local`")
@@ -140,12 +136,12 @@ fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         return Err(AppError::usage("`--submission-dir` needs a description of the product")
             .hint("add `--product PRODUCT.yaml`; docs/submission.md lists its fields"));
     }
-    args.run.suite.suite_mode()?;
     let args = whole(args)?;
+    args.run.suite.settings()?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.
-        plumbline_app::submission::check_product(product)?;
         can_be_submitted(&args.run)?;
+        plumbline_app::submission::check_product(product)?;
         if let Some(RequiredFrom::File(list)) = &args.required {
             std::fs::File::open(list)
                 .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
@@ -229,15 +225,20 @@ fn submit(
     Ok(checked)
 }
 
+/// The mode of the suite of Kubernetes that runs all required tests.
+const SUBMITTED_MODE: &str = "certified-conformance";
+
 /// Adds the settings of a complete conformance run.
 fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     let run = &mut args.run;
+    run.suite.set = std::mem::take(&mut args.set);
+    run.suite.set_files = std::mem::take(&mut args.set_file);
     if run.plugins.is_empty() && run.manifest.is_none() {
         run.plugins = vec![suite::PLUGIN.to_owned()];
     }
     run.retrieve = true;
     if args.submission_dir.is_some() && !run.suite.selects() && run.manifest.is_none() {
-        run.suite.mode = Some(ModeName::Suite(Mode::CertifiedConformance));
+        run.suite.mode = Some(SUBMITTED_MODE.to_owned());
     }
     // A manifest has its plugins already.
     let required = args.required.is_some();
@@ -248,12 +249,13 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
 /// Checks that the results of the run can be submitted. An expression may select all required tests.
 fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
     let suite = &run.suite;
-    let why = match suite.suite_mode()? {
-        Some(mode) if mode != Mode::CertifiedConformance => {
-            format!("`--mode {mode}` leaves out tests that are required")
+    let settings = suite.settings()?;
+    let why = match settings.mode() {
+        Some(mode) if mode.name != SUBMITTED_MODE => {
+            format!("`--mode {}` leaves out tests that are required", mode.name)
         }
         _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs only some of the tests".to_owned(),
-        _ if suite.e2e_dry_run => "`--e2e-dry-run` runs no test".to_owned(),
+        _ if settings.value("dry-run") == Some("true") => "a dry run runs no test".to_owned(),
         _ => return Ok(()),
     };
     Err(AppError::usage(format!("the results of this run could not be submitted: {why}"))

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use plumbline_app::profiles::{
-    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, SuiteOption,
+    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, SuiteOption, kubernetes,
     suite_options,
 };
 use plumbline_app::report::print_json;
@@ -14,7 +14,6 @@ use plumbline_app::signing::signing_key;
 use plumbline_app::suite;
 use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
-use plumbline_conformance::suite::Mode;
 use plumbline_core::text::one_line;
 use plumbline_core::{Verdict, shell_path};
 use plumbline_profile::{OptionType, Profile, ProfileMode, ProfileOption, Source, SubmittedFile};
@@ -46,10 +45,11 @@ pub(super) struct RunOfProfile {
 /// Runs the suite of a profile, and copies what is submitted.
 pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppError> {
     let RunOfProfile { reference, set, set_files, local, submission_dir, options: mut run } = args;
-    let mode = run.suite.mode.take().map(|mode| mode.name().to_owned());
+    let mode = run.suite.mode.take();
     let rerun_failed = run.suite.rerun_failed.take();
     let retries = std::mem::take(&mut run.suite.retry_failed);
-    let chosen = ProfileRun { mode, set, set_files, rerun_failed, retries };
+    let kubernetes_version = run.cluster_run.kubernetes_version.clone();
+    let chosen = ProfileRun { mode, set, set_files, rerun_failed, retries, kubernetes_version };
     let context = context(&run.registry);
     // Checked before the run, which may take hours.
     let found = profiles::find(&context, &reference)?;
@@ -61,6 +61,9 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
                 archive.display()
             ))
             .hint("leave out one of the two options"));
+        }
+        for option in run.judge.excusing().chain((retries > 0).then_some("--retry-failed")) {
+            say(&format!("warning: if `{option}` excuses a failure, nothing is submitted"));
         }
     }
     profiles::check(&found.profile, &chosen)?;
@@ -178,35 +181,40 @@ fn print_rows<const N: usize>(rows: &[[String; N]], indent: &str, out: &mut impl
 /// Shows what a profile lets users set, and what is submitted.
 pub(crate) fn show(args: &ShowProfileArgs) -> Result<ExitCode, AppError> {
     if args.profile == KUBERNETES {
-        let listed = profiles::list()?.into_iter().next();
-        return print("failed to print the profile", |out| match (args.output.format(), &listed) {
-            (_, None) => Ok(()),
-            (DataFormat::Json, Some(listed)) => print_json(&kubernetes_data(listed), out),
-            (DataFormat::Text, Some(listed)) => print_kubernetes(listed, out),
+        let profile = kubernetes()?;
+        return print("failed to print the profile", |out| match args.output.format() {
+            DataFormat::Json => print_json(&kubernetes_data(profile), out),
+            DataFormat::Text => print_kubernetes(profile, out),
         });
     }
     let found = profiles::find(&context(&args.registry), &args.profile)?;
     print("failed to print the profile", |out| match args.output.format() {
-        DataFormat::Json => print_json(&profile_data(&found), out),
-        DataFormat::Text => print_profile(&found, out),
+        DataFormat::Json => {
+            let mut data = profile_data(&found.profile, if found.installed { "installed" } else { "given" });
+            insert(&mut data, "digest", json!(found.bundle.digest()));
+            insert(&mut data, "places", json!(places(&found)));
+            print_json(&data, out)
+        }
+        DataFormat::Text => print_profile(&found.profile, &origin(&found), &places(&found), out),
     })
 }
 
 /// The files of a submission of Kubernetes, which are not copies of files of the archive.
 const KUBERNETES_FILES: [&str; 4] = plumbline_conformance::submission::FILES;
 
-fn kubernetes_data(listed: &ListedProfile) -> Value {
+fn kubernetes_data(profile: &Profile) -> Value {
     let option = |option: &SuiteOption| json!({"flag": option.flag, "value": option.value, "help": option.help});
-    let mode = |mode: Mode| json!({"name": mode.name(), "description": mode.description(), "default": mode == Mode::default()});
-    let mut data = listed_data(listed);
+    let mut data = profile_data(profile, "built-in");
+    insert(&mut data, "local", profile.local.is_some().into());
+    insert(&mut data, "source", Value::Null);
+    insert(&mut data, "places", json!(["cluster"]));
     insert(&mut data, "flags", suite_options().iter().map(option).collect());
-    insert(&mut data, "modes", Mode::ALL.map(mode).to_vec().into());
     insert(&mut data, "submission", KUBERNETES_FILES.map(|name| json!({"name": name})).to_vec().into());
     data
 }
 
-fn print_kubernetes(listed: &ListedProfile, out: &mut impl Write) -> io::Result<()> {
-    heading(&listed.name, &listed.title, listed.description.as_deref(), KUBERNETES_VERSION, "built-in", out)?;
+fn print_kubernetes(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    print_profile(profile, "built-in", &["cluster"], out)?;
     let rows: Vec<[String; 2]> = suite_options()
         .into_iter()
         .map(|SuiteOption { flag, value, help }| {
@@ -214,30 +222,10 @@ fn print_kubernetes(listed: &ListedProfile, out: &mut impl Write) -> io::Result<
             [usage, one_line(&help)]
         })
         .collect();
-    writeln!(out, "options of `plumbline conformance run`:")?;
-    print_rows(&rows, "  ", out)?;
-    let modes = Mode::ALL.map(|mode| mode_row(mode.name(), mode == Mode::default(), mode.description()));
-    writeln!(out, "modes:")?;
-    print_rows(&modes, "  ", out)?;
     writeln!(out, "submission (docs/submission.md):")?;
-    KUBERNETES_FILES.iter().try_for_each(|name| writeln!(out, "  {name}"))
-}
-
-fn heading(
-    name: &str,
-    title: &str,
-    description: Option<&str>,
-    version: &str,
-    origin: &str,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    writeln!(out, "profile:     {}", one_line(name))?;
-    writeln!(out, "suite:       {}", one_line(title))?;
-    if let Some(description) = description {
-        writeln!(out, "description: {}", one_line(description))?;
-    }
-    writeln!(out, "version:     {}", one_line(version))?;
-    writeln!(out, "origin:      {}", one_line(origin))
+    KUBERNETES_FILES.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
+    writeln!(out, "options of `plumbline conformance run` for this suite:")?;
+    print_rows(&rows, "  ", out)
 }
 
 fn origin(found: &FoundProfile) -> String {
@@ -255,6 +243,7 @@ fn version(profile: &Profile) -> String {
             Some(version) => format!("{version} (option `{name}`)"),
             None => format!("value of the option `{name}`"),
         },
+        plumbline_profile::Version::Cluster => KUBERNETES_VERSION.to_owned(),
         plumbline_profile::Version::Crd { name, annotation } => {
             format!("that of the cluster (annotation `{annotation}` of custom resource definition `{name}`)")
         }
@@ -267,11 +256,15 @@ fn places(found: &FoundProfile) -> Vec<&'static str> {
     local.into_iter().chain((!process).then_some("cluster")).collect()
 }
 
-fn print_profile(found: &FoundProfile, out: &mut impl Write) -> io::Result<()> {
-    let profile = &found.profile;
-    let description = profile.description.as_deref();
-    heading(profile.name.as_str(), &profile.title, description, &version(profile), &origin(found), out)?;
-    writeln!(out, "runs:        {}", places(found).join(", "))?;
+fn print_profile(profile: &Profile, origin: &str, places: &[&str], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "profile:     {}", profile.name)?;
+    writeln!(out, "suite:       {}", one_line(&profile.title))?;
+    if let Some(description) = &profile.description {
+        writeln!(out, "description: {}", one_line(description))?;
+    }
+    writeln!(out, "version:     {}", one_line(&version(profile)))?;
+    writeln!(out, "origin:      {}", one_line(origin))?;
+    writeln!(out, "runs:        {}", places.join(", "))?;
     if !profile.options.is_empty() {
         writeln!(out, "options:")?;
         let rows: Vec<[String; 4]> = profile.options.iter().map(option_row).collect();
@@ -350,8 +343,7 @@ fn option_row(option: &ProfileOption) -> [String; 4] {
 }
 
 /// Returns a profile as data. Keys are never removed or renamed.
-fn profile_data(found: &FoundProfile) -> Value {
-    let profile = &found.profile;
+fn profile_data(profile: &Profile, origin: &str) -> Value {
     let option = |option: &ProfileOption| {
         let values = match &option.kind {
             OptionType::Enum(values) => Some(values),
@@ -368,8 +360,7 @@ fn profile_data(found: &FoundProfile) -> Value {
     };
     json!({
         "name": profile.name, "suite": profile.title, "description": profile.description,
-        "version": profile.shown_version(), "origin": if found.installed { "installed" } else { "given" },
-        "digest": found.bundle.digest(), "places": places(found),
+        "version": profile.shown_version(), "origin": origin,
         "options": profile.options.iter().map(option).collect::<Vec<_>>(),
         "modes": profile.modes.iter().map(mode_data).collect::<Vec<_>>(),
         "tests": profile.tests,

@@ -11,8 +11,8 @@ use plumbline_app::profiles::{self, KUBERNETES, ProfileRun};
 use plumbline_app::report::{self, print_json};
 use plumbline_app::suite::test_names::{self, TestSource};
 use plumbline_conformance::lists::{SUITE, Selection, TestList, near, tags};
-use plumbline_conformance::suite::Mode;
 use plumbline_kubernetes::ConnectOptions;
+use plumbline_profile::ProfileMode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -254,28 +254,40 @@ pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
     if let Some(reference) = args.profile.as_deref().filter(|profile| *profile != KUBERNETES) {
         return modes_of_profile(&context(&args.registry), reference, args.output.format());
     }
+    let modes = profiles::modes();
     print("failed to print the modes", |out| match args.output.format() {
-        DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| mode_text(mode, args.verbose)).join("\n")),
-        DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(mode_data)}), out),
+        DataFormat::Text => {
+            write!(out, "{}", modes.iter().map(|mode| mode_text(mode, args.verbose)).collect::<Vec<_>>().join("\n"))
+        }
+        DataFormat::Json => print_json(&json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()}), out),
     })
 }
 
+/// Returns what a mode of the suite of Kubernetes sets: focus, skip, and whether tests run in
+/// parallel. An empty skip is none.
+fn selection_of(mode: &ProfileMode) -> (&str, Option<&str>, bool) {
+    let value = |name: &str| mode.set.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    (value("focus").unwrap_or_default(), value("skip"), value("parallel") == Some("true"))
+}
+
 /// Returns a mode of the suite of Kubernetes as data. Keys are never removed or renamed.
-fn mode_data(mode: Mode) -> Value {
+fn mode_data(mode: &ProfileMode) -> Value {
+    let (focus, skip, parallel) = selection_of(mode);
     json!({
-        "name": mode.name(), "description": mode.description(), "default": mode == Mode::default(),
-        "focus": mode.focus(), "skip": mode.skip(), "parallel": mode.parallel(),
+        "name": mode.name, "description": mode.description, "default": mode.default, "focus": focus, "skip": skip,
+        "parallel": parallel,
     })
 }
 
 /// Formats a mode with the keys that scripts expect.
-fn mode_text(mode: Mode, whole: bool) -> String {
+fn mode_text(mode: &ProfileMode, whole: bool) -> String {
+    let (focus, skip, parallel) = selection_of(mode);
     let lines = [
-        format!("Mode: {mode}"),
-        format!("Description: {}", mode.description()),
-        format!("E2E_FOCUS: {}", mode.focus()),
-        format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()),
-        format!("E2E_PARALLEL: {}", mode.parallel()),
+        format!("Mode: {}", mode.name),
+        format!("Description: {}", mode.description),
+        format!("E2E_FOCUS: {focus}"),
+        format!("E2E_SKIP: {}", skip.unwrap_or_default()),
+        format!("E2E_PARALLEL: {parallel}"),
     ];
     let cut = |line: String| match line.char_indices().nth(MAX_LINE) {
         Some((end, _)) if !whole => format!("{}... (`--verbose` shows all of it)\n", line.get(..end).unwrap_or(&line)),

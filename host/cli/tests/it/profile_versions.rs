@@ -1,4 +1,4 @@
-//! Profiles whose version is in an annotation of the cluster.
+//! Profiles whose version the cluster decides.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -134,4 +134,26 @@ async fn tests_are_listed_without_a_cluster_if_there_is_one_list() {
     gates.bed.write("gates/lists/tests-v1.7.0.txt", "opens\n");
     let fails = gates.plumbline(&["conformance", "tests", "./gates"]).expect(4).err;
     assert!(fails.contains("failed to find the version of profile `gates`"), "{fails}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_can_be_that_of_kubernetes() {
+    let gates = Gates::new().await;
+    let version = "version: {cluster: true}\n";
+    let (head, rest) = PROFILE.split_once("version: ").unwrap();
+    gates.bed.write("gates/profile.yaml", &format!("{head}{version}{}", rest.split_once('\n').unwrap().1));
+    gates.bed.write("gates/plugin.yaml", &PLUGIN.replace("gates:1", "gates:$SONOBUOY_K8S_VERSION"));
+    // The user may name another one.
+    let kubeconfig = gates.bed.path("kubeconfig");
+    let run = ["conformance", "run", "./gates", "--wait=0", "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let done = gates.plumbline(&[&run[..], &["--kubernetes-version", "v1.6.1", "--dry-run"]].concat()).expect(0);
+    assert!(done.err.contains("Gates v1.6.1, mode `full`, 1 required"), "{}", done.err);
+    gates.bed.write("gates/lists/required-v1.31.4.txt", "opens\n");
+    gates.double.set_version("v1.31.4+k3s1");
+    let done = gates.in_cluster().expect(0);
+    assert!(done.err.contains("profile `gates`: Gates v1.31.4, mode `full`, 1 required"), "{}", done.err);
+    let plugins = gates.double.get("configmaps", "sonobuoy", "sonobuoy-plugins-cm").unwrap();
+    assert!(plugins["data"]["plugin-0.yaml"].as_str().unwrap().contains("r.example/gates:v1.31.4"));
+    let shown = gates.plumbline(&["conformance", "show", "./gates"]).expect(0).out;
+    assert!(shown.contains("version:     that of the cluster\n"), "{shown}");
 }

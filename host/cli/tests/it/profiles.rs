@@ -102,7 +102,8 @@ fn profiles_are_listed_and_shown() {
     let kubernetes = bed.plumbline(&["conformance", "show", "kubernetes"]).expect(0).out;
     assert!(kubernetes.contains("--e2e-focus REGEX") && kubernetes.contains("certified-conformance"), "{kubernetes}");
     let data = json(&bed.plumbline(&["conformance", "show", "kubernetes", "-o", "json"]).expect(0));
-    assert_eq!(data["modes"].as_array().unwrap().len(), 4);
+    assert_eq!((data["modes"].as_array().unwrap().len(), &data["options"][0]["name"]), (4, &json!("focus")));
+    assert_eq!((&data["origin"], &data["version"], &data["local"]), (&json!("built-in"), &Value::Null, &json!(false)));
     assert!(bed.plumbline(&["plugin", "show", "toy"]).expect(0).out.contains("profile:     Toy suite"));
     assert_eq!(
         json(&bed.plumbline(&["plugin", "show", "toy", "-o", "json"]).expect(0))["bundle"]["profile"]["suite"],
@@ -217,6 +218,8 @@ fn what_does_not_fit_is_an_error_before_anything_starts() {
         &["toy", "--local", "--mode", "quick", "--submission-dir", "sub", "--product", "P.yaml"],
         &["--set", "names=ball"],
         &["kubernetes", "--set", "names=ball"],
+        &["kubernetes", "--set", "focus=a", "--e2e-focus", "b"],
+        &["kubernetes", "--set", "dry-run=true", "--submission-dir", "sub", "--product", "P.yaml"],
         &["kubernetes", "--local"],
         &["--mode", "quik"],
         &["--submission-dir", "sub"],
@@ -505,6 +508,7 @@ fn a_run_that_passed_only_because_failures_were_excused_is_not_submitted() {
     bed.write("known.yaml", "- {test: kite, reason: no wind}\n");
     let excused = ["--mode", "quick", "--set", "names=ball -kite", "--known-failures", "known.yaml"];
     let done = local(&bed, &[&excused[..], &["--submission-dir", "sub"]].concat()).expect(1);
+    assert!(done.err.contains("warning: if `--known-failures` excuses a failure, nothing is submitted"), "{}", done.err);
     assert!(done.out.contains("1 of them failed and excused"), "{}", done.out);
     assert!(done.err.contains("only because failures were excused") && !bed.path("sub").exists(), "{}", done.err);
 

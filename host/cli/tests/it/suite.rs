@@ -1,7 +1,7 @@
 //! The conformance suite: its modes, its definition for each of its options, and what is rejected
 //! before anything starts.
 
-use plumbline_conformance::suite::Mode;
+use plumbline_app::profiles::modes;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, dev_program};
@@ -32,8 +32,9 @@ fn modes_are_explained() {
     assert_eq!((&data["modes"][3]["name"], &data["modes"][3]["skip"]), (&"quick".into(), &Value::Null));
     assert!(data["modes"][1]["skip"].as_str().is_some_and(|skip| skip.len() > 1000), "all of it");
     let whole = bed.plumbline(&["modes", "--verbose"]).expect(0).out;
-    for mode in Mode::ALL {
-        assert!(whole.contains(format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
+    for mode in modes() {
+        let skip = mode.set.get("skip").map(String::as_str).unwrap_or_default();
+        assert!(whole.contains(format!("E2E_SKIP: {skip}").trim_end()), "{}", mode.name);
     }
 }
 
@@ -42,13 +43,13 @@ fn each_mode_has_its_definition() {
     let bed = Bed::new();
     let plain = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
     let mut text = plain.clone();
-    for mode in Mode::ALL {
-        let made = bed.plumbline(&["gen", "plugin", "e2e", "--mode", mode.name()]).expect(0).out;
-        if mode == Mode::default() {
+    for mode in modes() {
+        let made = bed.plumbline(&["gen", "plugin", "e2e", "--mode", &mode.name]).expect(0).out;
+        if mode.default {
             assert_eq!(made, plain, "the default mode is what nothing said is");
         }
         let from = made.find("  env:").unwrap();
-        text += &format!("--- {mode}\n{}", &made[from..]);
+        text += &format!("--- {}\n{}", mode.name, &made[from..]);
     }
     insta::assert_snapshot!(text);
 }
@@ -110,9 +111,9 @@ fn failed_tests_are_rerun_one_after_the_other() {
     let documents = documents(&again(&[]).expect(0).out);
     let maps = of_kind(&documents, "ConfigMap");
     let suite: Value = serde_saphyr::from_str(maps[1]["data"]["plugin-0.yaml"].as_str().unwrap()).unwrap();
-    assert_eq!(variable(&suite, "E2E_PARALLEL").unwrap(), "false");
+    assert_eq!(variable(&suite, "E2E_PARALLEL"), None);
     let asked = again(&["--e2e-parallel", "true"]).expect(2);
-    assert!(asked.err.contains(r"but `\[Serial\]` skips all of them: nothing remains"), "{}", asked.err);
+    assert!(asked.err.contains("'--rerun-failed <ARCHIVE>' cannot be used with '--e2e-parallel"), "{}", asked.err);
 }
 
 #[test]

@@ -1,22 +1,19 @@
-//! The plugin `e2e`: its modes, versions, and the conversion of user settings to its definition.
+//! The plugin `e2e`: its versions, its reruns, and the settings that its profile cannot express.
 //!
 //! ```text
-//! Mode, options ──▶ Settings::apply(definition) ──▶ definition ──▶ chosen(definition): what its image will select
+//! definition with the values of the profile ──▶ Settings::apply ──▶ definition ──▶ chosen: what its image will select
 //! ```
 
-mod mode;
 mod rerun;
 mod settings;
 
-pub use mode::{DEFAULT_FOCUS, Mode, UnknownMode};
 pub use rerun::{
     MAX_FOCUS_BYTES, MAX_RETRIES, RerunError, RetryError, add_retries, any_test_ran, failed_tests, rerun_focus,
-    reruns_of_kubernetes,
 };
 pub(crate) use settings::PARALLEL_SKIP;
 pub use settings::{
-    CONFIG_DIR, CREDENTIALS_DIR, Chosen, ConfigFile, EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, Settings,
-    SettingsError, Ssh, appended, chosen, with_progress,
+    CONFIG_DIR, CREDENTIALS_DIR, Chosen, ConfigFile, DEFAULT_FOCUS, EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, Settings,
+    SettingsError, appended, chosen, with_progress,
 };
 
 /// Name of the plugin that the settings are for.

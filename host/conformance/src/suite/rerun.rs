@@ -80,19 +80,6 @@ const BEFORE: [&str; 2] = ["known-failures", "flaky"];
 /// new just because the test fails again.
 const BASELINE: &str = "baseline";
 
-/// Returns how failed tests of the suite of Kubernetes run again. Reruns have few tests and run them
-/// serially, because a parallel run of the suite skips serial tests.
-#[must_use]
-pub fn reruns_of_kubernetes(plugin: PluginName) -> Reruns {
-    Reruns {
-        plugin,
-        focus: "E2E_FOCUS".to_owned(),
-        clear: ["E2E_SKIP", "E2E_PARALLEL"].map(str::to_owned).to_vec(),
-        // Newer suites put it before the names of tests.
-        strip: "[It] ".to_owned(),
-    }
-}
-
 /// Error while adding reruns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetryError {
@@ -248,7 +235,9 @@ mod tests {
     }
 
     fn retry(suite: &mut Definition, retries: u32) -> Result<Vec<Definition>, RetryError> {
-        let how = reruns_of_kubernetes(suite.name.clone());
+        let clear = ["E2E_SKIP", "E2E_PARALLEL"].map(str::to_owned).to_vec();
+        let (focus, strip) = ("E2E_FOCUS".to_owned(), "[It] ".to_owned());
+        let how = Reruns { plugin: suite.name.clone(), focus, clear, strip };
         add_retries(suite, retries, &how)
     }
 

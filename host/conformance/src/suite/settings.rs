@@ -1,11 +1,13 @@
-//! User settings for the suite, their application to its definition, and what the suite's image makes
-//! of it.
+//! Settings for the suite that need more than a variable, their application to its definition, and
+//! what the suite's image makes of it.
 
 use plumbline_core::Definition;
 use plumbline_core::definition::{DefinitionError, EnvValue};
 use serde_json::{Map, Value, json};
 
-use super::mode::{DEFAULT_FOCUS, Mode};
+/// Default focus of the suite's image.
+pub const DEFAULT_FOCUS: &str = r"\[Conformance\]";
+
 
 /// Directory with the files that a definition contains.
 pub const CONFIG_DIR: &str = "/tmp/sonobuoy/config";
@@ -36,39 +38,16 @@ pub struct ConfigFile {
     pub text: String,
 }
 
-/// SSH access of the suite to nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ssh {
-    /// User name. `None` keeps the definition's.
-    pub user: Option<String>,
-    /// Whether there is a Secret `ssh-key` with a key.
-    pub key: bool,
-}
-
-/// User settings for the suite. Settings that are not given keep the definition's values, so that a
-/// definition that was edited manually works as it is.
+/// Settings for the suite that no option of a profile expresses. Settings that are not given keep the
+/// definition's values, so that a definition that was edited manually works as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// Image that replaces the definition's.
-    pub image: Option<String>,
-    /// Mode to apply.
-    pub mode: Option<Mode>,
-    /// Expression of the tests to run. It overrides the mode's.
-    pub focus: Option<String>,
-    /// Expression of the tests to skip. It overrides the mode's. Empty means no test.
-    pub skip: Option<String>,
-    /// Whether tests run in parallel. It overrides the mode's value.
-    pub parallel: Option<bool>,
-    /// Registry that replaces all registries of the suite's images.
-    pub repo: Option<String>,
     /// File with the replacements of registries (`KUBE_TEST_REPO_LIST`).
     pub repo_config: Option<ConfigFile>,
     /// Name of the Secret with credentials for registries that the suite itself uses.
     pub credentials: Option<String>,
-    /// SSH access of the suite to nodes.
-    pub ssh: Ssh,
-    /// Whether tests are only selected and reported, not run.
-    pub dry_run: bool,
+    /// Whether there is a Secret `ssh-key` with a key for tests that log in to nodes.
+    pub ssh_key: bool,
     /// Additional arguments for the suite's program.
     pub extra_args: Vec<String>,
     /// Port of the worker for progress reports. `None` means the default, 8099.
@@ -111,50 +90,25 @@ impl Settings {
             let items = json!([{"key": CREDENTIALS_KEY, "path": CREDENTIALS_FILE}]);
             volume(top, "sonobuoy-e2e-credentials", &json!({"secretName": secret, "items": items}), CREDENTIALS_DIR)?;
         }
-        if self.ssh.key {
+        if self.ssh_key {
             let secret = json!({"secretName": SSH_SECRET, "defaultMode": SSH_FILE_MODE});
             volume(top, "sshkey-vol", &secret, SSH_DIR)?;
         }
         let spec = object(top, "spec", "spec")?;
-        if let Some(image) = &self.image {
-            spec.insert("image".to_owned(), json!(image));
-        }
         let env = list(spec, "env", "spec.env")?;
-        for (name, value) in self.variables() {
-            set(env, name, value.as_deref());
+        if let Some(file) = &self.repo_config {
+            set(env, "KUBE_TEST_REPO_LIST", &format!("{CONFIG_DIR}/{}", file.name));
+        }
+        if self.ssh_key {
+            // The suite has a variable for each provider. The value is a path, or a file in
+            // `~/.ssh`.
+            set(env, "LOCAL_SSH_KEY", SSH_FILE);
+            set(env, "AWS_SSH_KEY", &format!("{SSH_DIR}/{SSH_FILE}"));
+            set(env, "KUBE_SSH_KEY", SSH_FILE);
         }
         self.extend_args(env)?;
         env.sort_by_cached_key(|variable| name_of(variable).unwrap_or_default().to_lowercase());
         Ok(Definition::from_json(json)?.definition)
-    }
-
-    /// Returns the variables to set. Those without a value are removed.
-    fn variables(&self) -> Vec<(&'static str, Option<String>)> {
-        let mode = self.mode;
-        let skip = match &self.skip {
-            Some(skip) => Some(Some(skip.clone()).filter(|skip| !skip.is_empty())),
-            None => mode.map(Mode::skip),
-        };
-        let set = |value: Option<String>| value.map(Some);
-        let mut variables = vec![
-            ("E2E_FOCUS", set(self.focus.clone().or_else(|| mode.map(|mode| mode.focus().to_owned())))),
-            ("E2E_SKIP", skip),
-            ("E2E_PARALLEL", set(self.parallel.or(mode.map(Mode::parallel)).map(|parallel| parallel.to_string()))),
-            ("KUBE_TEST_REPO", set(self.repo.clone())),
-            ("KUBE_TEST_REPO_LIST", set(self.repo_config.as_ref().map(|file| format!("{CONFIG_DIR}/{}", file.name)))),
-            ("KUBE_SSH_USER", set(self.ssh.user.clone())),
-            ("E2E_DRYRUN", set(self.dry_run.then(|| "true".to_owned()))),
-        ];
-        if self.ssh.key {
-            // The suite has a variable for each provider. The value is a path, or a file in
-            // `~/.ssh`.
-            variables.extend([
-                ("LOCAL_SSH_KEY", set(Some(SSH_FILE.to_owned()))),
-                ("AWS_SSH_KEY", set(Some(format!("{SSH_DIR}/{SSH_FILE}")))),
-                ("KUBE_SSH_KEY", set(Some(SSH_FILE.to_owned()))),
-            ]);
-        }
-        variables.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     fn extend_args(&self, env: &mut Vec<Value>) -> Result<(), SettingsError> {
@@ -171,7 +125,7 @@ impl Settings {
         for one in &more {
             args = appended(&args, one, separator);
         }
-        set(env, EXTRA_ARGS, Some(&args));
+        set(env, EXTRA_ARGS, &args);
         Ok(())
     }
 }
@@ -191,9 +145,9 @@ fn text_of<'a>(env: &'a [Value], name: &str) -> Option<&'a str> {
     }
 }
 
-fn set(env: &mut Vec<Value>, name: &str, value: Option<&str>) {
+fn set(env: &mut Vec<Value>, name: &str, value: &str) {
     env.retain(|variable| name_of(variable) != Some(name));
-    env.extend(value.map(|value| json!({"name": name, "value": value})));
+    env.push(json!({"name": name, "value": value}));
 }
 
 /// Adds a volume of a Secret, mounted at `path`. It replaces a volume of the same name, which a

@@ -46,9 +46,9 @@ pub(super) fn checked(raw: RawProfile) -> Result<Profile, ProfileError> {
     bounded("submission", raw.submission.len(), MAX_SUBMITTED)?;
     let options = options(raw.options, local.is_some())?;
     let version = version(&raw.version, &options)?;
-    let modes = modes(raw.modes, &options, &version)?;
-    let tests = raw.tests.map(|file| list_file("tests", file, &version)).transpose()?;
     let selection = raw.selection.map(|raw| selection(raw, &options)).transpose()?;
+    let modes = modes(raw.modes, &options, selection.as_ref(), &version)?;
+    let tests = raw.tests.map(|file| list_file("tests", file, &version)).transpose()?;
     let images = raw.images.map(|file| list_file("images", file, &version)).transpose()?;
     let submission = submission(raw.submission, &options)?;
     Ok(Profile { name, title, description, version, local, options, modes, tests, selection, images, submission })
@@ -228,7 +228,7 @@ fn kind(path: &str, raw: &RawOption) -> Result<OptionType, ProfileError> {
 }
 
 fn version(raw: &Spanned<Value>, options: &[ProfileOption]) -> Result<Version, ProfileError> {
-    const EXPECTED: &str = "write a text such as `\"1.1\"`, `{option: NAME}`, or `{crd: NAME, annotation: KEY}`";
+    const EXPECTED: &str = "write a text such as `\"1.1\"`, `{option: NAME}`, `{cluster: true}`, or `{crd: NAME, annotation: KEY}`";
     match &raw.value {
         Value::String(text) if is_version(text) => Ok(Version::Fixed(text.clone())),
         Value::String(_) => {
@@ -237,6 +237,9 @@ fn version(raw: &Spanned<Value>, options: &[ProfileOption]) -> Result<Version, P
         // YAML reads `1.10` as the number 1.1.
         Value::Number(_) => Err(invalid("version", raw, "it is a number: put the version in quotes")),
         Value::Object(fields) if fields.contains_key("crd") => crd_version(raw, fields, EXPECTED),
+        Value::Object(fields) if fields.get("cluster") == Some(&Value::Bool(true)) && fields.len() == 1 => {
+            Ok(Version::Cluster)
+        }
         Value::Object(fields) => {
             let name = only(fields, "option").ok_or_else(|| invalid("version", raw, EXPECTED))?;
             let Some(option) = options.iter().find(|option| option.name == name) else {
@@ -283,7 +286,12 @@ fn only<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     fields.get(key).filter(|_| fields.len() == 1).and_then(Value::as_str)
 }
 
-fn modes(raw: Vec<RawMode>, options: &[ProfileOption], version: &Version) -> Result<Vec<ProfileMode>, ProfileError> {
+fn modes(
+    raw: Vec<RawMode>,
+    options: &[ProfileOption],
+    selection: Option<&TestSelection>,
+    version: &Version,
+) -> Result<Vec<ProfileMode>, ProfileError> {
     let mut modes: Vec<ProfileMode> = Vec::new();
     for (at, raw) in raw.into_iter().enumerate() {
         let path = format!("modes[{at}]");
@@ -307,8 +315,17 @@ fn modes(raw: Vec<RawMode>, options: &[ProfileOption], version: &Version) -> Res
             if option.secret || matches!(option.kind, OptionType::File | OptionType::Path) {
                 return Err(invalid(key, &raw.name, "a mode cannot set a secret, a file or a path"));
             }
-            let Some(text) = scalar(&value) else {
-                return Err(invalid(key, &raw.name, "write text, a number or a boolean"));
+            let is_expression = selection.is_some_and(|selection| selection.is_expression(&name));
+            let text = match &value {
+                Value::Array(alternatives) if is_expression => alternation(alternatives),
+                value => scalar(value),
+            };
+            let Some(text) = text else {
+                let why = match is_expression {
+                    true => "write text, or a list of texts, which are alternatives",
+                    false => "write text, a number or a boolean",
+                };
+                return Err(invalid(key, &raw.name, why));
             };
             option.kind.checked(&text).map_err(|error| invalid(key, &raw.name, error.to_string()))?;
             set.insert(name, text);
@@ -388,6 +405,12 @@ fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         _ => None,
     }
+}
+
+/// Returns the expression that matches what one of these expressions matches.
+fn alternation(alternatives: &[Value]) -> Option<String> {
+    let texts: Option<Vec<&str>> = alternatives.iter().map(Value::as_str).collect();
+    texts.filter(|texts| !texts.is_empty() && texts.iter().all(|text| !text.is_empty())).map(|texts| texts.join("|"))
 }
 
 /// Checks the name of an option or mode.

@@ -47,7 +47,10 @@ pub(crate) const DOCUMENTS: &[(&str, bool)] = &[
     ("name: a\ntitle: A\nversion: '1'\n", true),
     ("name: a\ntitle: A\nversion: '1'\nlocal: {}\n", true),
     ("name: a\ntitle: A\nversion: 1.1\n", false),
-    ("name: a\ntitle: A\nversion: {cluster: true}\n", false),
+    ("name: a\ntitle: A\nversion: {cluster: true}\n", true),
+    ("name: a\ntitle: A\nversion: {cluster: false}\n", false),
+    ("name: a\ntitle: A\nversion: {cluster: true, option: a}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nmodes: [{name: m, description: d, default: true, set: {o: []}}]\n", false),
     ("name: a\ntitle: A\nversion: {crd: as.b.example.org, annotation: b.example.org/bundle-version}\n", true),
     ("name: a\ntitle: A\nversion: {crd: as.b.example.org, annotation: release}\n", true),
     ("name: a\ntitle: A\nversion: {crd: as.b.example.org}\n", false),
@@ -194,6 +197,25 @@ fn the_version_can_be_in_an_annotation_of_the_cluster() {
     assert!(error_for("{crd: as, annotation: b}").starts_with("`version.crd`: write the name of a custom resource"));
     assert!(error_for("{crd: as.b.org, annotation: ''}").starts_with("`version.annotation`: write the key"));
     assert!(error_for("{crd: as.b.org}").contains("or `{crd: NAME, annotation: KEY}` (line 3)"));
+}
+
+#[test]
+fn a_mode_lists_the_alternatives_of_an_expression() {
+    let parse = |option: &str, value: &str| {
+        let options = "[{name: f, help: h, type: string, env: F}, {name: o, help: h, type: string, env: O}]";
+        let modes = format!("[{{name: m, description: d, default: true, set: {{{option}: {value}}}}}]");
+        Profile::parse(format!("{HEAD}options: {options}\nselection: {{focus: f}}\nmodes: {modes}\n").as_bytes())
+    };
+    assert_eq!(parse("f", r"['a\[b\]', c d]").unwrap().modes[0].set["f"], r"a\[b\]|c d");
+    for (option, value, part) in [
+        ("f", "[]", "or a list of texts, which are alternatives"),
+        ("f", "[a, '']", "or a list of texts, which are alternatives"),
+        ("f", "[a, 1]", "or a list of texts, which are alternatives"),
+        ("o", "[a]", "write text, a number or a boolean"),
+    ] {
+        let error = parse(option, value).unwrap_err().to_string();
+        assert!(error.contains(part), "{option}: {value}\n{error}");
+    }
 }
 
 #[test]
