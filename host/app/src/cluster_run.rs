@@ -20,10 +20,11 @@ use crate::manifest::schedule::not_scheduled;
 use crate::manifest::{self, SuiteChecks};
 use crate::modules::LimitsFile;
 use crate::profiles::{self, AppliedProfile, ProfileRun};
+use crate::reruns::Retries;
 use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-use crate::suite::{DEFAULT_PLUGINS, Retries, SuiteOptions};
+use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
 use crate::telemetry;
 
 /// The largest manifest, in bytes.

@@ -61,6 +61,7 @@ pub mod modules;
 pub mod process;
 pub mod profiles;
 pub mod report;
+pub mod reruns;
 pub mod results;
 pub mod run_check;
 pub mod runtime;

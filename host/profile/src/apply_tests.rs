@@ -58,7 +58,8 @@ fn values_reach_the_suite_in_a_cluster() {
 
 #[test]
 fn failed_tests_run_again_whatever_the_definition_selects() {
-    let definition = DEFINITION.replace("value: '0.9'}", "value: '0.9'}, {name: SKIP, value: a}, {name: SNAPSHOTS, value: 'true'}");
+    let definition =
+        DEFINITION.replace("value: '0.9'}", "value: '0.9'}, {name: SKIP, value: a}, {name: SNAPSHOTS, value: 'true'}");
     let definition = Definition::parse(&definition).unwrap().definition;
     let profile = profile();
     let mut settings = Settings::choose(&profile, None, &[]).unwrap();

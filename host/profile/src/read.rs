@@ -2,6 +2,7 @@
 
 mod check;
 mod raw;
+mod rules;
 mod submission;
 
 use plumbline_core::closest;

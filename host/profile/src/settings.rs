@@ -141,11 +141,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     ///
     /// Returns a [`SettingsError`] that names the option or mode, with the nearest name.
-    pub fn choose_changes(
-        profile: &'a Profile,
-        mode: Option<&str>,
-        given: &[Given],
-    ) -> Result<Self, SettingsError> {
+    pub fn choose_changes(profile: &'a Profile, mode: Option<&str>, given: &[Given]) -> Result<Self, SettingsError> {
         Self::set(profile, mode.map(|name| find_mode(profile, name)).transpose()?, given)
     }
 

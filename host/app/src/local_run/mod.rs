@@ -20,10 +20,10 @@ use crate::judges::{self, JudgeOptions};
 use crate::local_runs::{self, LocalRun, absolute, log_dir};
 use crate::modules::{self, Limits, LimitsFile};
 use crate::profiles::{self, AppliedProfile, ProfileRun};
+use crate::reruns::Retries;
 use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-use crate::suite::Retries;
 use crate::telemetry::{self, Reporting, TelemetryOptions};
 
 pub use command::{CommandOptions, STDOUT_FILE};

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::reruns;
 use crate::sources;
 use crate::suite::{self, SuiteOptions};
 
@@ -56,7 +57,7 @@ pub async fn compose(
     let mut options = run.manifest_options(context, config, circumstances)?;
     options.ssh_key = suite::ssh_key(suite)?;
     if let Some(retries) = &retries {
-        suite::add_retries(retries, &mut options)?;
+        reruns::add_retries(retries, &mut options)?;
     }
     if checks != SuiteChecks::None {
         suite::check(context, suite, &options, checks == SuiteChecks::TestsAndImage).await?;

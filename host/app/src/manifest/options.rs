@@ -24,9 +24,10 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
 use crate::manifest::delivery::{self, BundleDelivery};
+use crate::reruns::Retries;
 use crate::signing::admission::bundle_provenance;
 use crate::sources::ResolvedPlugin;
-use crate::suite::{DEFAULT_PULL_SECRET, Retries};
+use crate::suite::DEFAULT_PULL_SECRET;
 use crate::telemetry::TelemetryOptions;
 
 /// The name of the aggregator in `--plugin-env`.

@@ -19,8 +19,8 @@ use super::version;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::read_text;
+use crate::reruns::{Retries, rerun_focus_of};
 use crate::sources::ResolvedPlugin;
-use crate::suite::{Retries, rerun_focus_of};
 
 /// What a run sets of a profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(super) fn choose<'a>(profile: &'a Profile, run: &ProfileRun) -> Result<Setti
     Settings::choose(profile, run.mode.as_deref(), &given).map_err(|error| wrong_settings(profile, &error))
 }
 
-pub(super) fn wrong_settings(profile: &Profile, error: &SettingsError) -> AppError {
+pub(crate) fn wrong_settings(profile: &Profile, error: &SettingsError) -> AppError {
     AppError::usage(format!("invalid settings of profile `{}`", profile.name)).because(error).hint(error.hint())
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn apply(
 }
 
 /// Applies settings to a definition.
-pub(super) fn applied(
+pub(crate) fn applied(
     settings: &Settings<'_>,
     definition: &Definition,
     place: Place,

@@ -11,13 +11,10 @@ mod submit;
 mod tests;
 mod version;
 
-pub(crate) use apply::{AppliedProfile, apply};
+pub(crate) use apply::{AppliedProfile, applied, apply, wrong_settings};
 pub use apply::{ProfileRun, check};
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::images;
-pub(crate) use kubernetes::{changed, changes, select_failed};
-pub use kubernetes::{
-    KUBERNETES, KUBERNETES_VERSION, SuiteOption, UnknownMode, kubernetes, modes, parse_mode, suite_options,
-};
+pub use kubernetes::{KUBERNETES, KUBERNETES_VERSION, UnknownMode, kubernetes, modes, parse_mode};
 pub use submit::{Submitted, can_submit, check_submission, submit};
 pub use tests::tests_of;

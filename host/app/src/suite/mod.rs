@@ -7,24 +7,23 @@ pub mod test_names;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::{Args, Command};
 use plumbline_conformance::suite::{
-    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, RerunError, Settings, any_test_ran, failed_tests, latest_version,
-    rerun_focus, takes_credentials,
+    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Settings, latest_version, takes_credentials,
 };
-use plumbline_core::config::{BundleSource, Selection};
-use plumbline_core::definition::{Definition, Reruns};
-use plumbline_core::{Config, shell_path};
+use plumbline_core::Config;
+use plumbline_core::definition::Definition;
 use plumbline_kubernetes::ServerVersion;
-use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, ManifestOptions, ManifestPlugin};
-use plumbline_profile::Given;
+use plumbline_kubernetes::manifest::MAX_CONFIG_MAP_BYTES;
+use plumbline_profile::{Given, Place};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
-use crate::profiles::{self, ProfileRun, kubernetes};
+use crate::profiles::{self, ProfileRun, applied, kubernetes, wrong_settings};
+use crate::reruns::{Retries, rerun_focus_of};
 use crate::sources::url;
-use crate::trees::{Reprocess, Trees};
 
 pub use check::check;
 
@@ -157,10 +156,14 @@ impl SuiteOptions {
             ("repo", self.e2e_repo.clone()),
             ("ssh-user", self.ssh_user.clone()),
         ];
-        given.extend(flags.into_iter().filter_map(|(name, value)| {
-            Some(Given { name: name.to_owned(), value: value?, from_file: false })
-        }));
-        profiles::changes(self.mode.as_deref(), &given)
+        given.extend(
+            flags
+                .into_iter()
+                .filter_map(|(name, value)| Some(Given { name: name.to_owned(), value: value?, from_file: false })),
+        );
+        let profile = kubernetes()?;
+        plumbline_profile::Settings::choose_changes(profile, self.mode.as_deref(), &given)
+            .map_err(|error| wrong_settings(profile, &error))
     }
 
     /// The reruns of failed tests, if there are any.
@@ -179,6 +182,36 @@ impl SuiteOptions {
             || names("focus")
             || names("skip")
     }
+}
+
+/// An option of the command line for the suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteOption {
+    /// The option with its dashes.
+    pub flag: String,
+    /// The name of its value. `None` if it takes none.
+    pub value: Option<String>,
+    /// What it does.
+    pub help: String,
+}
+
+/// Lists the options of the command line for the suite, as `--help` does.
+#[must_use]
+pub fn suite_options() -> Vec<SuiteOption> {
+    let command = SuiteOptions::augment_args(Command::new(suite::PLUGIN));
+    let option = |arg: &clap::Arg| {
+        let takes_value = arg.get_action().takes_values();
+        Some(SuiteOption {
+            flag: format!("--{}", arg.get_long()?),
+            value: arg
+                .get_value_names()
+                .filter(|_| takes_value)
+                .and_then(|names| names.first())
+                .map(ToString::to_string),
+            help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+        })
+    };
+    command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(option).collect()
 }
 
 /// The Secret with credentials for images, if the configuration does not name one.
@@ -215,9 +248,10 @@ pub async fn apply(
     };
     let mut changes = options.settings()?;
     if let Some(archive) = &options.rerun_failed {
-        profiles::select_failed(&mut changes, rerun_focus_of(context, archive, suite::PLUGIN)?)?;
+        let failed = rerun_focus_of(context, archive, suite::PLUGIN)?;
+        changes.select_failed(failed).map_err(|error| wrong_settings(changes.profile(), &error))?;
     }
-    let mut definition = profiles::changed(&changes, plugin)?;
+    let mut definition = changed(&changes, plugin)?;
     if newest
         && changes.value("image").is_none()
         && let Some(image) = suite::image_of_latest(definition.spec.image().unwrap_or_default())
@@ -231,6 +265,14 @@ pub async fn apply(
     })?;
     *plugin = Arc::new(definition);
     Ok(())
+}
+
+/// Applies the mode and the values of options to a definition of the suite.
+fn changed(changes: &plumbline_profile::Settings<'_>, definition: &Definition) -> Result<Definition, AppError> {
+    let mut changed = applied(changes, definition, Place::Cluster, &[])?.definition;
+    // People edit this definition after it was made, so its variables are what it says about itself.
+    changed.plumbline.suite = None;
+    Ok(changed)
 }
 
 /// The settings of the suite of this version that no option of its profile expresses. Credentials
@@ -350,91 +392,6 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
     Ok(version)
 }
 
-/// Reruns of failed tests, which are added to a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retries {
-    /// The maximum number of reruns.
-    pub count: u32,
-    /// The plugin, and how its tests are selected.
-    pub how: Reruns,
-}
-
-impl Retries {
-    /// Returns the definitions of the reruns of `suite`. They are copies of it, so this is the last
-    /// change to it.
-    pub(crate) fn of(&self, suite: &mut Arc<Definition>) -> Result<Vec<Arc<Definition>>, AppError> {
-        let added = suite::add_retries(Arc::make_mut(suite), self.count, &self.how).map_err(|error| {
-            AppError::usage(format!("invalid `--retry-failed {}`", self.count))
-                .because(&error)
-                .hint("use another number of retries")
-        })?;
-        Ok(added.into_iter().map(Arc::new).collect())
-    }
-}
-
-/// Adds the plugins that retry failed tests.
-pub(crate) fn add_retries(retries: &Retries, manifest: &mut ManifestOptions) -> Result<(), AppError> {
-    let suite = &retries.how.plugin;
-    let Some(plugin) = manifest.plugins.iter_mut().find(|plugin| plugin.definition.name == *suite) else {
-        return Ok(());
-    };
-    let modules = plugin.modules.clone();
-    for definition in retries.of(&mut plugin.definition)? {
-        copy_settings(&mut manifest.config, suite.as_str(), definition.name.as_str());
-        manifest.plugins.push(ManifestPlugin { definition, modules: modules.clone() });
-    }
-    Ok(())
-}
-
-fn copy_settings(config: &mut Config, suite: &str, name: &str) {
-    let own = &mut config.plumbline;
-    for entries in [&mut own.plugin_sources, &mut own.plugin_bundles] {
-        if let Some(value) = entries.get(suite).cloned() {
-            entries.insert(name.to_owned(), value);
-        }
-    }
-    if let Some(bundle) = own.bundles.iter().find(|bundle| bundle.plugin == suite).cloned() {
-        own.bundles.push(BundleSource { plugin: name.to_owned(), ..bundle });
-    }
-    if let Some(selected) = &mut config.plugins {
-        selected.push(Selection { name: name.to_owned() });
-    }
-}
-
-/// Returns an expression for the tests of `plugin` that failed in an archive.
-pub(crate) fn rerun_focus_of(context: &Context, path: &Path, plugin: &str) -> Result<String, AppError> {
-    let shown = path.display();
-    let wrong = || AppError::usage(format!("failed to rerun the failed tests of `{shown}`"));
-    let mut trees = Trees::open(context, path, Reprocess::default())?;
-    let plugins = trees.plugins();
-    if !plugins.iter().any(|name| name == plugin) {
-        let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(AppError::usage(format!("archive `{shown}` has no plugin `{plugin}`"))
-            .hint(format!("plugins in it: {there}")));
-    }
-    let tree = trees.item(plugin)?;
-    if !any_test_ran(&tree) {
-        return Err(AppError::usage(format!("archive `{shown}` has no results of `{plugin}`: no test in it ran"))
-            .hint(format!("see its results with `plumbline results {shown} --plugin {plugin}`")));
-    }
-    let tests = failed_tests(&tree);
-    let focus = rerun_focus(&tests).map_err(|error| {
-        let hint = match error {
-            RerunError::NothingFailed => format!("see its results with `plumbline results {}`", shell_path(path)),
-            RerunError::TooLong { .. } => "too many tests failed: run all tests again".to_owned(),
-        };
-        wrong().because(&error).hint(hint)
-    })?;
-    context.reporter.progress(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
-    Ok(focus)
-}
-
-/// `1 test`, `12 tests`.
-pub(super) fn counted(tests: usize) -> String {
-    format!("{tests} test{}", if tests == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use plumbline_core::Definition;
@@ -443,38 +400,14 @@ mod tests {
 
     use super::*;
 
-    fn options() -> ManifestOptions {
-        let plugin = |name: &str| {
-            let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": name}, "spec": {"image": "i"}});
-            let definition = Arc::new(Definition::from_json(document).unwrap().definition);
-            ManifestPlugin { definition, modules: vec![("junit.wasm".to_owned(), vec![1])] }
-        };
-        let selected = Some(vec![Selection { name: "e2e".to_owned() }]);
-        let mut config = Config { plugins: selected, ..Config::default() };
-        config.plumbline.plugin_sources.insert("e2e".to_owned(), "oci://r/e2e".to_owned());
-        ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
-    }
-
     fn built_in() -> Definition {
         let yaml = plumbline_bundle::built_in::definition("e2e").unwrap().cluster.unwrap();
         Definition::parse(yaml).unwrap().definition
     }
 
     fn applied(options: &SuiteOptions) -> Definition {
-        let changed = profiles::changed(&options.settings().unwrap(), &built_in()).unwrap();
+        let changed = changed(&options.settings().unwrap(), &built_in()).unwrap();
         more_settings(options, &mut Config::default(), "v1.30.2").unwrap().apply(&changed).unwrap()
-    }
-
-    #[test]
-    fn reruns_have_what_the_suite_has() {
-        let mut options = options();
-        let suite = SuiteOptions { retry_failed: 2, ..SuiteOptions::default() };
-        add_retries(&suite.retries().unwrap(), &mut options).unwrap();
-        let names: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.name.to_string()).collect();
-        assert_eq!(names, ["systemd-logs", "e2e", "e2e-retry-1", "e2e-retry-2"]);
-        assert!(options.plugins.iter().all(|plugin| plugin.modules.len() == 1));
-        assert_eq!(options.config.plugins.unwrap().len(), 3, "who names the plugins of a run must name these too");
-        assert_eq!(options.config.plumbline.plugin_sources["e2e-retry-2"], "oci://r/e2e");
     }
 
     #[test]

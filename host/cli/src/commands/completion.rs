@@ -109,7 +109,9 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         (None, " gen plugin") => built_in,
         (Some("result-format"), _) => formats,
         (Some("driver"), _) => || listed(&[Driver::Job, Driver::DaemonSet, Driver::Process].map(Driver::as_str)),
-        (Some("mode"), _) if arg.get_possible_values().is_empty() => || modes().iter().map(|mode| CompletionCandidate::new(&mode.name)).collect(),
+        (Some("mode"), _) if arg.get_possible_values().is_empty() => {
+            || modes().iter().map(|mode| CompletionCandidate::new(&mode.name)).collect()
+        }
         (Some("aggregator-permissions"), _) => || all(Permissions::ALL, Permissions::as_str),
         (Some("security-context-mode"), _) => || all(SecurityContextMode::ALL, SecurityContextMode::as_str),
         (Some("namespace-psa-enforce-level"), _) => || all(PodSecurity::ALL, PodSecurity::as_str),

@@ -6,12 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use plumbline_app::profiles::{
-    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, SuiteOption, kubernetes,
-    suite_options,
+    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, kubernetes,
 };
 use plumbline_app::report::print_json;
 use plumbline_app::signing::signing_key;
-use plumbline_app::suite;
+use plumbline_app::suite::{self, SuiteOption, suite_options};
 use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
 use plumbline_core::text::one_line;

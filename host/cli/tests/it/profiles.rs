@@ -508,7 +508,11 @@ fn a_run_that_passed_only_because_failures_were_excused_is_not_submitted() {
     bed.write("known.yaml", "- {test: kite, reason: no wind}\n");
     let excused = ["--mode", "quick", "--set", "names=ball -kite", "--known-failures", "known.yaml"];
     let done = local(&bed, &[&excused[..], &["--submission-dir", "sub"]].concat()).expect(1);
-    assert!(done.err.contains("warning: if `--known-failures` excuses a failure, nothing is submitted"), "{}", done.err);
+    assert!(
+        done.err.contains("warning: if `--known-failures` excuses a failure, nothing is submitted"),
+        "{}",
+        done.err
+    );
     assert!(done.out.contains("1 of them failed and excused"), "{}", done.out);
     assert!(done.err.contains("only because failures were excused") && !bed.path("sub").exists(), "{}", done.err);
 

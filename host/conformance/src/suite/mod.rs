@@ -12,8 +12,8 @@ pub use rerun::{
 };
 pub(crate) use settings::PARALLEL_SKIP;
 pub use settings::{
-    CONFIG_DIR, CREDENTIALS_DIR, Chosen, ConfigFile, DEFAULT_FOCUS, EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, Settings,
-    SettingsError, appended, chosen, with_progress,
+    CONFIG_DIR, CREDENTIALS_DIR, Chosen, ConfigFile, DEFAULT_FOCUS, EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG,
+    Settings, SettingsError, appended, chosen, with_progress,
 };
 
 /// Name of the plugin that the settings are for.

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 /// Default focus of the suite's image.
 pub const DEFAULT_FOCUS: &str = r"\[Conformance\]";
 
-
 /// Directory with the files that a definition contains.
 pub const CONFIG_DIR: &str = "/tmp/sonobuoy/config";
 

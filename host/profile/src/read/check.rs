@@ -7,6 +7,10 @@ use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
 use super::raw::{RawLocal, RawMode, RawOption, RawProfile, RawSelection, Text};
+use super::rules::{
+    MAX_TEXT, alternation, bounded, cut, fits_argument, invalid, is_annotation, is_crd_name, is_file_name,
+    is_option_key, is_pattern_free, line, prose, scalar, variable, word,
+};
 use super::submission::submission;
 use crate::error::ProfileError;
 use crate::model::{
@@ -19,22 +23,11 @@ const MAX_OPTIONS: usize = 200;
 const MAX_MODES: usize = 50;
 const MAX_SUBMITTED: usize = 100;
 const MAX_ENUM: usize = 100;
-/// Maximum length of texts for people, and of other texts, in bytes.
-const MAX_PROSE: usize = 1000;
-const MAX_TEXT: usize = 500;
-/// Maximum length of the name of an option or mode.
-const MAX_NAME: usize = 63;
 /// Maximum length of a prefix of names, as in `plumbline.reruns`.
 const MAX_STRIP: usize = 200;
-/// Maximum length of the name of an object, and of the prefix of an annotation, in bytes.
-const MAX_CRD_NAME: usize = 253;
 
 /// Types, as they are written.
 const TYPES: [&str; 9] = ["string", "bool", "integer", "duration", "url", "enum", "list", "file", "path"];
-
-/// Variables that Plumbline sets (docs/definition.md).
-const RESERVED: [&str; 3] = ["RESULTS_DIR", "NODE_NAME", "RESULT_TYPE"];
-const RESERVED_PREFIXES: [&str; 2] = ["SONOBUOY", "PLUMBLINE_"];
 
 pub(super) fn checked(raw: RawProfile) -> Result<Profile, ProfileError> {
     let name = raw.name.value.parse().map_err(|source| ProfileError::Name { line: line(&raw.name), source })?;
@@ -52,34 +45,6 @@ pub(super) fn checked(raw: RawProfile) -> Result<Profile, ProfileError> {
     let images = raw.images.map(|file| list_file("images", file, &version)).transpose()?;
     let submission = submission(raw.submission, &options)?;
     Ok(Profile { name, title, description, version, local, options, modes, tests, selection, images, submission })
-}
-
-fn line<T>(spanned: &Spanned<T>) -> u64 {
-    spanned.referenced.line()
-}
-
-pub(super) fn invalid<T>(path: impl Into<String>, at: &Spanned<T>, why: impl Into<String>) -> ProfileError {
-    ProfileError::Invalid { path: path.into(), why: why.into(), line: line(at) }
-}
-
-fn bounded(key: &str, count: usize, most: usize) -> Result<(), ProfileError> {
-    if count <= most {
-        return Ok(());
-    }
-    Err(ProfileError::Invalid {
-        path: key.to_owned(),
-        why: format!("it has {count} entries, more than {most}"),
-        line: 1,
-    })
-}
-
-/// Checks a text that people read.
-fn prose(path: &str, text: Text) -> Result<String, ProfileError> {
-    let value = text.value.trim();
-    if value.is_empty() || value.len() > MAX_PROSE || value.chars().any(|c| c.is_control() && c != '\n') {
-        return Err(invalid(path, &text, format!("write 1 to {MAX_PROSE} characters without control characters")));
-    }
-    Ok(value.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn local(raw: RawLocal) -> Result<LocalForm, ProfileError> {
@@ -132,36 +97,7 @@ fn option(path: &str, raw: RawOption, runs_here: bool) -> Result<ProfileOption, 
     let at = |key: &str| format!("{path}.{key}");
     word(&at("name"), &raw.name)?;
     let kind = kind(path, &raw)?;
-    if let Some(env) = &raw.env {
-        variable(&at("env"), env)?;
-    }
-    if let Some(arg) = raw.arg.as_ref().filter(|arg| !fits_argument(&arg.value)) {
-        return Err(invalid(
-            at("arg"),
-            arg,
-            format!("write one argument with `{VALUE_PLACEHOLDER}`, such as `--size={{value}}`"),
-        ));
-    }
-    if let Some(file) = raw.file.as_ref().filter(|file| !is_file_name(&file.value)) {
-        return Err(invalid(at("file"), file, "write a file name of letters, digits, `-`, `_` and `.`"));
-    }
-    if let Some(key) = raw.option.as_ref().filter(|key| !is_option_key(&key.value)) {
-        return Err(invalid(at("option"), key, "write a key of letters, digits, `-`, `_` and `.`"));
-    }
-    let in_words = raw.env.is_some() || raw.arg.is_some() || raw.image;
-    let in_files = raw.file.is_some() || raw.option.is_some();
-    if !in_words && !in_files {
-        let why = "the value goes nowhere: add `env`, `arg`, `file`, `option` or `image: true`";
-        return Err(invalid(path, &raw.name, why));
-    }
-    if raw.secret && (raw.env.is_none() || raw.arg.is_some() || raw.image || in_files || raw.default.is_some()) {
-        let why = "a secret has `env`, and no `arg`, `file`, `option`, `image` or `default`";
-        return Err(invalid(at("secret"), &raw.name, why));
-    }
-    if kind == OptionType::File && (in_words || !in_files) {
-        let why = "an option of type `file` has `file` or `option`, and no `env`, `arg` or `image`";
-        return Err(invalid(path, &raw.kind, why));
-    }
+    check_targets(path, &raw, &kind)?;
     if kind == OptionType::Path && !runs_here {
         return Err(invalid(at("type"), &raw.kind, "a path is on this machine, and the profile has no `local`"));
     }
@@ -192,6 +128,42 @@ fn option(path: &str, raw: RawOption, runs_here: bool) -> Result<ProfileOption, 
         image: raw.image,
         option: raw.option.map(|text| text.value),
     })
+}
+
+/// Checks where the value of an option goes.
+fn check_targets(path: &str, raw: &RawOption, kind: &OptionType) -> Result<(), ProfileError> {
+    let at = |key: &str| format!("{path}.{key}");
+    if let Some(env) = &raw.env {
+        variable(&at("env"), env)?;
+    }
+    if let Some(arg) = raw.arg.as_ref().filter(|arg| !fits_argument(&arg.value)) {
+        return Err(invalid(
+            at("arg"),
+            arg,
+            format!("write one argument with `{VALUE_PLACEHOLDER}`, such as `--size={{value}}`"),
+        ));
+    }
+    if let Some(file) = raw.file.as_ref().filter(|file| !is_file_name(&file.value)) {
+        return Err(invalid(at("file"), file, "write a file name of letters, digits, `-`, `_` and `.`"));
+    }
+    if let Some(key) = raw.option.as_ref().filter(|key| !is_option_key(&key.value)) {
+        return Err(invalid(at("option"), key, "write a key of letters, digits, `-`, `_` and `.`"));
+    }
+    let in_words = raw.env.is_some() || raw.arg.is_some() || raw.image;
+    let in_files = raw.file.is_some() || raw.option.is_some();
+    if !in_words && !in_files {
+        let why = "the value goes nowhere: add `env`, `arg`, `file`, `option` or `image: true`";
+        return Err(invalid(path, &raw.name, why));
+    }
+    if raw.secret && (raw.env.is_none() || raw.arg.is_some() || raw.image || in_files || raw.default.is_some()) {
+        let why = "a secret has `env`, and no `arg`, `file`, `option`, `image` or `default`";
+        return Err(invalid(at("secret"), &raw.name, why));
+    }
+    if *kind == OptionType::File && (in_words || !in_files) {
+        let why = "an option of type `file` has `file` or `option`, and no `env`, `arg` or `image`";
+        return Err(invalid(path, &raw.kind, why));
+    }
+    Ok(())
 }
 
 fn kind(path: &str, raw: &RawOption) -> Result<OptionType, ProfileError> {
@@ -228,7 +200,8 @@ fn kind(path: &str, raw: &RawOption) -> Result<OptionType, ProfileError> {
 }
 
 fn version(raw: &Spanned<Value>, options: &[ProfileOption]) -> Result<Version, ProfileError> {
-    const EXPECTED: &str = "write a text such as `\"1.1\"`, `{option: NAME}`, `{cluster: true}`, or `{crd: NAME, annotation: KEY}`";
+    const EXPECTED: &str =
+        "write a text such as `\"1.1\"`, `{option: NAME}`, `{cluster: true}`, or `{crd: NAME, annotation: KEY}`";
     match &raw.value {
         Value::String(text) if is_version(text) => Ok(Version::Fixed(text.clone())),
         Value::String(_) => {
@@ -396,106 +369,4 @@ fn list_file(path: &str, file: Text, version: &Version) -> Result<String, Profil
         return Err(invalid(path, &file, "the version is fixed: write it in place of `{version}`"));
     }
     Ok(file.value)
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::String(text) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-/// Returns the expression that matches what one of these expressions matches.
-fn alternation(alternatives: &[Value]) -> Option<String> {
-    let texts: Option<Vec<&str>> = alternatives.iter().map(Value::as_str).collect();
-    texts.filter(|texts| !texts.is_empty() && texts.iter().all(|text| !text.is_empty())).map(|texts| texts.join("|"))
-}
-
-/// Checks the name of an option or mode.
-fn word(path: &str, text: &Text) -> Result<(), ProfileError> {
-    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let name = &text.value;
-    let fits = name.len() <= MAX_NAME
-        && name.starts_with(edge)
-        && name.ends_with(edge)
-        && name.chars().all(|c| edge(c) || c == '-' || c == '.');
-    match fits {
-        true => Ok(()),
-        false => Err(invalid(
-            path,
-            text,
-            format!("invalid name `{}`: use lower-case letters, digits, `-` and `.`, at most {MAX_NAME}", cut(name)),
-        )),
-    }
-}
-
-fn variable(path: &str, text: &Text) -> Result<(), ProfileError> {
-    let name = &text.value;
-    let fits = name.len() <= MAX_TEXT
-        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !fits {
-        return Err(invalid(path, text, format!("invalid variable name `{}`", cut(name))));
-    }
-    if RESERVED.contains(&name.as_str()) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
-        return Err(invalid(path, text, format!("Plumbline sets `{}` itself: use another variable", cut(name))));
-    }
-    Ok(())
-}
-
-fn fits_argument(arg: &str) -> bool {
-    arg.len() <= MAX_TEXT && !arg.contains(char::is_control) && arg.matches(VALUE_PLACEHOLDER).count() == 1
-}
-
-/// Returns whether `key` can be a key of `plumbline.options`.
-fn is_option_key(key: &str) -> bool {
-    (1..=MAX_NAME).contains(&key.len())
-        && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-}
-
-/// Returns whether `text` is the name of a custom resource definition: a plural, and a group with a
-/// dot.
-fn is_crd_name(text: &str) -> bool {
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    text.len() <= MAX_CRD_NAME && text.split('.').count() >= 3 && text.split('.').all(label)
-}
-
-/// Returns whether `text` is the key of an annotation: a name, after a prefix and a slash if it has
-/// one.
-fn is_annotation(text: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    let (prefix, name) = text.split_once('/').unwrap_or(("a", text));
-    (1..=MAX_NAME).contains(&name.len())
-        && (1..=MAX_CRD_NAME).contains(&prefix.len())
-        && name.bytes().all(plain)
-        && prefix.bytes().all(plain)
-}
-
-pub(super) fn is_file_name(text: &str) -> bool {
-    (1..=253).contains(&text.len())
-        && !text.starts_with('.')
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-}
-
-/// Returns whether `path` names a file of a bundle, without characters of patterns.
-fn is_pattern_free(path: &str) -> bool {
-    is_relative(path) && !path.contains(['{', '}', '*', '?', '[', ']'])
-}
-
-/// Returns whether `path` is relative and plain: it leads out of no directory.
-pub(super) fn is_relative(path: &str) -> bool {
-    path.len() <= MAX_TEXT
-        && !path.contains(|c: char| c.is_control() || c == '\\')
-        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
-}
-
-pub(super) fn cut(text: &str) -> String {
-    plumbline_core::text::shortened(text, 100)
 }

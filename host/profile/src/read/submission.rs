@@ -1,7 +1,7 @@
 //! The files that a profile submits.
 
-use super::check::{cut, invalid, is_file_name, is_relative};
 use super::raw::{RawSubmitted, Text};
+use super::rules::{cut, invalid, is_file_name, is_relative};
 use crate::error::ProfileError;
 use crate::model::{OptionType, ProfileOption, Source, SubmittedFile};
 
