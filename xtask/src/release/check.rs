@@ -41,6 +41,7 @@ pub(super) fn check(
     })?;
     steps.step("man pages", || man_pages(&inputs.docs.pages, &scratch.join("man")))?;
     steps.step("krew", || krew(output, &platforms, &scratch.join("krew")))?;
+    steps.step("profiles", || profiles(inputs, output, &scratch.join("profiles")))?;
     steps.step("formula", || formula(output))?;
     steps.step("chart", || chart_archive(&output.join(chart::name())))?;
     steps.step("workflow", || workflow(root))?;
@@ -75,6 +76,36 @@ pub(super) fn checksums(output: &Path) -> Result<Outcome, Error> {
     tool("sha256sum", |mut command| {
         process::output(command.current_dir(output).args(["--check", "--strict", "--quiet", CHECKSUMS])).map(drop)
     })
+}
+
+/// Installs the bundle of each profile into an empty directory, and lists the profiles.
+fn profiles(inputs: &Inputs, output: &Path, home: &Path) -> Result<Outcome, Error> {
+    let Some(program) = inputs.programs.iter().find(|program| program.platform.is_native()) else {
+        return Ok(Outcome::Skipped("no program for this machine was built".to_owned()));
+    };
+    let plumbline = || {
+        let mut command = Command::new(&program.path);
+        command.env("HOME", home).env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
+        command
+    };
+    for profile in inputs.profiles.keys() {
+        process::output(plumbline().args(["plugin", "install"]).arg(output.join(super::profiles::name(profile))))?;
+    }
+    let listed: Value =
+        serde_json::from_str(&process::output(plumbline().args(["conformance", "list", "-o", "json"]))?)
+            .map_err(|error| Error::unexpected(format!("`conformance list` printed something else: {error}")))?;
+    let listed: Vec<&str> = listed
+        .get("profiles")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|one| one.get("origin").and_then(Value::as_str) == Some("installed"))
+        .filter_map(|one| one.get("name")?.as_str())
+        .collect();
+    match listed.iter().eq(inputs.profiles.keys()) {
+        true => Ok(Outcome::Passed),
+        false => Err(Error::unexpected(format!("the installed profiles are {listed:?}"))),
+    }
 }
 
 /// Lets skopeo read the image of every platform.

@@ -1,11 +1,12 @@
 //! What the files of a release are made from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use super::docs::{self, Docs};
 use super::provenance::Source;
-use super::{chart, sbom};
+use super::{chart, profiles, sbom};
 use crate::error::Error;
 use crate::image::Tree;
 use crate::paths::Workspace;
@@ -41,12 +42,15 @@ pub(super) struct Inputs {
     pub(super) docs: Docs,
     /// The files of the Helm chart.
     pub(super) chart: Tree,
+    /// The bundles of the profiles, by name.
+    pub(super) profiles: BTreeMap<String, Vec<u8>>,
     pub(super) sbom: Vec<u8>,
     pub(super) source: Source,
 }
 
 impl Inputs {
-    /// Reads the repository, and lets a program print its completions and man pages.
+    /// Reads the repository, and lets a program print its completions and man pages, and
+    /// pack the profiles.
     pub(super) fn collect(workspace: &Workspace, programs: Vec<Program>) -> Result<Self, Error> {
         let native = programs.iter().find(|program| program.platform.is_native());
         let Some(printer) = native.or(programs.first()) else {
@@ -55,6 +59,7 @@ impl Inputs {
         Ok(Self {
             docs: docs::collect(workspace, printer)?,
             chart: chart::read(workspace.root())?,
+            profiles: profiles::collect(workspace, printer)?,
             sbom: sbom::generate(workspace)?,
             source: Source::of(workspace.root())?,
             programs,

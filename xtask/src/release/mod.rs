@@ -11,6 +11,7 @@ mod docs;
 mod inputs;
 mod managers;
 mod options;
+mod profiles;
 mod provenance;
 mod sbom;
 
@@ -57,7 +58,7 @@ pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<(), Er
         })?;
     }
     let mut inputs = None;
-    steps.step("documents and SBOM", || {
+    steps.step("documents, profiles and SBOM", || {
         inputs = Some(Inputs::collect(workspace, programs)?);
         Ok(Outcome::Passed)
     })?;
@@ -107,6 +108,7 @@ fn pack(inputs: &Inputs) -> Result<Artifacts, Error> {
     let reference = image::Reference::parse(&format!("{IMAGE}:v{VERSION}"))?;
     artifacts.insert(format!("plumbline-v{VERSION}-image.tar"), image::packed(images, &reference)?);
     artifacts.insert(chart::name(), chart::pack(&inputs.chart)?);
+    artifacts.extend(inputs.profiles.iter().map(|(profile, bundle)| (profiles::name(profile), bundle.clone())));
     artifacts.insert(format!("plumbline-v{VERSION}.cdx.json"), inputs.sbom.clone());
     let archives: Vec<_> = inputs.programs.iter().map(|program| program.platform).collect();
     let archives: Vec<_> = archives

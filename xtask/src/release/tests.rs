@@ -32,6 +32,7 @@ fn inputs() -> Inputs {
             pages: files(&["plumbline.1", "plumbline-run.1"]),
         },
         chart: chart::read(workspace.root()).unwrap(),
+        profiles: [("csi".to_owned(), b"bundle".to_vec())].into(),
         sbom: b"{}\n".to_vec(),
         source: Source::of(workspace.root()).unwrap(),
     }
