@@ -145,8 +145,8 @@ impl SuiteOptions {
     ///
     /// A value, or the name of the mode or of an option, does not fit the profile.
     pub fn settings(&self) -> Result<plumbline_profile::Settings<'static>, AppError> {
+        let profile = kubernetes()?;
         let run = ProfileRun { set: self.set.clone(), set_files: self.set_files.clone(), ..ProfileRun::default() };
-        let mut given = run.given(kubernetes()?)?;
         let flags = [
             ("focus", self.e2e_focus.clone()),
             ("skip", self.e2e_skip.clone()),
@@ -156,12 +156,10 @@ impl SuiteOptions {
             ("repo", self.e2e_repo.clone()),
             ("ssh-user", self.ssh_user.clone()),
         ];
-        given.extend(
-            flags
-                .into_iter()
-                .filter_map(|(name, value)| Some(Given { name: name.to_owned(), value: value?, from_file: false })),
-        );
-        let profile = kubernetes()?;
+        let flags = flags
+            .into_iter()
+            .filter_map(|(name, value)| Some(Given { name: name.to_owned(), value: value?, from_file: false }));
+        let given: Vec<Given> = run.given(profile)?.into_iter().chain(flags).collect();
         plumbline_profile::Settings::choose_changes(profile, self.mode.as_deref(), &given)
             .map_err(|error| wrong_settings(profile, &error))
     }
