@@ -13,8 +13,9 @@
 //!   and stack trace of a failed test) and `message` (of other tests). Its metadata are `duration`
 //!   (seconds), `start` (seconds since 1970), `location` (`FILE:LINE`), `flaky` and `retries`, if the
 //!   report has them. Tests that did not run have no times.
-//! * If the totals of the summary differ from the tests, there is an item `summary`. It is `failed`
-//!   if the summary counts more failures, otherwise `unknown`.
+//! * If the summary counts another number of tests than the report has, or more tests with one of
+//!   the statuses, there is an item `summary`. It is `failed` if the summary counts more failures,
+//!   otherwise `unknown`.
 //!
 //! A file that is not a CTRF report, or that has no tests, is `unknown`, with the reason under the
 //! metadata key `error`. Files of more than [`MAX_FILE`] bytes are not read.
@@ -31,7 +32,8 @@ plumbline_sdk::module! {
     default_files: ["**/*.json"],
     detect: [
         { "title": "CTRF", "prefix": ["{"], "contains": ["\"reportFormat\"", "\"CTRF\""] },
-        { "title": "CTRF", "prefix": ["{"], "contains": ["\"results\"", "\"tool\"", "\"tests\"", "\"summary\""] }
+        { "title": "CTRF", "prefix": ["{"], "contains": ["\"results\"", "\"tool\"", "\"tests\"", "\"summary\""] },
+        { "title": "CTRF", "files": ["**/ctrf*.json", "**/*.ctrf.json"], "prefix": ["{"] }
     ],
     post_processor: Ctrf,
 }

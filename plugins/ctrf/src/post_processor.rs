@@ -49,8 +49,7 @@ fn emit(results: Results, file: Item, out: &mut Output) {
         Some(tool) => file.meta("tool", cut(tool.trim(), MAX_NAME)),
         None => file,
     });
-    let count = results.tests.len() as u64;
-    let failed = results.tests.iter().filter(|test| test.status == "failed").count() as u64;
+    let mismatch = results.summary.and_then(|summary| contradiction(&summary, &results.tests));
     let mut open: Option<String> = None;
     for test in results.tests {
         let group = test.group();
@@ -62,16 +61,31 @@ fn emit(results: Results, file: Item, out: &mut Output) {
         out.emit(item(test, if group.is_some() { 2 } else { 1 }));
         open = group;
     }
-    if let Some(Summary { tests, failed: counted }) = results.summary {
-        let item = Item::new(1, "summary");
-        if let Some(counted) = counted.filter(|counted| *counted > failed) {
-            let text = format!("the summary counts {counted} failed tests, and the report has {failed}");
-            out.emit(item.status(Status::Failed).text("failure", text));
-        } else if let Some(tests) = tests.filter(|tests| *tests != count) {
-            let error = format!("the summary counts {tests} tests, and the report has {count}");
-            out.emit(item.status(Status::Unknown).meta("error", error));
-        }
+    if let Some(item) = mismatch {
+        out.emit(item);
     }
+}
+
+/// Returns an item if the summary counts tests that the report does not have.
+fn contradiction(summary: &Summary, tests: &[Test]) -> Option<Item> {
+    let above = |status: &str, counted: Option<u64>| {
+        let listed = tests.iter().filter(|test| test.counted_as() == status).count() as u64;
+        let counted = counted.filter(|counted| *counted > listed)?;
+        Some(format!("the summary counts {counted} {status} tests, and the report has {listed}"))
+    };
+    let item = Item::new(1, "summary");
+    if let Some(text) = above("failed", summary.failed) {
+        return Some(item.status(Status::Failed).text("failure", text));
+    }
+    let count = tests.len() as u64;
+    let total = summary.tests.filter(|tests| *tests != count);
+    let error = total
+        .map(|tests| format!("the summary counts {tests} tests, and the report has {count}"))
+        .or_else(|| above("passed", summary.passed))
+        .or_else(|| above("skipped", summary.skipped))
+        .or_else(|| above("pending", summary.pending))
+        .or_else(|| above("other", summary.other))?;
+    Some(item.status(Status::Unknown).meta("error", error))
 }
 
 fn item(test: Test, depth: u32) -> Item {

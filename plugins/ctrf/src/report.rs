@@ -23,7 +23,11 @@ pub(crate) struct Tool {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) tests: Option<u64>,
+    pub(crate) passed: Option<u64>,
     pub(crate) failed: Option<u64>,
+    pub(crate) skipped: Option<u64>,
+    pub(crate) pending: Option<u64>,
+    pub(crate) other: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,6 +57,14 @@ pub(crate) enum Suite {
 }
 
 impl Test {
+    /// Returns the key of the summary that counts the test.
+    pub(crate) fn counted_as(&self) -> &str {
+        match self.status.as_str() {
+            status @ ("passed" | "failed" | "skipped" | "pending") => status,
+            _ => "other",
+        }
+    }
+
     /// Returns the name of the group that the test belongs to.
     pub(crate) fn group(&self) -> Option<String> {
         let suite = match &self.suite {

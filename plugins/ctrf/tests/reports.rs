@@ -50,6 +50,24 @@ fn totals_that_contradict_the_tests_never_pass() {
     assert_eq!(status(json!({})), None);
     assert_eq!(status(json!({"tests": 1, "failed": 1})), Some(Status::Failed));
     assert_eq!(status(json!({"tests": 2, "failed": 0})), Some(Status::Unknown));
+    assert_eq!(status(json!({"tests": 1, "passed": 1, "failed": 0, "skipped": 0, "pending": 0, "other": 0})), None);
+    for key in ["skipped", "pending", "other"] {
+        assert_eq!(status(json!({"tests": 1, key: 1})), Some(Status::Unknown), "{key}");
+    }
+    assert_eq!(status(json!({"tests": 1, "passed": 2})), Some(Status::Unknown));
+    // A summary that counts fewer of them hides nothing.
+    assert_eq!(status(json!({"tests": 1, "passed": 0})), None);
+    assert_eq!(status(json!({"passed": 2, "failed": 1})), Some(Status::Failed));
+}
+
+#[test]
+fn statuses_of_other_tools_are_counted_as_other() {
+    let tests = json!([{"name": "a", "status": "broken"}, {"name": "b", "status": "other"}]);
+    let run = read(report(&tests, &json!({"tests": 2, "other": 2})));
+    assert!(run.item("summary").is_none(), "{}", run.outline());
+    let run = read(report(&tests, &json!({"tests": 2, "other": 3})));
+    let error = "the summary counts 3 other tests, and the report has 2";
+    assert_eq!(run.item("summary").unwrap().meta, [("error".to_owned(), error.to_owned())]);
 }
 
 #[test]

@@ -22,6 +22,8 @@ type Attributes = Vec<(String, String)>;
 pub(crate) struct Outputs {
     packages: BTreeMap<String, Package>,
     kept: usize,
+    /// Number of running tests whose start was not kept for lack of room.
+    untracked: u64,
 }
 
 /// The state of an unfinished package.
@@ -29,14 +31,25 @@ pub(crate) struct Outputs {
 struct Package {
     /// The output by test. That of the package itself has an empty name.
     texts: BTreeMap<String, Excerpt>,
-    /// The start by test.
+    /// The start by running test. It is empty if the event has no time.
     starts: BTreeMap<String, String>,
     /// The attributes by test.
     attributes: BTreeMap<String, Attributes>,
-    /// Whether a test of the package has failed.
+    /// Whether a test of the package has failed, or the build with this import path.
     failed: bool,
     /// Whether an event reported its start, so that another one must report its end.
     started: bool,
+}
+
+/// What is left of a package when it ends, or at the end of the file.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Rest {
+    /// Its own output, with an empty name, and the output of tests that have not ended.
+    pub(crate) texts: BTreeMap<String, String>,
+    /// The tests that began and have not ended.
+    pub(crate) running: Vec<String>,
+    /// Whether an event reported the start of the package.
+    pub(crate) started: bool,
 }
 
 impl Outputs {
@@ -56,23 +69,34 @@ impl Outputs {
         self.kept = (self.kept + cost + after).saturating_sub(before);
     }
 
-    /// Keeps the start of a test, if there is room for it.
+    /// Records that a test has started. `time` may be empty. Without room for the test, it is only
+    /// counted.
     pub(crate) fn start(&mut self, package: &str, test: &str, time: &str) {
         let cost = cost(test) + time.len();
         if MAX_KEPT.saturating_sub(self.kept) < cost + ENTRY + package.len() {
+            self.untracked = self.untracked.saturating_add(1);
             return;
         }
         let Some(known) = self.package(package) else { return };
-        if known.starts.insert(test.to_owned(), time.to_owned()).is_none() {
-            self.kept += cost;
+        match known.starts.insert(test.to_owned(), time.to_owned()) {
+            None => self.kept += cost,
+            Some(old) => self.kept = (self.kept + time.len()).saturating_sub(old.len()),
         }
     }
 
-    /// Removes and returns the start of a test that has ended.
+    /// Records that a test has ended. Returns the time of its start, if it is known.
     pub(crate) fn take_start(&mut self, package: &str, test: &str) -> Option<String> {
-        let time = self.packages.get_mut(package)?.starts.remove(test)?;
+        let Some(time) = self.packages.get_mut(package).and_then(|known| known.starts.remove(test)) else {
+            self.untracked = self.untracked.saturating_sub(1);
+            return None;
+        };
         self.kept = self.kept.saturating_sub(cost(test) + time.len());
-        Some(time)
+        Some(time).filter(|time| !time.is_empty())
+    }
+
+    /// Returns the number of running tests whose names were not kept for lack of room.
+    pub(crate) fn untracked(&self) -> u64 {
+        self.untracked
     }
 
     /// Keeps an attribute of a test, if there is room for it. If a name occurs several times, its last
@@ -114,16 +138,27 @@ impl Outputs {
         }
     }
 
-    /// Returns the packages that have started and not ended.
+    /// Returns the packages that have not ended although an event reported their start, or the
+    /// start of a test that has not ended either.
     pub(crate) fn unfinished(&self) -> Vec<String> {
-        self.packages.iter().filter(|(_, package)| package.started).map(|(name, _)| name.clone()).collect()
+        self.names(|package| package.started || !package.starts.is_empty())
     }
 
-    /// Records that a test of the package has failed.
-    pub(crate) fn set_failed(&mut self, package: &str) {
-        if let Some(package) = self.package(package) {
-            package.failed = true;
-        }
+    /// Returns the packages with a failure that have not ended.
+    pub(crate) fn failed(&self) -> Vec<String> {
+        self.names(|package| package.failed)
+    }
+
+    fn names(&self, has: impl Fn(&Package) -> bool) -> Vec<String> {
+        self.packages.iter().filter(|entry| has(entry.1)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Records that a test of the package has failed, or the build. Returns `false` if there is no
+    /// room for the package.
+    pub(crate) fn set_failed(&mut self, package: &str) -> bool {
+        let Some(package) = self.package(package) else { return false };
+        package.failed = true;
+        true
     }
 
     /// Returns whether a test of the package has failed.
@@ -131,14 +166,18 @@ impl Outputs {
         self.packages.get(package).is_some_and(|package| package.failed)
     }
 
-    /// Removes a package that has ended. Returns its own output, and that of its unfinished tests.
-    pub(crate) fn close(&mut self, package: &str) -> Vec<(String, String)> {
-        let Some(closed) = self.packages.remove(package) else { return Vec::new() };
+    /// Removes a package that has ended, and returns what is left of it.
+    pub(crate) fn close(&mut self, package: &str) -> Rest {
+        let Some(closed) = self.packages.remove(package) else { return Rest::default() };
         let texts: usize = closed.texts.iter().map(|(test, excerpt)| cost(test) + excerpt.len()).sum();
         let starts: usize = closed.starts.iter().map(|(test, time)| cost(test) + time.len()).sum();
         let attributes: usize = closed.attributes.iter().map(|(test, all)| attributes_cost(test, all)).sum();
         self.kept = self.kept.saturating_sub(cost(package) + texts + starts + attributes);
-        closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect()
+        Rest {
+            texts: closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect(),
+            running: closed.starts.into_keys().collect(),
+            started: closed.started,
+        }
     }
 
     /// Returns the package with this name, and creates it if necessary; `None` if there is no room
@@ -179,9 +218,9 @@ mod tests {
         outputs.push("p", "", "own");
         assert_eq!(outputs.take("p", "A").as_deref(), Some("13"));
         assert_eq!(outputs.take("p", "A"), None);
-        assert_eq!(outputs.close("p"), [(String::new(), "own".to_owned())]);
-        assert_eq!(outputs.close("q"), [("A".to_owned(), "2".to_owned())]);
-        assert!(outputs.close("q").is_empty());
+        assert_eq!(outputs.close("p").texts, BTreeMap::from([(String::new(), "own".to_owned())]));
+        assert_eq!(outputs.close("q").texts, BTreeMap::from([("A".to_owned(), "2".to_owned())]));
+        assert_eq!(outputs.close("q"), Rest::default());
     }
 
     #[test]
@@ -192,7 +231,7 @@ mod tests {
             outputs.push("p", &number.to_string(), &text);
         }
         assert!(outputs.kept <= MAX_KEPT);
-        let held = outputs.close("p").len();
+        let held = outputs.close("p").texts.len();
         assert!(held > 20_000 && held < 100_000, "{held}");
         assert_eq!(outputs.kept, 0);
         for number in 0..1_000_000 {
@@ -200,7 +239,10 @@ mod tests {
         }
         assert!(outputs.kept <= MAX_KEPT);
         assert_eq!(outputs.take_start("p", "7").as_deref(), Some("2026-07-30T13:22:20.123Z"));
-        assert!(outputs.close("p").is_empty());
+        let rest = outputs.close("p");
+        assert!(rest.texts.is_empty() && rest.running.len() > 20_000);
+        // The test 7 has ended, so each of the others is either kept or counted.
+        assert_eq!(rest.running.len() as u64 + outputs.untracked(), 999_999);
         assert_eq!(outputs.kept, 0);
         outputs.push("p", "again", &text);
         assert_eq!(outputs.take("p", "again").unwrap().len(), 1000);
@@ -221,7 +263,24 @@ mod tests {
             outputs.attribute("q", "A", &number.to_string(), "");
         }
         assert!(outputs.take_attributes("q", "A").len() <= MAX_ATTRIBUTES);
-        assert!(outputs.close("p").is_empty() && outputs.close("q").is_empty());
+        assert!(outputs.close("p").texts.is_empty() && outputs.close("q").texts.is_empty());
+        assert_eq!(outputs.kept, 0);
+    }
+
+    #[test]
+    fn running_tests_and_started_packages_are_unfinished() {
+        let mut outputs = Outputs::default();
+        outputs.open("started");
+        outputs.start("running", "A", "");
+        outputs.start("running", "A", "10:00");
+        outputs.start("ended", "A", "");
+        outputs.push("output", "A", "text");
+        assert_eq!(outputs.take_start("ended", "A"), None);
+        assert_eq!(outputs.unfinished(), ["running", "started"]);
+        assert_eq!(outputs.close("running"), Rest { running: vec!["A".to_owned()], ..Rest::default() });
+        assert_eq!(outputs.close("started"), Rest { started: true, ..Rest::default() });
+        assert_eq!(outputs.untracked(), 0);
+        assert!(outputs.close("ended").running.is_empty() && !outputs.close("output").texts.is_empty());
         assert_eq!(outputs.kept, 0);
     }
 

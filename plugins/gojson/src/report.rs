@@ -3,7 +3,7 @@
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::event::Event;
-use crate::outputs::Outputs;
+use crate::outputs::{Outputs, Rest};
 
 /// Maximum size in bytes of an item's name.
 const MAX_NAME: usize = 32 << 10;
@@ -22,7 +22,10 @@ const MAX_TIME: usize = 40;
 const MAX_UNFINISHED: usize = 20;
 
 /// Metadata keys that attributes of tests cannot set.
-const OWN_KEYS: [&str; 5] = ["duration", "error", "file", "start", "type"];
+const OWN_KEYS: [&str; 6] = ["classname", "duration", "error", "file", "start", "type"];
+
+/// Maximum size in bytes of the name of a package that is kept as the class of a test.
+const MAX_CLASS: usize = 4 << 10;
 
 /// Maximum size in bytes of the name of an attribute. Longer ones are ignored.
 const MAX_KEY: usize = 100;
@@ -36,6 +39,16 @@ const SKIP_LINE: &str = "--- SKIP: ";
 /// The reason of a package that has no end.
 const UNFINISHED: &str = "the file ends before this package";
 
+/// The reason of a test that has no end.
+const UNFINISHED_TEST: &str = "the file ends before this test";
+
+/// The name of the item for a package without a name. `go tool test2json` without `-p` writes such
+/// events.
+const UNNAMED_PACKAGE: &str = "package without a name";
+
+/// The name of the item for a failed build without an import path.
+const UNNAMED_BUILD: &str = "build without an import path";
+
 /// Prefixes of output lines that only repeat the events.
 const FRAMES: [&str; 4] = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "];
 
@@ -45,6 +58,9 @@ pub(crate) struct Report<'a> {
     /// only if there are none.
     file: Option<Item>,
     outputs: Outputs,
+    /// The output of builds by import path, and whether they failed. A package may have the same
+    /// name.
+    builds: Outputs,
     out: &'a mut Output,
 }
 
@@ -52,26 +68,25 @@ impl<'a> Report<'a> {
     /// Creates the report of the file with this name and path.
     pub(crate) fn new(name: &str, path: &str, out: &'a mut Output) -> Self {
         let file = Item::new(0, name).meta("file", path).meta("type", "file");
-        Self { file: Some(file), outputs: Outputs::default(), out }
+        Self { file: Some(file), outputs: Outputs::default(), builds: Outputs::default(), out }
     }
 
     /// Processes the next event.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
         match (&*event.action, event.test.is_empty()) {
             ("run", false) => {
-                if !event.time.is_empty() && event.time.len() <= MAX_TIME {
-                    self.outputs.start(&event.package, &event.test, &event.time);
-                }
+                let time = if event.time.len() <= MAX_TIME { &*event.time } else { "" };
+                self.outputs.start(&event.package, &event.test, time);
             }
             ("attr", false) => self.attribute(event),
             ("run" | "pause" | "cont" | "bench" | "attr" | "artifacts", _) => {}
-            ("start", true) if !event.package.is_empty() => self.outputs.open(&event.package),
+            ("start", true) => self.outputs.open(&event.package),
             ("output", _) => self.output(&event.package, &event.test, &event.output),
-            // The output of a build does not belong to a package yet. It is kept under its import
-            // path.
-            ("build-output", true) => self.output(&event.import_path, "", &event.output),
+            // The output of a build does not belong to a package yet.
+            ("build-output", true) => self.builds.push(&event.import_path, "", &event.output),
+            ("build-fail", true) => self.build_failed(&event.import_path),
             ("fail", true) => self.package_failed(event),
-            ("pass" | "skip", true) if !event.package.is_empty() => drop(self.outputs.close(&event.package)),
+            ("pass" | "skip", true) => drop(self.outputs.close(&event.package)),
             (_, true) => {}
             (action, false) => self.test_ended(action, event),
         }
@@ -79,6 +94,9 @@ impl<'a> Report<'a> {
 
     /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, problem: Option<String>) {
+        for path in self.builds.failed() {
+            self.report_build(&path);
+        }
         // If reading stopped early, packages have no end for that reason.
         if problem.is_none() {
             self.report_unfinished();
@@ -94,17 +112,51 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Emits an item for each package that has started and not ended: the process that wrote the file
-    /// was killed, or its disk was full. The tests that passed until then prove nothing.
+    /// Emits an item for each test and each package that began and did not end: the process that
+    /// wrote the file was killed, or its disk was full. The tests that passed until then prove
+    /// nothing.
     fn report_unfinished(&mut self) {
         for package in self.outputs.unfinished() {
-            let texts = self.outputs.close(&package);
-            let mut item = Item::new(1, package).status(Status::Unknown).meta("error", UNFINISHED);
-            if let Some(output) = combined(&texts) {
-                item = item.text("failure", output);
+            let mut rest = self.outputs.close(&package);
+            for test in std::mem::take(&mut rest.running) {
+                let mut item = test_item(&package, &test).status(Status::Unknown).meta("error", UNFINISHED_TEST);
+                let text = rest.texts.remove(&test);
+                if let Some(text) = text.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
+                    item = item.text("failure", text);
+                }
+                self.emit(item);
             }
-            self.emit(item);
+            if rest.started {
+                let mut item = package_item(&package).status(Status::Unknown).meta("error", UNFINISHED);
+                if let Some(output) = combined(&rest) {
+                    item = item.text("failure", output);
+                }
+                self.emit(item);
+            }
         }
+        let untracked = self.outputs.untracked();
+        if untracked > 0 {
+            let reason = format!("{untracked} more tests began and did not end");
+            self.emit(Item::new(1, "unfinished tests").status(Status::Unknown).meta("error", reason));
+        }
+    }
+
+    /// Records a failed build. A package that could not be built reports it. If there is none, the
+    /// build has an item of its own.
+    fn build_failed(&mut self, path: &str) {
+        if !self.builds.set_failed(path) {
+            self.report_build(path);
+        }
+    }
+
+    fn report_build(&mut self, path: &str) {
+        let rest = self.builds.close(path);
+        let name = if path.is_empty() { UNNAMED_BUILD } else { path };
+        let mut item = Item::new(1, name).status(Status::Failed);
+        if let Some(failure) = combined(&rest) {
+            item = item.text("failure", failure);
+        }
+        self.emit(item);
     }
 
     fn output(&mut self, package: &str, test: &str, text: &str) {
@@ -127,7 +179,7 @@ impl<'a> Report<'a> {
             "fail" => Status::Failed,
             _ => Status::Unknown,
         };
-        let mut item = Item::new(1, &*event.test).status(status);
+        let mut item = test_item(&event.package, &event.test).status(status);
         for (key, value) in self.outputs.take_attributes(&event.package, &event.test) {
             item = item.meta(key, value);
         }
@@ -158,26 +210,29 @@ impl<'a> Report<'a> {
         self.emit(item);
     }
 
-    /// Reports a failed package, unless a failed test of it already does.
+    /// Reports a failed package, unless its failed tests explain the failure. They do not if the
+    /// process ended before all tests had.
     fn package_failed(&mut self, event: &Event<'_>) {
-        if event.package.is_empty() {
-            return;
-        }
         // Other programs write tests without a package, which may belong to any package.
-        let reported = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
-        let mut texts = self.outputs.close(&event.package);
+        let has_failed = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
+        let mut rest = self.outputs.close(&event.package);
+        // No event reports the end of a benchmark.
+        rest.running.retain(|test| !test.starts_with("Benchmark"));
+        let mut failures = vec![combined(&rest)];
         if !event.failed_build.is_empty() {
-            texts.extend(self.outputs.close(&event.failed_build));
+            failures.push(combined(&self.builds.close(&event.failed_build)));
         }
-        if reported {
+        let own = rest.texts.get("").map_or("", String::as_str);
+        if has_failed && event.failed_build.is_empty() && rest.running.is_empty() && !was_interrupted(own) {
             return;
         }
-        let mut item = Item::new(1, &*event.package).status(Status::Failed);
+        let mut item = package_item(&event.package).status(Status::Failed);
         if let Some(elapsed) = event.elapsed {
             item = item.meta("duration", decimal(elapsed));
         }
-        if let Some(failure) = combined(&texts) {
-            item = item.text("failure", failure);
+        let failures: Vec<String> = failures.into_iter().flatten().collect();
+        if !failures.is_empty() {
+            item = item.text("failure", failures.join("\n"));
         }
         self.emit(item);
     }
@@ -197,14 +252,35 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Creates the item of a test. Its class is the package, because packages have tests with the same
+/// name.
+fn test_item(package: &str, test: &str) -> Item {
+    let item = Item::new(1, test);
+    if package.is_empty() { item } else { item.meta("classname", cut(package, MAX_CLASS)) }
+}
+
+fn package_item(package: &str) -> Item {
+    Item::new(1, if package.is_empty() { UNNAMED_PACKAGE } else { package })
+}
+
+/// Returns whether a test process ended before all tests had run, such as by a panic. `own` is the
+/// output of the failed package. After all tests, the process prints `FAIL`, and then Go prints
+/// `FAIL` with the package.
+fn was_interrupted(own: &str) -> bool {
+    own.lines().any(|line| line.starts_with("FAIL\t")) && !own.lines().any(|line| line.trim_end().ends_with("FAIL"))
+}
+
 /// Combines the output of a package and of its unfinished tests. `None` if there is none.
-fn combined(texts: &[(String, String)]) -> Option<String> {
+fn combined(rest: &Rest) -> Option<String> {
+    let texts = rest.texts.iter().map(|(test, text)| (test.as_str(), text.trim_end()));
+    let silent = rest.running.iter().filter(|test| !rest.texts.contains_key(*test)).map(|test| (test.as_str(), ""));
     let mut all = String::new();
-    for (test, text) in texts.iter().take(MAX_UNFINISHED) {
+    for (test, text) in texts.chain(silent).take(MAX_UNFINISHED) {
         if !test.is_empty() {
-            all.push_str(&format!("{} has not ended:\n", cut(test, MAX_REASON)));
+            let end = if text.is_empty() { "" } else { ":\n" };
+            all.push_str(&format!("{} has not ended{end}", cut(test, MAX_REASON)));
         }
-        all.push_str(text.trim_end());
+        all.push_str(text);
         all.push('\n');
     }
     all.truncate(all.trim_end().len());

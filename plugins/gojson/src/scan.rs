@@ -1,6 +1,6 @@
 //! Splits a stream into JSON objects, without parsing them.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use memchr::memchr2;
 
@@ -8,13 +8,20 @@ use memchr::memchr2;
 /// events are far smaller.
 pub const MAX_EVENT: usize = 8 << 20;
 
+/// Maximum number of bytes of other text before the first event: 64 KiB.
+const MAX_NOISE: u64 = 64 << 10;
+
+/// How lines start that report a failure. Such a line is never skipped.
+const FAILURES: [&[u8]; 4] = [b"FAIL", b"--- FAIL", b"panic:", b"# "];
+
 /// Maximum number of bytes of untrusted text in a reason.
 const MAX_SHOWN: usize = 60;
 
 /// The UTF-8 byte order mark.
 const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// Successive objects, separated only by white space.
+/// Successive objects, separated only by white space. Lines of other text may precede the first one,
+/// such as the command that `make` prints.
 pub(crate) struct Scanner<R> {
     input: R,
     /// The current object.
@@ -24,6 +31,8 @@ pub(crate) struct Scanner<R> {
     /// Number of bytes of the byte order mark that were seen.
     mark: usize,
     at_start: bool,
+    /// Whether an object was found.
+    begun: bool,
 }
 
 /// The scanner's state within an object.
@@ -38,7 +47,7 @@ struct Inside {
 
 impl<R: BufRead> Scanner<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, object: Vec::new(), line: 1, mark: 0, at_start: true }
+        Self { input, object: Vec::new(), line: 1, mark: 0, at_start: true, begun: false }
     }
 
     /// Returns the next object and the line on which it starts; `None` at the end. The object
@@ -48,9 +57,13 @@ impl<R: BufRead> Scanner<R> {
     /// A sentence: there is something other than an object, the object is too long, the file ends
     /// within it, or the file cannot be read.
     pub(crate) fn next_object(&mut self) -> Result<Option<(u64, &[u8])>, String> {
-        if !self.skip_white_space()? {
-            return Ok(None);
+        match self.skip_white_space()? {
+            None => return Ok(None),
+            Some(b'{') => {}
+            Some(_) if self.begun => return Err(self.unexpected()),
+            Some(_) => self.skip_noise()?,
         }
+        self.begun = true;
         let begin = self.line;
         self.object.clear();
         let mut inside = Inside::default();
@@ -74,12 +87,12 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// Skips white space. Returns false at the end; otherwise the next byte is a brace.
-    fn skip_white_space(&mut self) -> Result<bool, String> {
+    /// Skips white space. Returns the next byte, or `None` at the end.
+    fn skip_white_space(&mut self) -> Result<Option<u8>, String> {
         loop {
             let buffer = self.input.fill_buf().map_err(|error| error.to_string())?;
             if buffer.is_empty() {
-                return Ok(false);
+                return Ok(None);
             }
             let mut blanks = 0;
             for byte in buffer {
@@ -93,19 +106,47 @@ impl<R: BufRead> Scanner<R> {
                 blanks += 1;
             }
             let (skipped, rest) = buffer.split_at(blanks);
-            match rest.first() {
-                None | Some(b'{') => {}
-                Some(_) => {
-                    return Err(format!("line {}: `{}` is not an event", self.line + lines(skipped), shown(rest)));
-                }
-            }
-            let found = !rest.is_empty();
+            let next = rest.first().copied();
             self.line += lines(skipped);
             self.input.consume(blanks);
-            if found {
+            if next.is_some() {
                 self.at_start = false;
-                return Ok(true);
+                return Ok(next);
             }
+        }
+    }
+
+    /// Skips lines of other text before the first object. The next byte is then a brace.
+    ///
+    /// # Errors
+    /// A sentence about the first line: no object follows, or a line could hide a failure.
+    fn skip_noise(&mut self) -> Result<(), String> {
+        let first = self.line;
+        let mut reason = None;
+        let mut left = MAX_NOISE;
+        loop {
+            let mut line = Vec::new();
+            self.input.by_ref().take(left).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+            left = left.saturating_sub(line.len() as u64);
+            let reason = reason.get_or_insert_with(|| not_an_event(first, &line));
+            let reports = FAILURES.iter().any(|start| line.starts_with(start));
+            if reports || line.contains(&b'{') || !line.ends_with(b"\n") {
+                return Err(std::mem::take(reason));
+            }
+            self.line += 1;
+            match self.skip_white_space()? {
+                None => return Err(std::mem::take(reason)),
+                Some(b'{') => return Ok(()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Returns the reason why the next bytes are not an object.
+    fn unexpected(&mut self) -> String {
+        match self.input.fill_buf() {
+            Ok(rest) => not_an_event(self.line, rest),
+            Err(error) => error.to_string(),
         }
     }
 }
@@ -144,6 +185,10 @@ impl Inside {
 
 fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn not_an_event(line: u64, bytes: &[u8]) -> String {
+    format!("line {line}: `{}` is not an event", shown(bytes))
 }
 
 /// Returns the first line of `bytes`, escaped for a message.
@@ -195,6 +240,27 @@ mod tests {
         let long = [b'x'; 200];
         let (_, reason) = objects(&long, 1000);
         assert_eq!(reason.unwrap(), format!("line 1: `{}…` is not an event", "x".repeat(60)));
+    }
+
+    #[test]
+    fn lines_before_the_first_event_are_skipped_unless_they_could_hide_a_failure() {
+        let text = b"\xEF\xBB\xBFgo test -json ./...\r\n\n  go: downloading example.com/x v1\n {\"a\":1}\n{}";
+        for piece in 1..text.len() {
+            assert_eq!(objects(text, piece), (vec!["4 {\"a\":1}".to_owned(), "5 {}".to_owned()], None), "{piece}");
+        }
+        for (noise, shown) in [
+            ("make\nFAIL\tp [build failed]\n", "make"),
+            ("# example.com/p\n", "# example.com/p"),
+            ("a: {\"Action\":\"fail\"}\n", "a: {\\\"Action\\\":\\\"fail\\\"}"),
+            ("waiting... ", "waiting... {}"),
+        ] {
+            let (found, reason) = objects(format!("{noise}{{}}").as_bytes(), 4);
+            assert_eq!((found.len(), reason), (0, Some(format!("line 1: `{shown}` is not an event"))));
+        }
+        let long = format!("x\n{}\n{{}}", "y".repeat(64 << 10));
+        assert_eq!(objects(long.as_bytes(), 4096).1.unwrap(), "line 1: `x` is not an event");
+        // After an event, every other text is one that hides what follows.
+        assert_eq!(objects(b"{}\nmake\n{}", 4096).1.unwrap(), "line 2: `make` is not an event");
     }
 
     #[test]

@@ -20,7 +20,20 @@ const MAX_NAME: usize = 1000;
 const MAX_CLASS: usize = 64;
 
 /// The standard statuses.
-const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
+pub(crate) const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
+
+/// The classes of the built-in judges, and that of failures without a ruling.
+const CLASSES: [&str; 9] = [
+    "allowed-skip",
+    "baseline-failure",
+    "expired",
+    "failed-again",
+    "failure",
+    "flaky",
+    "known-failure",
+    "new-failure",
+    "skip-not-allowed",
+];
 
 /// The keys that say what is measured. A check has exactly one of them.
 const SUBJECTS: [&str; 6] = ["healthy", "unhealthy", "items", "class", "duration", "log"];
@@ -179,15 +192,7 @@ fn subject(key: &str, value: &Value, matching: Option<Matching>) -> Result<Subje
             Subject::Health { of, healthy: key == "healthy" }
         }
         "items" => Subject::Items { statuses: statuses(value)?, matching },
-        "class" => match value.as_str() {
-            Some(class) if is_class(class) => Subject::Class { class: class.to_owned(), matching },
-            // No judge can give such a class, so the check would always count zero.
-            _ => {
-                return Err(
-                    "`class` is not a class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`".to_owned()
-                );
-            }
-        },
+        "class" => Subject::Class { class: class(value)?, matching },
         "duration" => Subject::Duration { measure: measure(value, "duration")?, matching },
         _ => Subject::Log(Box::new(log(value)?)),
     })
@@ -202,7 +207,7 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
     let texts = texts
         .filter(|texts| texts.iter().all(|text| !text.is_empty()) && !texts.is_empty())
         .ok_or_else(|| "`items` must be a status, such as `failed`, or a list of them".to_owned())?;
-    match texts.iter().find_map(|text| Some((text, meant(text)?))) {
+    match texts.iter().find_map(|text| Some((text, meant(text, &STATUSES)?))) {
         // No item can have such a status, so the check would always count zero.
         Some((text, meant)) => {
             Err(format!("`items` has the unknown status `{}`: did you mean `{meant}`?", cut(text, 60)))
@@ -211,11 +216,27 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the standard status that `text` differs from only by case, spaces or one letter. Other
-/// words may be custom statuses of the plugin.
-fn meant(text: &str) -> Option<&'static str> {
+fn class(value: &Value) -> Result<String, String> {
+    // No judge can give such a class, so the check would always count zero.
+    let class = value
+        .as_str()
+        .filter(|class| is_class(class))
+        .ok_or("`class` is not a class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`")?;
+    match meant(class, &CLASSES) {
+        // Other judges may give any other class, which a judge cannot know.
+        Some(meant) => Err(format!("`class` has the unknown class `{class}`: did you mean `{meant}`?")),
+        None => Ok(class.to_owned()),
+    }
+}
+
+/// Returns the word of `known` that `text` differs from only by case, spaces or one letter. Other
+/// words may be custom statuses of the plugin, or classes of other judges.
+fn meant(text: &str, known: &[&'static str]) -> Option<&'static str> {
+    if known.contains(&text) {
+        return None;
+    }
     let word = text.trim().to_ascii_lowercase();
-    STATUSES.into_iter().find(|status| *status != text && (word == *status || is_one_letter_off(&word, status)))
+    known.iter().copied().find(|known| word == *known || is_one_letter_off(&word, known))
 }
 
 /// Returns whether one letter is missing, added or different.
@@ -328,5 +349,23 @@ mod tests {
             assert!(validate(json!({"class": class})).unwrap_err().contains("is not a class"), "{class}");
         }
         assert_eq!(validate(json!({"class": "known-failure"})), Ok(()));
+    }
+
+    #[test]
+    fn a_misspelled_class_is_an_error() {
+        for (text, meant) in [
+            ("failures", "failure"),
+            ("known-failures", "known-failure"),
+            ("knownfailure", "known-failure"),
+            ("flakey", "flaky"),
+            ("allowed-skips", "allowed-skip"),
+            ("new-failures", "new-failure"),
+        ] {
+            let message = validate(json!({"class": text})).unwrap_err();
+            assert!(message.contains(&format!("unknown class `{text}`: did you mean `{meant}`?")), "{message}");
+        }
+        for class in CLASSES.into_iter().chain(["regression", "quarantined", "failed"]) {
+            assert_eq!(validate(json!({"class": class})), Ok(()), "{class}");
+        }
     }
 }

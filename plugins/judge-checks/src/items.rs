@@ -1,6 +1,6 @@
 //! Counts and durations of items.
 
-use crate::check::Matching;
+use crate::check::{Matching, STATUSES};
 use crate::evaluate::{Amount, Found};
 use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number};
@@ -11,6 +11,18 @@ const MAX_NAME: usize = 500;
 
 /// The metadata key with an item's duration: seconds as decimal text.
 pub(crate) const DURATION: &str = "duration";
+
+/// Custom statuses that count as failed, in any case, as in the verdict of a run.
+const FAILURES: [&str; 3] = ["error", "errored", "failure"];
+
+/// Returns the standard status that a verdict counts `status` as, or the status itself.
+fn meaning(status: &str) -> &str {
+    let word = status.trim();
+    if FAILURES.iter().any(|failure| word.eq_ignore_ascii_case(failure)) {
+        return "failed";
+    }
+    STATUSES.into_iter().find(|standard| word.eq_ignore_ascii_case(standard)).unwrap_or(status)
+}
 
 /// A leaf of the tree.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +37,7 @@ pub(crate) struct Leaf<'a> {
 impl Leaf<'_> {
     /// Returns the class. Failures without a ruling have the class `failure`, as in the verdict.
     fn class(&self) -> Option<&str> {
-        self.class.or_else(|| matches!(self.status, "failed" | "timeout").then_some("failure"))
+        self.class.or_else(|| matches!(meaning(self.status), "failed" | "timeout").then_some("failure"))
     }
 
     fn is_in(&self, matching: Option<&Matching>) -> bool {
@@ -69,7 +81,9 @@ impl Count {
         }
         self.all += 1;
         let counted = match &self.by {
-            By::Status(statuses) => statuses.iter().any(|status| status == leaf.status),
+            By::Status(statuses) => {
+                statuses.iter().any(|status| [leaf.status, meaning(leaf.status)].contains(&status.as_str()))
+            }
             By::Class(class) => leaf.class() == Some(class),
         };
         if counted {
@@ -105,7 +119,7 @@ impl Durations {
 
     pub(crate) fn see(&mut self, leaf: &Leaf<'_>) {
         // Skipped items took no time, and would lower every measure.
-        if leaf.status == "skipped" || !leaf.is_in(self.matching.as_ref()) {
+        if meaning(leaf.status) == "skipped" || !leaf.is_in(self.matching.as_ref()) {
             return;
         }
         self.seen = true;
@@ -138,7 +152,8 @@ impl Durations {
         }
         let kind = if self.measure == Measure::Count { Kind::Number } else { Kind::Seconds };
         let count = self.samples.count();
-        let value = self.samples.measure()?.ok_or("no item has a duration")?;
+        // Also for a count: no check passes because it found nothing.
+        let value = self.samples.measure()?.filter(|_| count > 0).ok_or("no item has a duration")?;
         let slowest = self.slowest.map(|(_, name)| format!("the slowest of {count} is {name}")).unwrap_or_default();
         Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note: slowest })
     }

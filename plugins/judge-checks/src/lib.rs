@@ -32,9 +32,13 @@
 //! pods or items. With a share, it compares their share of all.
 //!
 //! A check is `unknown`, with the reason, if its value is not available. The file may be missing,
-//! no item may match the pattern, or a captured text may not be a number. No check passes because
-//! nothing was found. Errors in a check itself are reported with their place, and the judge ends
-//! with an error. The other checks are still evaluated, but the plugin does not pass.
+//! no item may match the pattern or have a duration, or a captured text may not be a number. No
+//! check passes because nothing was found. Errors in a check itself are reported with their place,
+//! and the judge ends with an error. The other checks are still evaluated, but the plugin does not
+//! pass.
+//!
+//! A class that is one letter away from a class of the built-in judges is an error. Any other class
+//! may be that of another judge.
 //!
 //! `pNN` is the smallest value such that at least NN percent of the values are less than or equal
 //! to it.

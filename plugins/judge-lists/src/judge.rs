@@ -16,6 +16,13 @@ use crate::skips::Skips;
 /// The metadata key under which the host gives the id of a failure's cause.
 const CAUSE: &str = "cause";
 
+/// The metadata key of an item's kind.
+const TYPE: &str = "type";
+
+/// The metadata key of the file that an item of the host is about, and the directory of errors.
+const FILE: &str = "file";
+const ERRORS: &str = "errors/";
+
 /// The judges for lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Lists;
@@ -24,15 +31,24 @@ impl Judge for Lists {
     fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String> {
         let mut problems = Problems::default();
         let mut rules = rules(plugin, evidence, &mut problems)?;
+        let mut around: Vec<(bool, String)> = Vec::new();
         for item in tree {
             let item = item?;
+            around.truncate(item.item.depth as usize);
+            around.push((is_suite(&item.item.meta), item.item.name.clone()));
             let Some(status) = item.item.status.as_ref().filter(|_| item.leaf && item.ruling.is_none()) else {
                 continue;
             };
+            if is_of_the_host(&item.item.meta) {
+                continue;
+            }
+            let parents = around.split_last().map(|(_, parents)| parents).unwrap_or_default();
+            let suites: Vec<String> =
+                parents.iter().filter(|(suite, _)| *suite).map(|(_, name)| name.clone()).collect();
             let name = plain(&item.item.name);
             let full_name = with_class(name, &item.item.meta);
             let cause = item.item.meta.iter().find(|(key, _)| key == CAUSE).map(|(_, id)| id.as_str());
-            if let Some(said) = rules.say(&Leaf { name, full_name: &full_name, cause, status }) {
+            if let Some(said) = rules.say(&Leaf { name, full_name: &full_name, suites: &suites, cause, status }) {
                 let Said { class, counts, reason, source } = said;
                 let (reason, source) = (shorten(reason), shorten(source));
                 out.rule(item.index, Ruling { class: class.to_owned(), counts, reason, source });
@@ -43,6 +59,18 @@ impl Judge for Lists {
         }
         problems.outcome()
     }
+}
+
+/// Returns whether an item with children is a suite. Nodes and files are none: tools name files
+/// differently from run to run.
+fn is_suite(meta: &[(String, String)]) -> bool {
+    !meta.iter().any(|(key, kind)| key == TYPE && (kind == "node" || kind == "file"))
+}
+
+/// Returns whether the item is an error of the run, such as a result that did not arrive or a
+/// crash. No list and no earlier run excuses it, because it is no test.
+fn is_of_the_host(meta: &[(String, String)]) -> bool {
+    meta.iter().any(|(key, file)| key == FILE && file.starts_with(ERRORS))
 }
 
 /// Returns the judge for the name `plugin.format`, which the chain uses.

@@ -24,10 +24,13 @@ const NAMED: usize = 5;
 /// The results of the plugins that ran failures again.
 #[derive(Default)]
 pub(crate) struct Reruns {
-    /// By plain name with class: the plugins in which the test passed, and those in which it
-    /// failed.
-    found: HashMap<String, Again>,
+    /// By suites, and plain name with class: the plugins in which the test passed, and those in
+    /// which it failed.
+    found: HashMap<Test, Again>,
 }
+
+/// The suites around a test, outermost first, and its plain name with its class.
+type Test = (Vec<String>, String);
 
 #[derive(Default)]
 struct Again {
@@ -46,6 +49,11 @@ struct Node {
 }
 
 impl Node {
+    /// Returns the kind of an item with children.
+    fn kind(&self) -> Option<&str> {
+        self.meta.as_ref()?.get("type")?.as_str()
+    }
+
     /// Returns the plain name, followed by the class in parentheses.
     fn full_name(&self) -> Option<String> {
         let name = plain(self.name.as_deref()?);
@@ -71,8 +79,8 @@ impl Reruns {
 
     fn add(&mut self, plugin: &str, root: &Node) {
         // A test with this name may occur twice. It passed only if it did so each time.
-        let mut passed: HashMap<String, bool> = HashMap::new();
-        leaves(root, &mut |name, status| {
+        let mut passed: HashMap<Test, bool> = HashMap::new();
+        leaves(root, &mut Vec::new(), &mut |name, status| {
             let this = match status {
                 "passed" => true,
                 "failed" | "timeout" => false,
@@ -94,21 +102,31 @@ fn plugin(path: &str) -> &str {
     path.rsplit('/').nth(1).unwrap_or(path)
 }
 
-/// Passes each leaf to `tell`. The nesting was limited when the tree was read.
-fn leaves<'a>(node: &'a Node, tell: &mut impl FnMut(String, &'a str)) {
-    match node.items.as_deref() {
-        None | Some([]) => {
-            if let (Some(name), Some(status)) = (node.full_name(), &node.status) {
-                tell(name, status);
+/// Passes each leaf below `node` to `tell`, with the suites around it. The nesting was limited when
+/// the tree was read.
+fn leaves<'a>(node: &'a Node, suites: &mut Vec<String>, tell: &mut impl FnMut(Test, &'a str)) {
+    for item in node.items.iter().flatten() {
+        if item.items.as_ref().is_none_or(Vec::is_empty) {
+            if let (Some(name), Some(status)) = (item.full_name(), &item.status) {
+                tell((suites.clone(), name), status);
             }
+            continue;
         }
-        Some(items) => items.iter().for_each(|item| leaves(item, tell)),
+        let is_suite = !matches!(item.kind(), Some("node" | "file"));
+        if is_suite {
+            suites.push(item.name.clone().unwrap_or_default());
+        }
+        leaves(item, suites, tell);
+        if is_suite {
+            suites.pop();
+        }
     }
 }
 
 impl Rules for Reruns {
     fn say(&mut self, leaf: &Leaf<'_>) -> Option<Said> {
-        let again = self.found.get(leaf.full_name).filter(|_| leaf.failed())?;
+        let test = (leaf.suites.to_vec(), leaf.full_name.to_owned());
+        let again = self.found.get(&test).filter(|_| leaf.failed())?;
         let (class, counts, what, by) = match again.passed.is_empty() {
             false => ("flaky", false, "passed", &again.passed),
             true => ("failed-again", true, "failed", &again.failed),

@@ -14,6 +14,8 @@ pub(crate) struct Leaf<'a> {
     pub(crate) name: &'a str,
     /// The plain name followed by the class in parentheses, if there is one.
     pub(crate) full_name: &'a str,
+    /// The suites around it, outermost first.
+    pub(crate) suites: &'a [String],
     /// The id of the cause, if the leaf failed and the host knows its cause.
     pub(crate) cause: Option<&'a str>,
     pub(crate) status: &'a Status,

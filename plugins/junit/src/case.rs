@@ -65,13 +65,9 @@ impl Part {
         }
     }
 
-    /// Returns whether the element reports a failed attempt, even if a later attempt passed.
-    fn is_failed_attempt(self) -> bool {
-        match self {
-            Self::Failure | Self::Error => true,
-            Self::Note(key) => key != "warning",
-            Self::Skipped | Self::SystemOut | Self::SystemErr => false,
-        }
+    /// Returns whether the element reports a further attempt, which failed.
+    fn is_retry(self) -> bool {
+        matches!(self, Self::Note(key) if key != "warning")
     }
 
     /// Returns whether the element's attribute `message` belongs to its text.
@@ -82,6 +78,17 @@ impl Part {
 
 /// The bare word that Ginkgo writes for each of thousands of tests. It is not a reason.
 const BARE: &str = "skipped";
+
+/// The message that Catch2 writes for a test with `[!mayfail]` or `[!shouldfail]`, next to its
+/// failed assertions. They do not make the test fail.
+const MAY_FAIL: &[u8] = b"TEST_CASE tagged with !mayfail";
+
+/// The reason of a failed test case without a failure.
+const NO_FAILURE: &str = "an attribute says that the test case failed, but no failure is reported";
+
+/// The reason of a test case that has only a duration. pytest writes one for the test that was
+/// running when it was interrupted.
+const NO_NAME: &str = "a test case without a name and without an outcome: the run was interrupted";
 
 /// Maximum number of bytes of a message that is kept as a separate detail: 64 KiB. The detail with
 /// message and body has the rest.
@@ -142,11 +149,14 @@ pub(crate) struct Case {
     name: String,
     class: String,
     skipped: bool,
-    failed: bool,
-    /// Whether the attribute `status` says that it did not run.
-    not_run: bool,
-    /// The number of elements that report a failed attempt.
-    failed_attempts: u64,
+    /// Whether a failure is allowed, as [`MAY_FAIL`] says.
+    may_fail: bool,
+    /// The outcome that an attribute states.
+    stated: Option<Outcome>,
+    /// The number of elements that report a failure.
+    failures: u64,
+    /// The number of elements that report a further attempt.
+    retries: u64,
     texts: Vec<(String, String)>,
     properties: Option<Value>,
     duration: Option<Seconds>,
@@ -160,13 +170,10 @@ impl Case {
     /// Creates a test case with this heading. Without a name, it has the name of its class. `used`
     /// is the number of bytes of [`MAX_ITEM_TEXT`] that the test cases around it already use.
     pub(crate) fn new(heading: Heading, used: usize) -> Self {
-        let Heading { name, class, kept: texts, duration, outcome } = heading;
+        let Heading { name, class, kept: texts, duration, outcome: stated } = heading;
         let (name, class) = if name.is_empty() { (class, String::new()) } else { (name, class) };
         let kept = used + texts.iter().map(|(_, text)| text.len()).sum::<usize>();
-        let mut case = Self { name, class, texts, kept, duration, ..Self::default() };
-        case.not_run = outcome == Some(Outcome::NotRun);
-        case.failed = outcome == Some(Outcome::Failed);
-        case
+        Self { name, class, texts, kept, duration, stated, ..Self::default() }
     }
 
     /// Creates a test case for elements outside of any test case.
@@ -180,9 +187,24 @@ impl Case {
         self.kept
     }
 
-    /// Returns the number of elements that report a failed attempt.
-    pub(crate) fn failed_attempts(&self) -> u64 {
-        self.failed_attempts
+    /// Returns the number of elements that report a failure.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Returns the number of elements that report a further attempt.
+    pub(crate) fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    /// Returns the open part.
+    pub(crate) fn opened(&self) -> Option<Part> {
+        self.open.as_ref().map(|open| open.part)
+    }
+
+    /// Handles the start of a failure inside of the open part, which keeps its text.
+    pub(crate) fn open_inner_failure(&mut self) {
+        self.failures = self.failures.max(1);
     }
 
     /// Sets the properties, which are an object.
@@ -194,11 +216,14 @@ impl Case {
     /// file.
     pub(crate) fn open_part(&mut self, part: Part, message: Option<&[u8]>) {
         match part {
-            Part::Skipped => self.skipped = true,
-            Part::Failure | Part::Error => self.failed = true,
+            Part::Skipped => {
+                self.skipped = true;
+                self.may_fail |= message == Some(MAY_FAIL);
+            }
+            Part::Failure | Part::Error => self.failures = self.failures.saturating_add(1),
             Part::SystemOut | Part::SystemErr | Part::Note(_) => {}
         }
-        self.failed_attempts = self.failed_attempts.saturating_add(u64::from(part.is_failed_attempt()));
+        self.retries = self.retries.saturating_add(u64::from(part.is_retry()));
         let message = message.filter(|_| part.has_message()).unwrap_or_default();
         self.open = Some(OpenPart::new(part, message, MAX_TEXT.min(MAX_ITEM_TEXT.saturating_sub(self.kept))));
     }
@@ -252,51 +277,51 @@ impl Case {
         }
     }
 
-    /// Returns the item of a test case whose element has ended.
-    pub(crate) fn into_item(mut self) -> Item {
-        if self.failed && !self.skipped && self.failed_attempts == 0 {
-            let reason = "the attribute `status` says that the test case failed, but no failure is reported";
-            self.texts.push((Part::Failure.key().to_owned(), reason.to_owned()));
-        }
-        self.skip_if_not_run();
-        let status = if self.skipped {
-            Status::Skipped
-        } else if self.failed {
+    /// Returns the status according to the elements and attributes. A failure takes precedence over
+    /// `skipped`: pytest writes both if a test was skipped and its teardown failed.
+    fn status(&self) -> Status {
+        let has_failed = self.failures > 0 && !self.may_fail;
+        if has_failed || self.stated == Some(Outcome::Failed) {
             Status::Failed
+        } else if self.skipped || self.stated == Some(Outcome::NotRun) {
+            Status::Skipped
         } else {
             Status::Passed
-        };
-        self.into_item_with(status)
+        }
     }
 
-    /// Applies the attribute `status`. An element that reports a failure takes precedence.
-    fn skip_if_not_run(&mut self) {
-        self.skipped |= self.not_run && !self.failed;
+    /// Returns the item of a test case whose element has ended.
+    pub(crate) fn into_item(mut self) -> Item {
+        let status = self.status();
+        if status == Status::Failed && self.failures == 0 {
+            self.texts.push((Part::Failure.key().to_owned(), NO_FAILURE.to_owned()));
+        }
+        if status == Status::Passed && self.name.trim().is_empty() && self.class.trim().is_empty() {
+            return self.into_item_with(Status::Unknown).meta("error", NO_NAME);
+        }
+        self.into_item_with(status)
     }
 
     /// Returns the item of a test case that is truncated by the end of the file. It cannot have
     /// passed.
     pub(crate) fn into_unfinished_item(mut self) -> Item {
         self.close_part();
-        self.skip_if_not_run();
-        let status = if self.skipped {
-            Status::Skipped
-        } else if self.failed {
-            Status::Failed
-        } else {
-            Status::Unknown
+        let status = match self.status() {
+            Status::Passed => Status::Unknown,
+            status => status,
         };
         self.into_item_with(status).meta("error", "the file ends within this test case")
     }
 
     fn into_item_with(self, status: Status) -> Item {
+        let was_skipped = status == Status::Skipped;
         let mut item = Item::new(0, self.name).status(status);
         if !self.class.is_empty() && self.class != item.name {
             item = item.meta(CLASS, self.class);
         }
         // A skipped test has no duration, whatever the file says. Thousands of zeros would only
         // hide the others.
-        if let Some(duration) = self.duration.filter(|_| !self.skipped) {
+        if let Some(duration) = self.duration.filter(|_| !was_skipped) {
             item = item.meta("duration", duration.to_text());
         }
         for (key, text) in self.texts {

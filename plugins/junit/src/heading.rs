@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use crate::seconds::Seconds;
-use crate::tag::{Tag, same};
+use crate::tag::{Tag, same_in_any_case as same};
 use crate::text::value;
 
 /// Maximum size in bytes of a name, and of all other attributes together: 1 MiB.
@@ -11,7 +11,7 @@ const MAX_HEADING: usize = 1 << 20;
 /// Maximum size in bytes of a class name: far more than real ones have.
 const MAX_CLASS: usize = 4 << 10;
 
-/// The outcome of a test case according to its attribute `status`.
+/// The outcome of a test case according to its attributes `status` and `result`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// One of the words for a test that did not run, such as GoogleTest's `notrun`.
@@ -21,15 +21,37 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    fn read(status: &[u8]) -> Option<Self> {
-        const FAILED: [&[u8]; 8] =
-            [b"failed", b"failure", b"fail", b"error", b"panicked", b"timedout", b"aborted", b"interrupted"];
-        const NOT_RUN: [&[u8]; 6] = [b"notrun", b"skipped", b"skip", b"pending", b"disabled", b"ignored"];
-        let is_one_of = |words: &[&[u8]]| words.iter().any(|word| status.eq_ignore_ascii_case(word));
+    /// Parses a value in any case, with or without separators: `TimedOut` is `timed out`.
+    fn read(value: &[u8]) -> Option<Self> {
+        const FAILED: [&str; 14] = [
+            "failed",
+            "failure",
+            "fail",
+            "error",
+            "errored",
+            "panicked",
+            "crashed",
+            "broken",
+            "timedout",
+            "timeout",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "interrupted",
+        ];
+        const NOT_RUN: [&str; 6] = ["notrun", "skipped", "skip", "pending", "disabled", "ignored"];
+        let is_separator = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'-' | b'_');
+        let letters = || value.iter().filter(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase);
+        let is_one_of = |words: &[&str]| words.iter().any(|word| letters().eq(word.bytes()));
         if is_one_of(&NOT_RUN) {
             return Some(Self::NotRun);
         }
         is_one_of(&FAILED).then_some(Self::Failed)
+    }
+
+    /// Combines two values. A failure takes precedence.
+    fn worse(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        if other == Some(Self::Failed) { other } else { one.or(other) }
     }
 }
 
@@ -44,7 +66,7 @@ pub(crate) struct Heading {
     pub(crate) kept: Vec<(String, String)>,
     /// The attribute `time` of a test case.
     pub(crate) duration: Option<Seconds>,
-    /// The attribute `status` of a test case.
+    /// The attributes `status` and `result` of a test case.
     pub(crate) outcome: Option<Outcome>,
 }
 
@@ -70,7 +92,9 @@ impl Heading {
                 }
                 key if case && same(key, b"time") => heading.duration = Seconds::read(&raw),
                 key if case && same(key, b"classname") => heading.class = value(&raw, MAX_CLASS).into_owned(),
-                key if case && same(key, b"status") => heading.outcome = Outcome::read(&raw),
+                key if case && (same(key, b"status") || same(key, b"result")) => {
+                    heading.outcome = Outcome::worse(heading.outcome, Outcome::read(&raw));
+                }
                 _ => {}
             }
             if options.keeps(key) {

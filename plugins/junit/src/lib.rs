@@ -12,11 +12,15 @@
 //! * A `testsuite` becomes an item below it, and a nested suite an item below that one. A suite
 //!   without a name is called `testsuite-001`, `testsuite-002`, ... by its position among its
 //!   siblings. A suite without test cases and suites is `skipped`.
-//! * A `testcase` becomes an item below its suite. It is `skipped` if it has a `skipped` element,
-//!   `failed` if it has `failure` or `error`, and otherwise `passed`. Without these elements, the
-//!   attribute `status` can change that: `notrun`, `skipped` and their synonyms mean `skipped`, and
-//!   `failed` and its synonyms mean `failed`. A test case without a name takes its `classname`, or
-//!   is called `testcase-001` and so on.
+//! * A `testcase` becomes an item below its suite. It is `failed` if it has a `failure` or `error`,
+//!   or if the attribute `status` or `result` is `failed` or a synonym. Otherwise, it is `skipped`
+//!   if it has a `skipped` element, or if one of these attributes is `skipped`, `notrun` or a
+//!   synonym. All others are `passed`. A failure counts in unknown elements and properties too, but
+//!   not in `system-out` and `system-err`. The failures of Catch2's tests with `[!mayfail]` do not
+//!   count.
+//! * A test case without a name takes its `classname`, or is called `testcase-001` and so on. One
+//!   that has no class and no outcome either is `unknown`: pytest writes it for the test that was
+//!   running when it was interrupted.
 //! * The metadata key `classname` is the attribute of that name, unless it repeats the name of the
 //!   suite or of the test case. It distinguishes tests with the same name: pytest calls every suite
 //!   `pytest`.
@@ -40,8 +44,18 @@
 //!
 //! If the `failures` and `errors` of a suite, or of the whole report, exceed those of its test
 //! cases, the item `missing failures` with status `unknown` follows. If `tests` is above 0 and
-//! there is no test case, the item `missing test cases` follows. Totals that are too low are only
-//! logged, because several tools never update them.
+//! there is no test case, the item `missing test cases` follows. If `failures` or `errors` is not a
+//! number, the item `invalid totals` follows. Totals that are too low are only logged, because
+//! several tools never update them.
+//!
+//! Each `failure` and `error` of a failed test case covers for one failure of the totals, because
+//! Catch2 and pytest count them. `rerunFailure`, `flakyError` and the like do so only if `tests`
+//! counts these attempts too, as Surefire does with JUnit 4, and Gradle with `mergeReruns`.
+//!
+//! `tests` is not compared with the number of test cases, because either may legitimately be higher.
+//! Catch2 counts assertions. Ginkgo 1 counts the tests that it runs, and lists the skipped ones too.
+//! Surefire with JUnit 5 counts the tests of the last rerun. pytest counts a failed test once, but
+//! lists it twice if its teardown failed too.
 //!
 //! # Damaged files
 //!
@@ -52,10 +66,10 @@
 //! last item `unreadable: ...` has the reason, so the file never passes. The same applies to text
 //! or a foreign element after the end of the report. A further report there is read.
 //!
-//! Element names may be in any case. Test cases are also found inside of unknown elements and of
-//! other test cases. These do not make a file invalid: values that are not numbers, unknown
-//! elements and attributes, `DOCTYPE` (whose entities are never expanded), lone `&`, control
-//! characters, and bytes that are invalid in the encoding.
+//! Names of elements and attributes may be in any case. Test cases are also found inside of unknown
+//! elements and of other test cases. These do not make a file invalid: values that are not numbers
+//! (except for totals), unknown elements and attributes, `DOCTYPE` (whose entities are never
+//! expanded), lone `&`, control characters, and bytes that are invalid in the encoding.
 //!
 //! # Encodings
 //!
@@ -85,6 +99,7 @@
 mod case;
 mod encoding;
 mod heading;
+mod kind;
 mod options;
 mod plain;
 mod post_processor;
@@ -106,7 +121,10 @@ plumbline_sdk::module! {
     name: "junit",
     formats: ["junit", "e2e"],
     default_files: ["**/*.xml"],
-    detect: [{ "title": "JUnit", "xml-root": ["testsuites", "testsuite"] }],
+    detect: [
+        { "title": "JUnit", "xml-root": ["testsuites", "testsuite"] },
+        { "title": "JUnit", "files": ["**/junit*.xml", "**/TEST-*.xml"], "prefix": ["<"] }
+    ],
     schema: {
         "type": "object",
         "additionalProperties": false,

@@ -6,6 +6,7 @@ use plumbline_sdk::{Item, Output, Status, log};
 
 use crate::case::{Case, Part};
 use crate::heading::Heading;
+use crate::kind::Kind;
 use crate::options::Options;
 use crate::properties::Properties;
 use crate::scan::Handler;
@@ -38,42 +39,6 @@ const SETUP_NODES: [&str; 7] = [
     "[SynchronizedAfterSuite]",
     "[SynchronizedBeforeSuite]",
 ];
-
-/// The role of an element in the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// `testsuites`: a container of suites, without an item.
-    Suites,
-    Suite,
-    Case,
-    /// An element of a test case whose text is kept.
-    Part(Part),
-    /// Such an element outside of any test case, for which a test case is created.
-    LoosePart(Part),
-    /// An element below one whose text is kept: its text is kept too.
-    BelowPart,
-    Properties,
-    Property,
-    /// An unknown element in a suite, which may contain test cases.
-    OtherInSuite,
-    /// An unknown element in a test case, which may contain test cases.
-    OtherInCase,
-}
-
-impl Kind {
-    /// Returns the name of the element without a prefix; `None` if it can have any name.
-    fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Suites => Some("testsuites"),
-            Self::Suite => Some("testsuite"),
-            Self::Case => Some("testcase"),
-            Self::Part(part) | Self::LoosePart(part) => Some(part.key()),
-            Self::Properties => Some("properties"),
-            Self::Property => Some("property"),
-            Self::BelowPart | Self::OtherInSuite | Self::OtherInCase => None,
-        }
-    }
-}
 
 /// The report of one file.
 pub(crate) struct Report<'a> {
@@ -145,15 +110,21 @@ impl<'a> Report<'a> {
             true => Cow::Owned(name.to_ascii_lowercase()),
             false => Cow::Borrowed(name),
         };
-        let Some(parent) = parent else {
-            return match &*known {
+        match parent {
+            Some(parent) => self.inner_kind(parent, &known, name),
+            None => match &*known {
                 b"testsuites" => Ok(Kind::Suites),
                 b"testsuite" => Ok(Kind::Suite),
                 _ if self.ended => Err(format!("element `{}` follows the end of the report", shown(name))),
                 _ => Err(format!("root element `{}` is not `testsuites` or `testsuite`", shown(name))),
-            };
-        };
-        Ok(match (parent, &*known) {
+            },
+        }
+    }
+
+    /// Returns the kind of an element inside of another one. `known` is `name` in lower case.
+    fn inner_kind(&self, parent: Kind, known: &[u8], name: &[u8]) -> Result<Kind, String> {
+        Ok(match (parent, known) {
+            (Kind::InOutput | Kind::Part(Part::SystemOut | Part::SystemErr), _) => Kind::InOutput,
             (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testcase") => Kind::Case,
             (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testsuite") => Kind::Suite,
             (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testsuites") => Kind::Suites,
@@ -166,17 +137,41 @@ impl<'a> Report<'a> {
             (Kind::Case | Kind::OtherInCase, b"testsuite" | b"testsuites") => {
                 return Err(format!("element `{}` is inside a test case", shown(name)));
             }
-            (Kind::Properties, b"testcase" | b"testsuite" | b"testsuites") => {
-                return Err(format!("element `{}` is inside `properties`", shown(name)));
-            }
+            (_, b"testcase" | b"testsuite" | b"testsuites") => return self.kind_of_test_in_text(name),
             (Kind::Suite | Kind::Case, b"properties") if self.options.keeps_properties() => Kind::Properties,
             (Kind::Case, known) => Part::of(known).map_or(Kind::OtherInCase, Kind::Part),
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, _) => Kind::OtherInSuite,
+            (_, b"failure") => self.kind_of_misplaced(Part::Failure),
+            (_, b"error") => self.kind_of_misplaced(Part::Error),
+            (_, b"system-out" | b"system-err") => Kind::InOutput,
             (Kind::Properties, b"property") => Kind::Property,
-            (Kind::Part(_) | Kind::LoosePart(_) | Kind::BelowPart | Kind::Property, _) => Kind::BelowPart,
-            (Kind::OtherInCase, _) => Kind::OtherInCase,
             // Elements below `properties` other than `property` have no text to keep.
-            (Kind::Suites | Kind::Suite | Kind::OtherInSuite | Kind::Properties, _) => Kind::OtherInSuite,
+            (Kind::Properties, _) if self.case.is_none() => Kind::OtherInSuite,
+            (Kind::Properties | Kind::OtherInCase, _) => Kind::OtherInCase,
+            (Kind::Part(_) | Kind::LoosePart(_) | Kind::BelowPart | Kind::FailureBelowPart | Kind::Property, _) => {
+                Kind::BelowPart
+            }
         })
+    }
+
+    /// Returns the kind of a failure in a place where tools do not write one, such as a property.
+    /// It still counts.
+    fn kind_of_misplaced(&self, part: Part) -> Kind {
+        match &self.case {
+            None => Kind::LoosePart(part),
+            Some(case) if case.opened().is_some() => Kind::FailureBelowPart,
+            Some(_) => Kind::Part(part),
+        }
+    }
+
+    /// Returns the kind of a test case or suite in an element whose text is kept. Only a failure may
+    /// have one, as part of its text: others could hide a failed test case.
+    fn kind_of_test_in_text(&self, name: &[u8]) -> Result<Kind, String> {
+        match self.case.as_ref().and_then(Case::opened) {
+            Some(Part::Failure | Part::Error) => Ok(Kind::BelowPart),
+            Some(part) => Err(format!("element `{}` is inside `{}`", shown(name), part.key())),
+            None => Err(format!("element `{}` is inside `properties`", shown(name))),
+        }
     }
 
     fn begin(&mut self, kind: Kind, tag: &Tag<'_>) {
@@ -194,7 +189,7 @@ impl<'a> Report<'a> {
             Kind::Case => {
                 let mut heading = Heading::of_case(tag, self.options);
                 // Many tools repeat the name of the suite.
-                if !heading.name.is_empty() && self.tree.suite_name() == Some(heading.class.as_str()) {
+                if !heading.name.trim().is_empty() && self.tree.suite_name() == Some(heading.class.as_str()) {
                     heading.class.clear();
                 }
                 let used = self.case.as_ref().map_or(0, Case::used);
@@ -209,7 +204,13 @@ impl<'a> Report<'a> {
             Kind::LoosePart(part) => {
                 let mut case = Case::loose(part.key());
                 case.open_part(part, tag.attribute(b"message").as_deref());
+                self.outer.extend(self.case.take());
                 self.case = Some(case);
+            }
+            Kind::FailureBelowPart => {
+                if let Some(case) = &mut self.case {
+                    case.open_inner_failure();
+                }
             }
             Kind::Properties => self.properties = Some(Properties::default()),
             Kind::Property => {
@@ -217,7 +218,7 @@ impl<'a> Report<'a> {
                     properties.open(tag);
                 }
             }
-            Kind::BelowPart | Kind::OtherInSuite | Kind::OtherInCase => {}
+            Kind::BelowPart | Kind::InOutput | Kind::OtherInSuite | Kind::OtherInCase => {}
         }
     }
 
@@ -246,18 +247,19 @@ impl<'a> Report<'a> {
                     properties.close();
                 }
             }
-            Kind::BelowPart | Kind::OtherInSuite | Kind::OtherInCase => {}
+            Kind::BelowPart | Kind::FailureBelowPart | Kind::InOutput | Kind::OtherInSuite | Kind::OtherInCase => {}
         }
     }
 
     fn finish_case(&mut self) {
         let Some(case) = self.case.take() else { return };
         self.case = self.outer.pop();
-        let attempts = case.failed_attempts();
+        let (failures, retries) = (case.failures(), case.retries());
         let item = case.into_item();
         if let Some(totals) = self.totals.last_mut() {
-            let failed = u64::from(item.status == Some(Status::Failed));
-            totals.add(Listed { cases: 1, failed, attempts });
+            let has_failed = item.status == Some(Status::Failed);
+            let failures = if has_failed { failures.max(1) } else { 0 };
+            totals.add(Listed { cases: 1, tests: 1, failed: u64::from(has_failed), failures, retries });
         }
         match &item.status {
             Some(status @ (Status::Passed | Status::Skipped)) if is_setup_node(&item.name) => {
@@ -271,6 +273,9 @@ impl<'a> Report<'a> {
     fn check_totals(&mut self) {
         let Some(mut totals) = self.totals.pop() else { return };
         self.understated |= totals.understate();
+        if let Some(reason) = totals.invalid() {
+            self.tree.leaf(Item::new(0, "invalid totals").status(Status::Unknown).meta("error", reason));
+        }
         if let Some((name, reason)) = totals.missing() {
             self.tree.leaf(Item::new(0, name).status(Status::Unknown).meta("error", reason));
         }
@@ -296,11 +301,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Returns the text to append characters to, if any.
+    /// Returns the text to append characters to, if any. A failure inside of a property has its
+    /// own.
     fn sink(&mut self) -> Option<&mut Text> {
-        match &mut self.properties {
-            Some(properties) => properties.text(),
-            None => self.case.as_mut()?.text(),
+        match self.case.as_mut().and_then(Case::text) {
+            Some(text) => Some(text),
+            None => self.properties.as_mut()?.text(),
         }
     }
 }

@@ -42,9 +42,9 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// Returns the value of the first attribute with this name, as in the file.
+    /// Returns the value of the first attribute with this name in any case, as in the file.
     pub(crate) fn attribute(&self, name: &[u8]) -> Option<Cow<'a, [u8]>> {
-        self.attributes().find(|(key, _)| same(key, name)).map(|(_, value)| value)
+        self.attributes().find(|(key, _)| same_in_any_case(key, name)).map(|(_, value)| value)
     }
 }
 
@@ -77,6 +77,13 @@ impl<'a> Iterator for Attributes<'a> {
 #[inline(always)]
 pub(crate) fn same(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && name.iter().zip(other).all(|(name, other)| name == other)
+}
+
+/// Returns whether two names are equal in any case. XML is case-sensitive, but `FAILURES="1"` has
+/// an obvious meaning.
+#[inline(always)]
+pub(crate) fn same_in_any_case(name: &[u8], other: &[u8]) -> bool {
+    name.len() == other.len() && name.iter().zip(other).all(|(name, other)| name.eq_ignore_ascii_case(other))
 }
 
 /// Returns a name without its prefix.

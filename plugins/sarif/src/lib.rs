@@ -20,13 +20,20 @@
 //! | kind `open`, `review`, `informational` | that word |
 //! | another kind or level | `unknown` |
 //! | a run with an empty list of results | `passed` |
-//! | a run without a list of results, or with results in other files; an invocation that failed | `unknown` |
+//! | a run without a list of results, or with results in other files | `unknown` |
+//! | an invocation that failed or did not start; a notification with the level `error` | `unknown` |
 //! | not SARIF, another version, no runs, a file over [`MAX_FILE`] bytes | `unknown` |
 //!
 //! The level is that of the result, or else that of its rule's configuration, or else `warning`.
 //! Rules are looked up in the driver and in extensions, by ID (`A/b` also as `A`) or by index.
+//!
+//! An invocation failed if `executionSuccessful` is `false`, if a signal ended it, or if its exit
+//! code is not 0 and `executionSuccessful` is missing. Scanners exit with 1 if they found something,
+//! so `executionSuccessful: true` takes precedence over the code. A notification with the level
+//! `error` says that the run failed (3.20.21), whatever `executionSuccessful` says.
 #![forbid(unsafe_code)]
 
+mod invocation;
 mod log;
 mod post_processor;
 mod rules;
@@ -41,7 +48,8 @@ plumbline_sdk::module! {
     detect: [
         { "title": "SARIF", "prefix": ["{"], "contains": ["\"$schema\"", "sarif", "\"runs\""] },
         { "title": "SARIF", "prefix": ["{"], "contains": ["\"$schema\"", "sarif", "\"version\""] },
-        { "title": "SARIF", "prefix": ["{"], "contains": ["\"runs\"", "\"2.1.0\""] }
+        { "title": "SARIF", "prefix": ["{"], "contains": ["\"runs\"", "\"2.1.0\""] },
+        { "title": "SARIF", "files": ["**/*.sarif", "**/*.sarif.json"], "prefix": ["{"] }
     ],
     schema: {
         "type": "object",

@@ -16,6 +16,7 @@ pub(crate) struct Log {
 pub(crate) struct Run {
     pub(crate) tool: Tool,
     pub(crate) invocations: Option<Vec<Invocation>>,
+    pub(crate) conversion: Option<Conversion>,
     pub(crate) results: Option<Vec<Finding>>,
     pub(crate) artifacts: Option<Vec<Artifact>>,
     pub(crate) external_property_file_references: Option<ExternalFiles>,
@@ -43,6 +44,7 @@ pub(crate) struct Component {
     pub(crate) version: Option<String>,
     pub(crate) semantic_version: Option<String>,
     pub(crate) rules: Option<Vec<Rule>>,
+    pub(crate) notifications: Option<Vec<Rule>>,
 }
 
 /// 3.49
@@ -69,6 +71,27 @@ pub(crate) struct Invocation {
     pub(crate) execution_successful: Option<bool>,
     pub(crate) exit_code: Option<i64>,
     pub(crate) exit_code_description: Option<String>,
+    pub(crate) exit_signal_name: Option<String>,
+    pub(crate) exit_signal_number: Option<i64>,
+    pub(crate) process_start_failure_message: Option<String>,
+    pub(crate) tool_execution_notifications: Option<Vec<Notification>>,
+    pub(crate) tool_configuration_notifications: Option<Vec<Notification>>,
+}
+
+/// 3.22
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Conversion {
+    pub(crate) invocation: Option<Invocation>,
+}
+
+/// 3.58
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Notification {
+    pub(crate) level: Option<String>,
+    pub(crate) message: Message,
+    pub(crate) descriptor: Option<RuleReference>,
 }
 
 /// 3.27

@@ -2,7 +2,8 @@
 
 use plumbline_sdk::{Item, Output, Status};
 
-use crate::log::{Finding, Invocation, Location, Message, Rule, Run, at};
+use crate::invocation::{self, unknown};
+use crate::log::{Finding, Location, Message, Rule, Run, at};
 use crate::rules::Rules;
 
 /// The levels of results (3.27.10).
@@ -10,11 +11,11 @@ pub(crate) const LEVELS: [&str; 4] = ["error", "warning", "note", "none"];
 /// Maximum size in bytes of a name, below the host's 64 KiB.
 const MAX_NAME: usize = 32 << 10;
 /// Maximum size in bytes of a text.
-const MAX_TEXT: usize = 64 << 10;
+pub(crate) const MAX_TEXT: usize = 64 << 10;
 
 /// Emits `run` below its file, and its results below it. `fail_on` holds the levels that fail.
 pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
-    let mut trouble: Vec<Item> = run.invocations.iter().flatten().filter_map(failed_invocation).collect();
+    let mut trouble = invocation::problems(run);
     let elsewhere = run.external_property_file_references.as_ref().and_then(|files| files.results.as_ref());
     if elsewhere.is_some_and(|files| !files.is_empty()) {
         trouble.push(unknown("results elsewhere", "the run's results are in other files, which are not read"));
@@ -38,22 +39,6 @@ fn heading(run: &Run) -> Item {
     let version = driver.version.as_deref().or(driver.semantic_version.as_deref()).unwrap_or_default();
     let title = format!("{name} {version}");
     Item::new(1, cut(title.trim(), MAX_NAME)).meta("type", "run").meta("tool", cut(name, MAX_NAME))
-}
-
-/// Returns an item for a failed invocation. A tool that failed has not examined everything, so its
-/// run must not pass.
-fn failed_invocation(invocation: &Invocation) -> Option<Item> {
-    if invocation.execution_successful != Some(false) {
-        return None;
-    }
-    let code = invocation.exit_code.map(|code| format!("exit code {code}"));
-    let reason = invocation.exit_code_description.clone().filter(|text| !text.is_empty()).or(code);
-    let reason = reason.map_or_else(String::new, |reason| format!(": {}", cut(&reason, MAX_TEXT)));
-    Some(unknown("execution", &format!("the tool failed{reason}")))
-}
-
-fn unknown(name: &str, error: &str) -> Item {
-    Item::new(2, name).status(Status::Unknown).meta("error", error)
 }
 
 fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> Item {
@@ -110,7 +95,7 @@ fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Statu
 }
 
 /// Returns the text of the message, or the rule's text with its ID and arguments.
-fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
+pub(crate) fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
     let text = |message: &Message| message.text.clone().or_else(|| message.markdown.clone());
     let found = text(message).or_else(|| text(rule?.message_strings.as_ref()?.get(message.id.as_deref()?)?))?;
     let arguments = message.arguments.iter().flatten().take(16).enumerate();
@@ -147,6 +132,6 @@ fn place(location: &Location, run: &Run) -> Option<Place> {
 }
 
 /// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-fn cut(text: &str, max: usize) -> &str {
+pub(crate) fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -67,9 +67,79 @@ fn a_run_passes_only_if_it_looked_and_found_nothing() {
     assert_eq!(status(json!({"tool": tool, "results": null})), Some(Status::Unknown));
     let failed = json!([{"executionSuccessful": false, "exitCode": 2}]);
     assert_eq!(status(json!({"tool": tool, "results": [], "invocations": failed})), Some(Status::Unknown));
+    let conversion = json!({"invocation": {"exitCode": 3}});
+    assert_eq!(status(json!({"tool": tool, "results": [], "conversion": conversion})), Some(Status::Unknown));
     let elsewhere = json!({"results": [{"location": {"uri": "x"}}]});
     let run = json!({"tool": tool, "results": [], "externalPropertyFileReferences": elsewhere});
     assert_eq!(status(run), Some(Status::Unknown));
+}
+
+#[test]
+fn an_invocation_that_is_incomplete_does_not_pass() {
+    let read = |invocation: &Value| {
+        read(log(&json!({"tool": {"driver": {"name": "lint", "notifications": [
+            {"id": "CFG1", "defaultConfiguration": {"level": "error"}, "messageStrings": {"m": {"text": "no {0}"}}}]}},
+            "results": [], "invocations": [{"executionSuccessful": true}, invocation]})))
+    };
+    for (invocation, name, error) in [
+        (json!({"executionSuccessful": false, "exitCode": 2}), "execution", "the tool failed: exit code 2"),
+        (json!({"executionSuccessful": false}), "execution", "the tool failed"),
+        (json!({"exitCode": 3}), "execution", "the tool failed: exit code 3"),
+        (json!({"exitCode": -1, "exitCodeDescription": "oops"}), "execution", "the tool failed: oops"),
+        (json!({"exitSignalName": "SIGKILL", "exitSignalNumber": 9}), "execution", "the tool failed: signal SIGKILL"),
+        (json!({"executionSuccessful": true, "exitSignalNumber": 9}), "execution", "the tool failed: signal 9"),
+        (
+            json!({"executionSuccessful": true, "processStartFailureMessage": "no such file"}),
+            "execution",
+            "the tool failed: it did not start: no such file",
+        ),
+        (
+            json!({"executionSuccessful": true, "toolExecutionNotifications": [
+                {"level": "note", "message": {"text": "x"}}, {"level": "error", "message": {"text": "cannot parse a.c"}}]}),
+            "notification",
+            "cannot parse a.c",
+        ),
+        (
+            json!({"executionSuccessful": true, "toolConfigurationNotifications": [
+                {"descriptor": {"id": "CFG1"}, "message": {"id": "m", "arguments": ["rules"]}}]}),
+            "notification CFG1",
+            "no rules",
+        ),
+        (
+            json!({"executionSuccessful": true, "toolConfigurationNotifications": [
+                {"descriptor": {"index": 0}, "message": {}}, {"level": "warning", "descriptor": {"index": 0}}]}),
+            "notification CFG1",
+            "the tool reported an error",
+        ),
+        (
+            json!({"executionSuccessful": true, "toolExecutionNotifications": [{"level": "fatal"}]}),
+            "notification",
+            "the tool reported an error",
+        ),
+    ] {
+        let run = read(&invocation);
+        assert_eq!(run.outline(), format!("a.sarif: -\n  lint: -\n    {name}: unknown\n"), "{invocation}");
+        assert_eq!(run.items.last().unwrap().meta, [("error".to_owned(), error.to_owned())], "{invocation}");
+    }
+    for invocation in [
+        json!({"executionSuccessful": true, "exitCode": 1, "exitCodeDescription": "findings"}),
+        json!({"exitCode": 0, "exitSignalName": "", "exitSignalNumber": 0, "processStartFailureMessage": null}),
+        json!({"executionSuccessful": true, "toolExecutionNotifications": [
+            {"level": "warning"}, {"level": "note"}, {"level": "none"}, {"message": {"text": "x"}}]}),
+        json!({"toolConfigurationNotifications": null, "toolExecutionNotifications": []}),
+    ] {
+        assert_eq!(read(&invocation).outline(), "a.sarif: -\n  lint: passed\n", "{invocation}");
+    }
+}
+
+#[test]
+fn many_notifications_become_a_few_items() {
+    let many = vec![json!({"level": "error", "message": {"text": "x"}}); 250];
+    let invocations = json!([{"executionSuccessful": true, "toolExecutionNotifications": many}]);
+    let run = read(log(&json!({"tool": {"driver": {"name": "lint"}}, "results": [], "invocations": invocations})));
+    assert_eq!(run.count(&Status::Unknown), 101);
+    let error = &run.item("more notifications").unwrap().meta;
+    assert_eq!(*error, [("error".to_owned(), "the tool reported 150 more errors".to_owned())]);
 }
 
 #[test]

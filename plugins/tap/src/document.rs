@@ -13,6 +13,8 @@ const MAX_LEVELS: usize = 32;
 /// texts.
 const MAX_HELD: usize = 20_000;
 const MAX_HELD_BYTES: usize = 8 << 20;
+/// Maximum size in bytes of the lines of a YAML block that wait for its end.
+const MAX_PENDING: usize = 1 << 20;
 /// Maximum size in bytes of the diagnostics of one test.
 const MAX_DIAGNOSTICS: usize = 64 << 10;
 /// Maximum size in bytes of a name. A line may have more, but no real description does.
@@ -32,6 +34,10 @@ pub(crate) struct Document<'a> {
     current: Option<(usize, usize)>,
     diagnostics: String,
     in_yaml: bool,
+    /// The lines of the open YAML block from the first one that could be TAP. Only the end of the
+    /// block shows whether they are: a block without `...` was interrupted.
+    pending: Vec<String>,
+    pending_bytes: usize,
     bailed_out: bool,
     first_line: bool,
 }
@@ -47,6 +53,8 @@ impl<'a> Document<'a> {
             current: None,
             diagnostics: String::new(),
             in_yaml: false,
+            pending: Vec::new(),
+            pending_bytes: 0,
             bailed_out: false,
             first_line: true,
         }
@@ -57,12 +65,19 @@ impl<'a> Document<'a> {
         let text = line.trim_start_matches(' ');
         let indentation = line.len() - text.len();
         let text = text.trim_end();
-        if self.bailed_out || self.yaml(line, text, indentation) || text.is_empty() {
+        if self.bailed_out || self.yaml(line, text, indentation) {
+            return;
+        }
+        // A pending line may have been a bail-out.
+        if self.bailed_out || text.is_empty() {
             return;
         }
         let parsed = Line::parse(text);
-        if let Line::Comment(comment) = parsed {
-            return self.diagnose(comment);
+        match parsed {
+            Line::Comment(comment) => return self.diagnose(comment),
+            // It ends the whole file, whatever its indentation.
+            Line::BailOut(reason) => return self.bail_out(reason),
+            _ => {}
         }
         let level = indentation / INDENT;
         if indentation % INDENT != 0 || level >= MAX_LEVELS {
@@ -74,11 +89,6 @@ impl<'a> Document<'a> {
                 if let Some(open) = self.at(level) {
                     open.plan(last, reason);
                 }
-            }
-            Line::BailOut(reason) => {
-                self.bailed_out = true;
-                let item = Item::new(1, "Bail out!").status(Status::Failed);
-                self.add(if reason.is_empty() { item } else { item.text("failure", reason) });
             }
             Line::Version if level == 0 && !self.root_is_empty() => {
                 // A file may have several documents one after the other.
@@ -95,12 +105,22 @@ impl<'a> Document<'a> {
                     open.announced = Some(name);
                 }
             }
-            Line::Comment(_) | Line::Other => {}
+            Line::Comment(_) | Line::BailOut(_) | Line::Other => {}
         }
+    }
+
+    fn bail_out(&mut self, reason: &str) {
+        self.bailed_out = true;
+        let item = Item::new(1, "Bail out!").status(Status::Failed);
+        self.add(if reason.is_empty() { item } else { item.text("failure", reason) });
     }
 
     /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, problem: Option<String>) {
+        // Each pass handles at least one line.
+        while self.in_yaml {
+            self.leave_yaml();
+        }
         if let Some(problem) = problem {
             self.add(Item::new(1, "unreadable").status(Status::Unknown).meta("error", problem));
         } else if !self.bailed_out {
@@ -161,9 +181,10 @@ impl<'a> Document<'a> {
         open.announced = None;
         let number = open.count(point.number);
         let status = match (point.directive, point.ok) {
-            (Some(Directive::Skip), _) | (Some(Directive::Todo), false) => Status::Skipped,
+            (Some(Directive::Skip), true) | (Some(Directive::Todo), false) => Status::Skipped,
             (_, true) => Status::Passed,
-            (None, false) => Status::Failed,
+            // `prove` ignores `SKIP` here too.
+            (_, false) => Status::Failed,
         };
         let name = match point.description.as_str() {
             "" => format!("test {number}"),
@@ -199,7 +220,7 @@ impl<'a> Document<'a> {
     /// Applies the test point of the subtest at `at` to the tests in it.
     fn end_subtest(&mut self, at: usize, level: usize, point: &Point, status: &Status) {
         let tests = self.held.iter_mut().skip(at + 1);
-        if point.directive.is_some() {
+        if point.directive.is_some() && *status != Status::Failed {
             // Tests of a subtest with `SKIP` or `TODO` must not make their parent fail.
             for test in tests.filter(|test| matches!(test.status, Some(Status::Failed | Status::Unknown))) {
                 test.status = Some(Status::Skipped);
@@ -276,27 +297,56 @@ impl<'a> Document<'a> {
 
     /// Returns whether the line belongs to a YAML block of the current test.
     fn yaml(&mut self, line: &str, text: &str, indentation: usize) -> bool {
-        let Some((at, level)) = self.current else { return false };
+        let Some((_, level)) = self.current else { return false };
         let own = INDENT * level + 2;
         if !self.in_yaml {
             self.in_yaml = text == "---" && indentation == own;
             return self.in_yaml;
         }
         if !text.is_empty() && indentation < own {
-            self.in_yaml = false;
-            return false;
+            // The line may belong to another block after this.
+            self.leave_yaml();
+            return self.yaml(line, text, indentation);
         }
         if text == "..." && indentation == own {
             self.in_yaml = false;
-            return true;
+            for line in self.take_pending() {
+                self.yaml_line(&line, own);
+            }
+        } else if self.pending.is_empty() && !Line::is_tap(text) {
+            self.yaml_line(line, own);
+        } else {
+            self.pending_bytes += line.len() + size_of::<String>();
+            self.pending.push(line.to_owned());
+            if self.pending_bytes > MAX_PENDING {
+                self.leave_yaml();
+            }
         }
-        if let Some(duration) = text.strip_prefix("duration_ms:").and_then(seconds)
+        true
+    }
+
+    /// Handles the end of a YAML block that is not closed. Lines that could be TAP are.
+    fn leave_yaml(&mut self) {
+        self.in_yaml = false;
+        for line in self.take_pending() {
+            self.line(&line);
+        }
+    }
+
+    fn take_pending(&mut self) -> Vec<String> {
+        self.pending_bytes = 0;
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Handles a line of a YAML block, whose own indentation is `own`.
+    fn yaml_line(&mut self, line: &str, own: usize) {
+        if let Some((at, _)) = self.current
+            && let Some(duration) = line.trim().strip_prefix("duration_ms:").and_then(seconds)
             && let Some(item) = self.held.get_mut(at)
         {
             item.meta.push(("duration".into(), duration));
         }
         self.diagnose(line.get(own..).unwrap_or_default());
-        true
     }
 }
 

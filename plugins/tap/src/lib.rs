@@ -7,15 +7,18 @@
 //! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
 //!   and `type: file`.
 //! * A test point becomes an item below it: `ok` becomes `passed`, `not ok` becomes `failed`. With
-//!   the directive `SKIP` it is `skipped`. With `TODO`, `not ok` becomes `skipped`. The metadata
-//!   key `directive` is `skip` or `todo`, and `reason` is the text after it.
+//!   the directive `SKIP`, `ok` becomes `skipped`. With `TODO`, `not ok` becomes `skipped`. As in
+//!   `prove`, `not ok` with `SKIP` is `failed`. The metadata key `directive` is `skip` or `todo`,
+//!   and `reason` is the text after it. A longer word, such as `todos`, is not a directive, except
+//!   for `skipped`.
 //! * The tests of a subtest are below the item of its test point, which may come before them (`#
 //!   Subtest: name`) or after them.
 //! * Comments and YAML blocks after a failed test become its detail `failure`. `duration_ms` in a
-//!   YAML block becomes the metadata key `duration`, in seconds.
+//!   YAML block becomes the metadata key `duration`, in seconds. `...` closes a block. A line that
+//!   is indented less also ends it, and lines of a block that is not closed count if they are TAP.
 //! * If the tests do not match the plan, or if there is no plan, the run was interrupted. There is
 //!   a failed item `plan`. The plan `1..0` becomes a skipped item `all tests`. `Bail out!` becomes
-//!   a failed item, and ends the file.
+//!   a failed item, and ends the file. Its indentation does not matter.
 //!
 //! Lines that are not TAP are ignored, as in other readers. A file without any plan or test point
 //! is `unknown`.
@@ -26,6 +29,7 @@
 //! |---|---|---|
 //! | a line | 64 KiB | the rest of the line is ignored |
 //! | diagnostics of a test | 64 KiB | cut |
+//! | lines of a YAML block from the first that could be TAP | 1 MiB | the block ends there |
 //! | levels of subtests | 32 | deeper lines are ignored, so the plan is not kept |
 //! | items of a subtest that wait for its test point | 20,000 items, 8 MiB | emitted as they are; the test point becomes an item of its own |
 //! | test numbers that are compared with the plan | 1,000,000 | only counted |
@@ -48,7 +52,12 @@ plumbline_sdk::module! {
         { "title": "TAP", "prefix": ["1..0", "1..1", "1..2", "1..3", "1..4", "1..5", "1..6", "1..7", "1..8", "1..9"] },
         { "title": "TAP", "contains": ["\nok 1", "\n1.."] },
         { "title": "TAP", "contains": ["\nnot ok 1", "\n1.."] },
-        { "title": "TAP", "contains": ["\nTAP version "] }
+        { "title": "TAP", "contains": ["\nTAP version "] },
+        { "title": "TAP", "prefix": ["ok - ", "not ok - "], "contains": ["\n1.."] },
+        { "title": "TAP", "contains": ["\nok - ", "\n1.."] },
+        { "title": "TAP", "contains": ["\nnot ok - ", "\n1.."] },
+        { "title": "TAP", "files": ["**/*.tap"], "contains": ["\n"] },
+        { "title": "TAP", "files": ["**/*.tap"], "prefix": ["ok", "not ok", "1..", "TAP", "Bail out!"] }
     ],
     post_processor: Tap,
 }

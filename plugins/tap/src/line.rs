@@ -35,7 +35,16 @@ pub(crate) enum Directive {
     Todo,
 }
 
+/// The words of directives. Many tools write `skipped`.
+const WORDS: [(&str, Directive); 3] =
+    [("skip", Directive::Skip), ("skipped", Directive::Skip), ("todo", Directive::Todo)];
+
 impl<'a> Line<'a> {
+    /// Returns whether the line is more than a comment or other text.
+    pub(crate) fn is_tap(text: &str) -> bool {
+        !matches!(Line::parse(text), Line::Comment(_) | Line::Other)
+    }
+
     pub(crate) fn parse(text: &'a str) -> Self {
         if let Some(comment) = text.strip_prefix('#') {
             let inner = comment.trim();
@@ -48,7 +57,8 @@ impl<'a> Line<'a> {
         if let Some(point) = point(text) {
             return Self::Point(point);
         }
-        if let Some(reason) = strip_prefix_ignore_case(text, "bail out!") {
+        // Spaces are gone already, but a bail-out may also follow tabs.
+        if let Some(reason) = strip_prefix_ignore_case(text.trim_start(), "bail out!") {
             return Self::BailOut(reason.trim());
         }
         if let Some(version) = text.strip_prefix("TAP version ") {
@@ -92,26 +102,37 @@ fn point(text: &str) -> Option<Point> {
 }
 
 /// Splits off a directive. It starts at the first unescaped `#` that is at the start or after white
-/// space, and is followed by a known word.
+/// space, and is followed by a known word. `TODO` makes a failed test count as skipped, so it must
+/// follow the very first such `#`, as for `prove`.
 fn directive(text: &str) -> (&str, Option<Directive>, &str) {
     let mut before = ' ';
     let mut escaped = false;
+    let mut first = true;
     for (at, c) in text.char_indices() {
         if c == '#' && !escaped && matches!(before, ' ' | '\t') {
             let (description, rest) = text.split_at(at);
             let word = rest.trim_start_matches('#').trim_start();
-            for (name, directive) in [("skip", Directive::Skip), ("todo", Directive::Todo)] {
-                if let Some(rest) = strip_prefix_ignore_case(word, name) {
-                    // Characters attached to the word belong to it, as in `# Skipped: reason`.
+            for (name, directive) in WORDS {
+                if let Some(rest) = strip_prefix_ignore_case(word, name)
+                    && !rest.starts_with(is_in_word)
+                    && (first || directive == Directive::Skip)
+                {
+                    // Punctuation attached to the word belongs to it, as in `# Skipped: reason`.
                     let reason = rest.find(char::is_whitespace).and_then(|end| rest.get(end..)).unwrap_or_default();
                     return (description.trim_end(), Some(directive), reason.trim());
                 }
             }
+            first = false;
         }
         escaped = c == '\\' && !escaped;
         before = c;
     }
     (text.trim_end(), None, "")
+}
+
+/// Returns whether a directive that `c` follows is part of a longer word, such as `todos`.
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 fn strip_prefix_ignore_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
@@ -182,6 +203,14 @@ mod tests {
             ("ok 3 a # SKIP no network", true, Some(3), "a", skip, "no network"),
             ("not ok 4 # todo", false, Some(4), "", todo, ""),
             ("ok 5 - a # Skipped: why", true, Some(5), "a", skip, "why"),
+            ("ok 5 a # SKIP: why", true, Some(5), "a", skip, "why"),
+            ("ok 5 a # skip-list #1", true, Some(5), "a", skip, "#1"),
+            ("not ok 5 counts # todos left", false, Some(5), "counts # todos left", None, ""),
+            ("not ok 5 # TODO_LIST", false, Some(5), "# TODO_LIST", None, ""),
+            ("not ok 5 # todoß", false, Some(5), "# todoß", None, ""),
+            ("ok 5 a # skips the header", true, Some(5), "a # skips the header", None, ""),
+            ("not ok 5 a # b # TODO x", false, Some(5), "a # b # TODO x", None, ""),
+            ("ok 5 a #7 # skip x", true, Some(5), "a #7", skip, "x"),
             ("ok 6 a \\# SKIP b \\\\ # TODO \\#1", true, Some(6), "a # SKIP b \\", todo, "#1"),
             ("ok 2nd try", true, None, "2nd try", None, ""),
             ("ok 7 a#skip", true, Some(7), "a#skip", None, ""),
@@ -201,6 +230,7 @@ mod tests {
         assert_eq!(Line::parse("1..99999999999999999999"), Line::Plan { last: u64::MAX, reason: "" });
         assert_eq!(Line::parse("1..3 steps"), Line::Other);
         assert_eq!(Line::parse("bail OUT! why"), Line::BailOut("why"));
+        assert_eq!(Line::parse("\tBail out!"), Line::BailOut(""));
         assert_eq!(Line::parse("TAP version 14"), Line::Version);
         assert_eq!(Line::parse("# Subtest: a"), Line::Subtest("a"));
         assert_eq!(Line::parse("#   at x"), Line::Comment("  at x"));

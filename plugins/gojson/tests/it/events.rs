@@ -11,7 +11,7 @@ pub(crate) fn read(content: impl Into<Vec<u8>>) -> Run {
     run
 }
 
-fn text<'r>(item: &'r Item, key: &str) -> &'r str {
+pub(crate) fn text<'r>(item: &'r Item, key: &str) -> &'r str {
     match item.details.iter().find(|(known, _)| known == key) {
         Some((_, Detail::Text(text))) => text,
         other => panic!("{key} is {other:?}"),
@@ -32,7 +32,7 @@ fn words_become_statuses_and_the_rest_is_skipped() {
 {"Action":"run","Package":"example.com/p","Test":"TestA"}
 {"Action":"output","Package":"example.com/p","Test":"TestA","Output":"=== RUN   TestA\n"}
 {"Action":"pause","Test":"TestA"} {"Action":"cont","Test":"TestA"}{"Action":"bench","Test":"TestA"}
-{"Action":"run","Test":"TestA/sub"}
+{"Action":"run","Package":"example.com/p","Test":"TestA/sub"}
 {"Action":"attr","Test":"TestA/sub","Key":"a","Value":"b"}
 {"Action":"pass","Package":"example.com/p","Test":"TestA/sub","Elapsed":0.1}
 {"action":"PASS","test":"loud"}
@@ -41,9 +41,10 @@ fn words_become_statuses_and_the_rest_is_skipped() {
 {"Action":"fail","Test":"TestC"}
 {"Action":"exploded","Test":"TestD"}
 {"Test":"TestE"}
-{"Action":"pass"}
+{"Action":"fail","Package":"example.com/q"}
 {"Action":"fail","Package":""}
-{"Action":"fail","Package":"example.com/p"}
+{"Action":"pass"}
+{"Action":"pass","Package":"example.com/p"}
 {}
 "#,
     );
@@ -57,7 +58,9 @@ fn words_become_statuses_and_the_rest_is_skipped() {
             "depth": 0, "name": "out.json", "status": null, "meta": {"file": "results/global/out.json", "type": "file"},
         })
     );
-    let bare = |item: &Item| item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration");
+    let bare = |item: &Item| {
+        item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration" || key == "classname")
+    };
     assert!(run.items.iter().skip(1).all(bare));
 }
 
@@ -87,9 +90,16 @@ fn attributes_are_metadata_and_cannot_replace_that_of_the_module() {
         format!("{}\n", json!({"Action": "attr", "Package": "p", "Test": "TestA", "Key": key, "Value": value}))
     };
     let end = r#"{"Action":"pass","Package":"p","Test":"TestA","Elapsed":1.5}"#;
-    let all = [attribute("features", "A,B"), attribute("duration", "9"), attribute("", "x"), end.to_owned()];
+    let all = [
+        attribute("features", "A,B"),
+        attribute("duration", "9"),
+        attribute("classname", "C"),
+        attribute("", "x"),
+        end.to_owned(),
+    ];
     let run = read(all.concat());
-    let meta = [("features", "A,B"), ("duration", "1.5")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let meta = [("classname", "p"), ("features", "A,B"), ("duration", "1.5")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(run.items[1].meta, meta);
 }
 

@@ -47,10 +47,12 @@ fn a_module_with_every_kind_of_ending() {
     );
     assert!(run.item("TestPasses").unwrap().details.is_empty());
     // The times of events are kept, unless the test was skipped.
-    let meta = [("duration", "0"), ("start", "2026-11-21T10:14:43.747149971Z")]
+    let class = ("classname", "example.com/checks/ok");
+    let meta = [class, ("duration", "0"), ("start", "2026-11-21T10:14:43.747149971Z")]
         .map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(run.item("TestPasses").unwrap().meta, meta);
-    assert!(run.item("TestSkips").unwrap().meta.is_empty());
+    let meta = [class].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(run.item("TestSkips").unwrap().meta, meta);
     let reason = Detail::Text("ok_test.go:12: not here".to_owned());
     assert_eq!(run.item("TestSkips").unwrap().details, [("skipped".to_owned(), reason)]);
 }

@@ -5,3 +5,4 @@ mod broken;
 mod events;
 mod go;
 mod memory;
+mod packages;

@@ -78,10 +78,38 @@ fn durations_are_those_of_tests_that_ran() {
 #[test]
 fn an_invalid_duration_is_unknown() {
     let list = "- {id: MAX, duration: max, want: '< 1h'}\n";
-    let of = |items: Vec<Item>| shown(&checks(list).results("global", items));
+    let of_list = |list: &str, items: Vec<Item>| shown(&checks(list).results("global", items));
+    let of = |items: Vec<Item>| of_list(list, items);
     let item = |name: &str| Item::new(0, name).status(Status::Passed);
     assert!(of(vec![item("a")]).contains("unknown: durations of items: want < 1h, got  | no item has a duration"));
+    let count = of_list("- {id: COUNT, duration: count, want: '== 0'}\n", vec![item("a")]);
+    assert!(count.contains("COUNT unknown: ") && count.contains("| no item has a duration"), "{count}");
     assert!(of(vec![]).contains("| the plugin has no items"));
     let wrong = of(vec![item("a").meta("duration", "1"), item("b").meta("duration", "-3")]);
     assert!(wrong.contains("| the duration of b is not a number of seconds: `-3`"), "{wrong}");
+}
+
+#[test]
+fn statuses_count_as_in_the_verdict_of_a_run() {
+    let list = r#"
+- {id: FAILED, items: failed, want: "== 0"}
+- {id: ERROR, items: error, want: "== 1"}
+- {id: CLASS, class: failure, want: "<= 2"}
+- {id: OWN, items: warning, want: "== 1"}
+- {id: TIME, duration: max, want: "< 5s"}
+"#;
+    let leaf = |name: &str, status: &str, seconds: &str| {
+        Item::new(0, name).status(Status::from(status)).meta("duration", seconds)
+    };
+    let case = checks(list).results(
+        "global",
+        [leaf("a", "Failed", "1"), leaf("b", "error", "1"), leaf("c", "warning", "1"), leaf("d", "SKIPPED", "99")],
+    );
+    insta::assert_snapshot!(shown(&case), @"
+    FAILED FAILED: items failed: want == 0, got 2 of 4 | the first of them is a
+    ERROR passed: items error: want == 1, got 1 of 4 | the first of them is b
+    CLASS passed: items of class failure: want <= 2, got 2 of 4 | the first of them is a
+    OWN passed: items warning: want == 1, got 1 of 4 | the first of them is c
+    TIME passed: durations of items: want < 5s, got 1s | the slowest of 3 is a
+    ");
 }

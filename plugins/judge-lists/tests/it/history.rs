@@ -12,10 +12,10 @@ fn tree(plugin: &str, tests: &[(&str, &str)]) -> String {
     let mut text = format!(
         "name: {plugin}\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: junit_01.xml\n  status: failed\n"
     );
-    text.push_str("  meta:\n    file: results/global/junit_01.xml\n  items:\n  - name: Kubernetes e2e suite\n    status: failed\n    items:\n");
+    text.push_str("  meta:\n    file: results/global/junit_01.xml\n    type: file\n  items:\n");
     for (name, status) in tests {
         text.push_str(&format!(
-            "    - name: '{name}'\n      status: {status}\n      details:\n        failure: |\n          why: not\n"
+            "  - name: '{name}'\n    status: {status}\n    details:\n      failure: |\n        why: not\n"
         ));
     }
     text
@@ -47,10 +47,10 @@ fn failures_of_the_baseline_do_not_count_and_others_are_new() {
 fn a_class_tells_tests_of_one_name_apart() {
     let test = |class: &str| leaf("test_x", Status::Failed).meta("classname", class);
     let run = |judge: &str| {
-        Case::new()
-            .plugin("p")
-            .format(judge)
-            .results("global", [Item::new(0, "junit.xml").status(Status::Failed), test("tests.a"), test("tests.b")])
+        Case::new().plugin("p").format(judge).results(
+            "global",
+            [Item::new(0, "junit.xml").status(Status::Failed).meta("type", "file"), test("tests.a"), test("tests.b")],
+        )
     };
     let said = judged(&run("baseline").option("failed", json!(["test_x (tests.a)"])));
     assert_eq!((said.count("baseline-failure"), said.count("new-failure")), (1, 1));
@@ -102,5 +102,33 @@ fn a_tree_that_cannot_be_read_is_named_and_excuses_nothing() {
         let error = said.outcome.unwrap_err();
         assert!(error.starts_with("plugins/again/sonobuoy_results.yaml: it cannot be read: "), "{error}");
         assert_eq!(said.rulings, []);
+    }
+}
+
+#[test]
+fn a_test_of_another_suite_is_another_test() {
+    let suite = |name: &str| Item::new(0, name).status(Status::Failed);
+    let case = Case::new()
+        .plugin("p")
+        .format("reruns")
+        .results("global", [suite("a"), leaf("x", Status::Failed), suite("b"), leaf("x", Status::Passed)]);
+    let again = |suite: &str| format!("name: r\nitems:\n- name: {suite}\n  items:\n  - {{name: x, status: passed}}\n");
+    let run = |suite: &str| judged(&case.clone().file("plugins/r/sonobuoy_results.yaml", again(suite)));
+    assert_eq!((run("a").count("flaky"), run("b").count("flaky")), (1, 0));
+}
+
+#[test]
+fn errors_of_the_run_are_no_tests() {
+    let crash = || leaf("process was killed by signal 9", Status::Failed).meta("file", "errors/global/exit.json");
+    let case = |judge: &str| {
+        let file = Item::new(0, "junit.xml").status(Status::Failed);
+        Case::new().plugin("p").format(judge).results("global", [file, crash()])
+    };
+    let baseline = case("baseline").option("failed", json!(["process was killed by signal 9"]));
+    let listed = case("known-failures").file("data/known.yaml", "- pattern: killed\n");
+    let again = "name: r\nitems:\n- {name: process was killed by signal 9, status: passed}\n";
+    let reruns = case("reruns").file("plugins/r/sonobuoy_results.yaml", again);
+    for case in [baseline, listed, reruns] {
+        assert_eq!(judged(&case).rulings, []);
     }
 }

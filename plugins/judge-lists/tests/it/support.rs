@@ -14,7 +14,7 @@ pub(crate) fn suite(name: &str) -> Case {
     Case::new().plugin("e2e").format(name).results(
         "global",
         [
-            Item::new(0, "junit_01.xml").status(Status::Failed),
+            Item::new(0, "junit_01.xml").status(Status::Failed).meta("type", "file"),
             leaf("[It] [sig-apps] Deployment should run", Status::Passed),
             leaf("[It] [sig-network] Services should serve UDP", Status::Failed),
             leaf("[It] [sig-storage] CSI should attach [Slow]", Status::Timeout),

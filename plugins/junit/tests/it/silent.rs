@@ -1,6 +1,7 @@
 //! Tests of failures that are easy to miss.
 
-use plumbline_sdk::Status;
+use plumbline_sdk::testing::Case;
+use plumbline_sdk::{Detail, Status};
 
 use crate::common;
 
@@ -56,8 +57,10 @@ fn totals_above_what_is_listed_are_never_green() {
         ("tests='1' failures='1'", "<testcase name='t'><failure/></testcase>", "failed"),
         // One element for each failed assertion, and totals that count these.
         ("tests='9' failures='3'", "<testcase name='t'><failure/><failure/><failure/></testcase>", "failed"),
-        // Totals that count failed attempts before a successful one.
-        ("tests='1' failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "passed"),
+        ("tests='1' failures='many'", "<testcase name='t'/>", "unknown"),
+        ("tests='1' errors='1 failed'", "<testcase name='t'/>", "unknown"),
+        ("tests='1' FAILURES='1'", "<testcase name='t'/>", "unknown"),
+        ("tests='1' failures='99999999999999999999'", "<testcase name='t'/>", "unknown"),
         ("tests='1' failures='1'", "<error message='teardown'/><testcase name='t'/>", "failed"),
         ("tests='many' failures='' errors='-1'", "<testcase name='t'/>", "passed"),
         ("tests='500' failures='0' errors='0'", "<testcase name='t'/>", "passed"),
@@ -66,6 +69,167 @@ fn totals_above_what_is_listed_are_never_green() {
         assert_eq!(status(&document), want, "{document}");
         let outer = format!("<testsuites {totals}><testsuite name='s'>{cases}</testsuite></testsuites>");
         assert_eq!(status(&outer), want, "{outer}");
+    }
+}
+
+#[test]
+fn further_attempts_cover_for_failures_only_if_the_totals_count_them() {
+    for (totals, cases, want) in [
+        // Surefire with JUnit 4, and Gradle: `tests` counts each attempt.
+        ("tests='2' failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "passed"),
+        (
+            "tests='7' errors='2' failures='1'",
+            "<testcase name='a'/><testcase name='b'><skipped/></testcase><testcase name='c'><flakyFailure/></testcase>\
+             <testcase name='d'><flakyError/><flakyError/></testcase>",
+            "passed",
+        ),
+        // Surefire with JUnit 5: totals of the last attempt. nextest: totals of test cases.
+        ("tests='1' failures='0'", "<testcase name='t'/><testcase name='u'><flakyError/></testcase>", "passed"),
+        ("tests='1' failures='0'", "<testcase name='t'><flakyFailure/></testcase>", "passed"),
+        ("tests='1' failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "unknown"),
+        ("failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "unknown"),
+        ("tests='3' failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "unknown"),
+        ("tests='2' failures='2'", "<testcase name='t'><flakyFailure/></testcase>", "unknown"),
+        ("tests='2' failures='1'", "<testcase name='t'><warning/></testcase>", "unknown"),
+    ] {
+        let document = format!("<testsuite name='s' {totals}>{cases}</testsuite>");
+        assert_eq!(status(&document), want, "{document}");
+        let outer = format!("<testsuites {totals}><testsuite name='s'>{cases}</testsuite></testsuites>");
+        assert_eq!(status(&outer), want, "{outer}");
+        let both = format!("<testsuites {totals}>{document}</testsuites>");
+        assert_eq!(status(&both), want, "{both}");
+    }
+    let merged = |totals: &str| {
+        format!(
+            "<testsuites {totals}><testsuite name='surefire' tests='4' failures='3'><testcase name='a'/>\
+             <testcase name='b'><failure/><rerunFailure/><rerunFailure/></testcase></testsuite>\
+             <testsuite name='nextest' tests='1' failures='0'><testcase name='c'><flakyFailure/></testcase></testsuite>\
+             </testsuites>"
+        )
+    };
+    assert!(common::read(merged("tests='5' failures='3'")).item("missing failures").is_none());
+    assert!(common::read(merged("tests='5' failures='4'")).item("missing failures").is_some());
+}
+
+#[test]
+fn totals_that_are_not_numbers_are_reported_with_their_value() {
+    let run = common::read("<testsuite name='s' failures='1 failed'><testcase name='t'/></testsuite>");
+    assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: passed\n    invalid totals: unknown\n");
+    assert_eq!(common::error(&run), "the attribute `failures` is not a number: `1 failed`");
+}
+
+#[test]
+fn a_failure_takes_precedence_over_skipped() {
+    let run = common::read(common::suite(
+        "<testcase name='teardown' time='1'><skipped message='no GPU'/><error message='leak'/></testcase>\
+         <testcase name='attribute' status='FAILED'><skipped/></testcase>\
+         <testcase name='allowed' status='run'><skipped message='TEST_CASE tagged with !mayfail'/><failure/></testcase>\
+         <testcase name='both' status='failed'><skipped message='TEST_CASE tagged with !mayfail'/><failure/></testcase>",
+    ));
+    let status = |name: &str| run.item(name).unwrap().status.clone();
+    assert_eq!(status("teardown"), Some(Status::Failed));
+    assert_eq!(common::text(&run, "teardown", "skipped"), "no GPU");
+    assert_eq!(common::text(&run, "teardown", "error"), "leak");
+    assert_eq!(run.item("teardown").unwrap().meta, [("duration".to_owned(), "1".to_owned())]);
+    assert_eq!(status("attribute"), Some(Status::Failed));
+    assert_eq!(status("allowed"), Some(Status::Skipped));
+    assert_eq!(status("both"), Some(Status::Failed));
+    let allowed = "<testcase name='t'><skipped message='TEST_CASE tagged with !mayfail'/><failure/></testcase>";
+    let document = format!("<testsuite name='s' tests='2' failures='1'>{allowed}</testsuite>");
+    assert!(common::read(document).item("missing failures").is_some(), "an allowed failure is not in the totals");
+}
+
+#[test]
+fn a_test_case_without_a_name_and_an_outcome_is_unknown() {
+    // pytest wrote this after an interrupt.
+    let run = common::read(
+        "<testsuites><testsuite name='pytest' errors='0' failures='0' skipped='0' tests='1' time='0.2'>\
+         <testcase classname='test_b' name='test_one' time='0.001' /><testcase time='0.000' /></testsuite></testsuites>",
+    );
+    let want = "junit.xml: -\n  pytest: -\n    test_one: passed\n    testcase-002: unknown\n";
+    assert_eq!(run.outline(), want);
+    let reason = "a test case without a name and without an outcome: the run was interrupted";
+    assert_eq!(common::error(&run), reason);
+    for (case, want) in [
+        ("<testcase name=' '><system-out>x</system-out></testcase>", "unknown"),
+        ("<testcase status='passed'/>", "unknown"),
+        ("<testcase classname='c'/>", "passed"),
+        ("<testcase><skipped/></testcase>", "skipped"),
+        ("<testcase status='skipped'/>", "skipped"),
+        ("<testcase><failure/></testcase>", "failed"),
+    ] {
+        assert_eq!(status(&common::suite(case)), want, "{case}");
+    }
+}
+
+#[test]
+fn more_test_cases_than_the_totals_state_are_legitimate() {
+    // pytest counts a test once if both its call and its teardown failed.
+    let cases = "<testcase name='t'><failure/></testcase><testcase name='t'><error/></testcase>";
+    let run = common::read(format!("<testsuite name='s' tests='1' failures='1' errors='1'>{cases}</testsuite>"));
+    assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n    t: failed\n");
+}
+
+#[test]
+fn a_failure_counts_wherever_it_is_in_a_test_case() {
+    for inside in [
+        "<result><failure/></result>",
+        "<failures><failure/></failures>",
+        "<a><b><c><Error/></c></b></a>",
+        "<properties><property name='p'><failure/></property></properties>",
+        "<properties><failure/></properties>",
+        "<properties><other><error/></other></properties>",
+        "<properties><property name='p'><other><error/></other></property></properties>",
+        "<skipped><failure/></skipped>",
+        "<skipped><a><error/></a></skipped>",
+        "<warning><failure/></warning>",
+        "<system-out><failure/></system-out><result><failure/></result>",
+    ] {
+        let document = common::suite(&format!("<testcase name='t'>{inside}</testcase><testcase name='u'/>"));
+        for keep in [Vec::new(), vec!["properties"]] {
+            let case = Case::new().file("results/global/junit.xml", document.clone()).option("keep", keep.clone());
+            let run = common::run(&case);
+            let want = "junit.xml: -\n  s: -\n    t: failed\n    u: passed\n";
+            assert_eq!(run.outline(), want, "{inside}, keep {keep:?}");
+        }
+    }
+    for inside in [
+        "<system-out><failure/></system-out>",
+        "<system-err><a><error/></a><testcase name='v'><failure/></testcase></system-err>",
+        "<result><system-out><failure/></system-out></result>",
+        "<rerunFailure><system-out><failure/></system-out></rerunFailure>",
+    ] {
+        let document = common::suite(&format!("<testcase name='t'>{inside}</testcase>"));
+        assert_eq!(common::read(document).outline(), "junit.xml: -\n  s: -\n    t: passed\n", "{inside}");
+    }
+    let run = common::read(common::suite("<testcase name='t'><a>x<failure message='m'>y</failure>z</a></testcase>"));
+    assert_eq!(common::text(&run, "t", "failure"), "m y");
+}
+
+#[test]
+fn failures_in_properties_keep_the_properties() {
+    let document = "<testsuite name='s'><properties><property name='a' value='1'/><failure>x</failure></properties>\
+        <testcase name='t'><properties><property name='b'>2<error>y</error></property></properties></testcase></testsuite>";
+    let run = common::run(&Case::new().file("results/global/junit.xml", document).option("keep", vec!["properties"]));
+    assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    failure: failed\n    t: failed\n");
+    assert_eq!((common::text(&run, "failure", "failure"), common::text(&run, "t", "error")), ("x", "y"));
+    let kept = run.item("t").unwrap().details.iter().find(|(key, _)| key == "properties");
+    assert_eq!(kept.unwrap().1, Detail::Json(r#"{"b":"2"}"#.to_owned()));
+}
+
+#[test]
+fn names_and_values_of_attributes_may_be_in_any_case() {
+    let run = common::read(
+        "<TESTSUITE NAME='s' TESTS='2' FAILURES='1'><TESTCASE NAME='t' STATUS='FAILED'/>\
+         <testcase Name='u' ClassName='c' Time='1'/></TESTSUITE>",
+    );
+    assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n    u: passed\n");
+    assert_eq!(run.item("u").unwrap().meta.len(), 2);
+    for attributes in ["status='Timed Out'", "status='failed '", "result='timed-out'", "status='failed' result='run'"] {
+        assert_eq!(status(&common::suite(&format!("<testcase name='t' {attributes}/>"))), "failed", "{attributes}");
+    }
+    for attributes in ["status='run' result='skipped'", "Status='NOT_RUN'", "status='notrun' result='suppressed'"] {
+        assert_eq!(status(&common::suite(&format!("<testcase name='t' {attributes}/>"))), "skipped", "{attributes}");
     }
 }
 
@@ -146,6 +310,14 @@ fn nesting_that_makes_no_sense_makes_the_file_unknown() {
             "element `testsuite` is inside a test case",
         ),
         (deep.as_str(), "more than 8 test cases are nested"),
+        (
+            "<testcase name='t'><skipped><testcase name='x'><failure/></testcase></skipped></testcase>",
+            "element `testcase` is inside `skipped`",
+        ),
+        (
+            "<testcase name='t'><rerunFailure><a><testcase name='x'/></a></rerunFailure></testcase>",
+            "element `testcase` is inside `rerunFailure`",
+        ),
     ] {
         let document = common::suite(inside);
         assert_eq!(status(&document), "unknown", "{inside}");

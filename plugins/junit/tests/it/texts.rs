@@ -17,11 +17,13 @@ fn the_status_of_a_test_case() {
         ("<skipped/>", Status::Skipped),
         ("<failure/>", Status::Failed),
         ("<error/>", Status::Failed),
-        ("<failure/><skipped/>", Status::Skipped),
-        ("<error/><skipped/>", Status::Skipped),
+        ("<failure/><skipped/>", Status::Failed),
+        ("<error/><skipped/>", Status::Failed),
+        ("<skipped/><error/>", Status::Failed),
         ("<failure/><error/>", Status::Failed),
         ("<flakyFailure/><rerunError/><warning/>", Status::Passed),
-        ("<other><failure/></other>", Status::Passed),
+        ("<other><failure/></other>", Status::Failed),
+        ("<other><skipped/></other>", Status::Passed),
     ] {
         assert_eq!(status(parts), Some(want), "{parts}");
     }
@@ -137,7 +139,7 @@ fn elements_without_a_name_are_numbered() {
         "<testsuites><testsuite><testcase/><testcase name='' classname='C'/><testcase/></testsuite><testsuite name='n'/>\
          <testsuite name=''><testsuite/><testsuite/></testsuite></testsuites>",
     );
-    let want = "junit.xml: -\n  testsuite-001: -\n    testcase-001: passed\n    C: passed\n    testcase-003: passed\n  n: skipped\n  \
+    let want = "junit.xml: -\n  testsuite-001: -\n    testcase-001: unknown\n    C: passed\n    testcase-003: unknown\n  n: skipped\n  \
                 testsuite-003: -\n    testsuite-001: skipped\n    testsuite-002: skipped\n";
     assert_eq!(run.outline(), want);
 }

@@ -38,7 +38,7 @@ proptest! {
         lines in prop::collection::vec(prop::sample::select(vec![
             "ok", "ok 1 - a", "not ok 2 b # TODO x", "1..2", "1..0 # skip", "    ok 1", "        not ok 1 # TODO", "    1..1", "# Subtest: s",
             "    # Subtest: t", "  ---", "  duration_ms: 1e400", "  ...", "TAP version 14", "    TAP version 14", "\u{feff}", "x", "", "# c",
-            "not ok 1 # skip", "ok 18446744073709551615", "                ok",
+            "not ok 1 # skip", "ok 18446744073709551615", "                ok", "    not ok 2", "      ---", "      ...", "   Bail out! x",
         ]), 0..24),
         fails in any::<bool>(),
         piece in 1_u32..40,

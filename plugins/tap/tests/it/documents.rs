@@ -88,6 +88,63 @@ fn directives_excuse_and_a_bail_out_fails() {
 }
 
 #[test]
+fn words_that_start_like_a_directive_excuse_nothing() {
+    let run = read("1..2\nnot ok 1 counts # todos left\nnot ok 2 a # skipping\n");
+    assert_eq!(run.outline(), "out.tap: -\n  counts # todos left: failed\n  a # skipping: failed\n");
+}
+
+#[test]
+fn a_failed_test_with_skip_has_failed() {
+    let run = read("1..3\nok 1 a\nnot ok 2 b # SKIP x\n# why\n    1..1\n    ok 1 c\nnot ok 3 d # skip\n");
+    let want = "out.tap: -\n  a: passed\n  b: failed\n  d: -\n    c: passed\n    not ok: failed\n";
+    assert_eq!(run.outline(), want);
+    assert_eq!((meta(item(&run, "b"), "directive"), detail(item(&run, "b"), "failure")), (Some("skip"), "why"));
+    let inner = read("1..1\n    1..1\n    not ok 1 a\nnot ok 1 b # SKIP\n");
+    assert_eq!(inner.outline(), "out.tap: -\n  b: -\n    a: failed\n");
+}
+
+#[test]
+fn a_bail_out_counts_at_any_indentation() {
+    for indentation in ["", " ", "  ", "   ", "    ", "     ", "\t", "  \t ", &" ".repeat(200)] {
+        let run = read(format!("1..1\nok 1 a\n{indentation}Bail out! full\nok 2 b\n"));
+        assert_eq!(run.outline(), "out.tap: -\n  a: passed\n  Bail out!: failed\n", "{indentation:?}");
+    }
+    let block = read("1..2\nok 1 a\n  ---\n  x: 1\n    Bail out! full\n");
+    assert_eq!(block.outline(), "out.tap: -\n  a: passed\n  Bail out!: failed\n");
+    let after = read("1..2\nok 1 a\n  ---\n    Bail out! full\nok 2 b\n");
+    assert_eq!(after.outline(), "out.tap: -\n  a: passed\n  Bail out!: failed\n");
+}
+
+#[test]
+fn a_yaml_block_without_an_end_hides_nothing() {
+    let rest = "    # Subtest: s\n    not ok 1 inner\n      ---\n      duration_ms: 2000\n      ...\n    1..1\n";
+    let run = read(format!("1..2\nok 1 a\n  ---\n  duration_ms: 1000\n{rest}ok 2 s\n"));
+    let want = "out.tap: -\n  a: passed\n  s: -\n    inner: failed\n";
+    assert_eq!(run.outline(), want);
+    assert_eq!((meta(item(&run, "a"), "duration"), meta(item(&run, "inner"), "duration")), (Some("1"), Some("2")));
+    let cut = read(format!("1..2\nok 1 a\n  ---\n  x: 1\n{rest}"));
+    assert!(cut.outline().contains("    inner: failed\n"), "{}", cut.outline());
+    let nested =
+        read("1..2\nok 1 a\n  ---\n    ok 1 b\n      ---\n        not ok 1 c\n        1..1\n    1..2\nok 2 s\n");
+    assert!(nested.outline().contains("c: failed\n"), "{}", nested.outline());
+    let long = "  - text that goes on and on\n".repeat(50_000);
+    let run = read(format!("1..2\nok 1 a\n  ---\n    not ok 1 inner\n    1..1\n{long}ok 2 s\n"));
+    assert_eq!(run.outline(), "out.tap: -\n  a: passed\n  s: -\n    inner: failed\n");
+}
+
+#[test]
+fn tap_in_a_closed_yaml_block_is_text() {
+    // As node prints an error message of several lines.
+    let run = read(
+        "1..2\nnot ok 1 a\n  ---\n  error: |-\n    boom\n    not ok 3 y\n    Bail out!\n  duration_ms: 1000\n  ...\nok 2 b\n",
+    );
+    assert_eq!(run.outline(), "out.tap: -\n  a: failed\n  b: passed\n");
+    let want = "error: |-\n  boom\n  not ok 3 y\n  Bail out!\nduration_ms: 1000";
+    assert_eq!(detail(item(&run, "a"), "failure"), want);
+    assert_eq!(meta(item(&run, "a"), "duration"), Some("1"));
+}
+
+#[test]
 fn a_subtest_counts_as_its_test_point_says() {
     let excused = read("1..1\n    1..1\n    not ok 1 a\nnot ok 1 b # TODO\n");
     assert_eq!(excused.outline(), "out.tap: -\n  b: -\n    a: skipped\n");
