@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey, RunId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 /// A boxed future, so that the trait can be used as `dyn`.
@@ -191,8 +192,37 @@ pub struct Exit {
     pub key: ResultKey,
     /// A sentence such as `exited with code 3`.
     pub text: String,
-    /// Whether the exit code is 0.
-    pub success: bool,
+    /// What the end means for the results.
+    pub kind: ExitKind,
+}
+
+/// What the end of an execution means for its results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitKind {
+    /// The exit code is 0.
+    Success,
+    /// The exit code says that something failed. Suites also exit so if a test failed.
+    Failure,
+    /// The exit code says that no tests were found.
+    NoTests,
+    /// A signal or a lack of memory ended it, so results may be missing.
+    Crash,
+    /// Nobody knows how it ended, so results may be missing.
+    Unknown,
+}
+
+impl ExitKind {
+    /// Returns the kind of an exit code. Shells exit with 128 plus the number of the signal that
+    /// ended their command.
+    #[must_use]
+    pub fn of_code(code: i64) -> Self {
+        match code {
+            0 => Self::Success,
+            129..=192 => Self::Crash,
+            _ => Self::Failure,
+        }
+    }
 }
 
 /// Files of a plugin whose result did not arrive.

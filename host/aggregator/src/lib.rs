@@ -36,8 +36,8 @@ mod workdir;
 
 pub use causes::{CauseError, CauseFinder, CauseGroup, failed_leaf, is_failure};
 pub use dispatcher::{
-    BoxFuture, CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher, Exit, Launch, Report, Unsent,
-    Vault, WorkerAccess, WorkerContact,
+    BoxFuture, CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report,
+    Unsent, Vault, WorkerAccess, WorkerContact,
 };
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,

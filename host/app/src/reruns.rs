@@ -9,6 +9,7 @@ use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
+use plumbline_profile::MAX_REQUIRED;
 
 use crate::context::Context;
 use crate::error::AppError;
@@ -65,8 +66,16 @@ fn copy_settings(config: &mut Config, suite: &str, name: &str) {
     }
 }
 
-/// Returns an expression for the tests of `plugin` that failed in an archive.
-pub(crate) fn rerun_focus_of(context: &Context, path: &Path, plugin: &str) -> Result<String, AppError> {
+/// The failed tests of an archive.
+pub(crate) struct FailedTests {
+    /// An expression that selects them.
+    pub(crate) focus: String,
+    /// Their names. Each of them must run again and pass.
+    pub(crate) names: Vec<String>,
+}
+
+/// Finds the tests of `plugin` that failed in an archive.
+pub(crate) fn failed_tests_of(context: &Context, path: &Path, plugin: &str) -> Result<FailedTests, AppError> {
     let shown = path.display();
     let wrong = || AppError::usage(format!("failed to rerun the failed tests of `{shown}`"));
     let mut trees = Trees::open(context, path, Reprocess::default())?;
@@ -83,15 +92,20 @@ pub(crate) fn rerun_focus_of(context: &Context, path: &Path, plugin: &str) -> Re
             .hint(format!("see its results with `plumbline results {shown} --plugin {plugin}`")));
     }
     let tests = failed_tests(&tree);
+    let all_again = "too many tests failed: run all tests again";
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {
             RerunError::NothingFailed => format!("see its results with `plumbline results {}`", shell_path(path)),
-            RerunError::TooLong { .. } => "too many tests failed: run all tests again".to_owned(),
+            RerunError::TooLong { .. } => all_again.to_owned(),
         };
         wrong().because(&error).hint(hint)
     })?;
+    if tests.len() > MAX_REQUIRED {
+        let why = format!("{} failed, more than the {MAX_REQUIRED} that can run again", counted(tests.len()));
+        return Err(wrong().cause(why).hint(all_again));
+    }
     context.reporter.progress(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
-    Ok(focus)
+    Ok(FailedTests { focus, names: tests.into_iter().map(str::to_owned).collect() })
 }
 
 /// `1 test`, `12 tests`.

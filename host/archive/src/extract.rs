@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
 
+use crate::atomic::is_temporary;
+use crate::member::SkipReason;
 pub use crate::member::{ExtractLimits, MAX_SKIPPED_LISTED, Skipped};
 use crate::member::{Kind, Member, MemberName, NameFault, StreamError, each_member, shown, skip};
 
@@ -27,6 +29,13 @@ pub struct Extracted {
     pub skipped: Vec<Skipped>,
     /// The number of skipped members.
     pub skipped_total: u64,
+    /// The first [`MAX_SKIPPED_LISTED`] skipped members whose content is not in the archive under
+    /// another name either. A symbolic link to a file of the archive loses nothing.
+    pub lost: Vec<Skipped>,
+    /// The number of those members.
+    pub lost_total: u64,
+    /// The number of skipped devices.
+    devices: u64,
     /// The number of bytes after the end of the archive that are not padding. They are not part of
     /// the archive and not unpacked. The count lets a sender notice that it appended one archive to
     /// another.
@@ -60,9 +69,14 @@ pub struct Extracted {
 pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) -> Result<Extracted, ExtractError> {
     let mut sink = Sink::open(dest)?;
     let mut extracted = Extracted::default();
+    let mut links = Vec::new();
     let seen = each_member(reader, limits, false, |member| -> Result<_, ExtractError> {
         let name = member.name.clone();
         let name = name.map_err(|why| ExtractError::Hostile { member: member.shown.clone(), why: why.into() })?;
+        match member.target.take() {
+            Some(target) if links.len() < MAX_LINKS => links.push((member.shown.clone(), name.clone(), target)),
+            _ => {}
+        }
         extracted.take(member, &name, &mut sink)?;
         if extracted.files.saturating_add(sink.directories) > limits.entries {
             return Err(StreamError::TooManyEntries(limits.entries).into());
@@ -71,8 +85,20 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
     })?;
     extracted.entries = extracted.files.saturating_add(sink.directories);
     extracted.trailing = seen.trailing;
+    // As in packing, a device has no content to lose.
+    extracted.lost_total = extracted.skipped_total.saturating_sub(extracted.devices);
+    extracted.lost = extracted.skipped.iter().filter(|member| member.why != SkipReason::Device).cloned().collect();
+    for (shown, link, target) in links {
+        if sink.has(&link, &target) {
+            extracted.lost_total = extracted.lost_total.saturating_sub(1);
+            extracted.lost.retain(|lost| lost.member != shown || lost.why != SkipReason::Symlink);
+        }
+    }
     Ok(extracted)
 }
+
+/// The maximum number of symbolic links whose targets are looked up. Further ones count as lost.
+const MAX_LINKS: usize = 10_000;
 
 impl Extracted {
     /// Writes `member` under `name`, or skips it.
@@ -82,17 +108,28 @@ impl Extracted {
                 sink.dir(name)?;
                 self.dirs += 1;
             }
+            // The final archive would leave it out, as the file of a killed process.
+            Kind::File { .. } if is_reserved(name) => {
+                skip(&mut self.skipped, &mut self.skipped_total, member.shown.clone(), SkipReason::Reserved);
+            }
             Kind::File { executable } => {
                 let mut file = sink.file(name, executable)?;
                 member.copy_to(|data| file.write_all(data).map_err(|source| write_error(name, source)))?;
                 self.files += 1;
                 self.bytes += member.size;
             }
-            Kind::Skip(why) => skip(&mut self.skipped, &mut self.skipped_total, member.shown.clone(), why),
+            Kind::Skip(why) => {
+                self.devices += u64::from(why == SkipReason::Device);
+                skip(&mut self.skipped, &mut self.skipped_total, member.shown.clone(), why);
+            }
             Kind::Note => {}
         }
         Ok(())
     }
+}
+
+fn is_reserved(name: &MemberName) -> bool {
+    name.as_str().rsplit('/').next().is_some_and(|base| is_temporary(base.as_ref()))
 }
 
 /// Creates files and directories inside one directory, whatever their names are.
@@ -113,6 +150,27 @@ impl Sink {
         let root = Dir::open_ambient_dir(dest, ambient_authority())
             .map_err(|source| ExtractError::Open(dest.to_owned(), source))?;
         Ok(Self { root, at: None, directories: 0 })
+    }
+
+    /// Returns whether `target`, relative to the directory of the member `link`, is a file or a
+    /// directory that was written here.
+    fn has(&self, link: &MemberName, target: &[u8]) -> bool {
+        let Ok(target) = std::str::from_utf8(target) else { return false };
+        let parent = link.split().map_or("", |(parent, _)| parent);
+        let mut path: Vec<&str> = parent.split('/').filter(|part| !part.is_empty()).collect();
+        if target.starts_with('/') {
+            return false;
+        }
+        for part in target.split('/') {
+            match part {
+                "" | "." => {}
+                ".." if path.pop().is_none() => return false,
+                ".." => {}
+                part => path.push(part),
+            }
+        }
+        let found = self.root.symlink_metadata(path.join("/"));
+        !path.is_empty() && found.is_ok_and(|found| found.is_file() || found.is_dir())
     }
 
     /// Creates a directory and its missing parents.

@@ -35,7 +35,7 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(SkipReason {
             Symlink {}, HardLink {}, Device {}, Fifo {}, Socket {}, Sparse {}, Type { 0 = b'V' }, Other {}, Name { 0 = NameFault::Absolute },
-            Vanished {},
+            Vanished {}, Reserved {},
         }),
         |_| None,
     );

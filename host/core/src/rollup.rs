@@ -13,6 +13,9 @@
 //! If one leaf of a plugin's tree has a custom status, the whole tree is in custom mode. The status
 //! of every item with children is then a list of counts, such as `failed: 1, warning: 3`.
 //!
+//! A name in such a list may contain a comma and a space, such as `blocked, see log: 1, failed: 2`.
+//! What a list means for a verdict is in [`meanings`].
+//!
 //! The status of an item with children is always overwritten, whatever the post-processor or a
 //! hand-written file says. A leaf keeps its status. A test suite without test cases is a leaf.
 
@@ -22,7 +25,8 @@ use crate::item::Item;
 use crate::status::Status;
 
 /// The maximum number of custom statuses that one item counts by name. The lexically greatest ones
-/// beyond it are counted as [`OTHER_STATUSES`].
+/// beyond it are counted as [`OTHER_STATUSES`], or as timeout, failed or unknown if that is their
+/// [`worst`] meaning.
 ///
 /// Real plugins have a handful. The limit stops a module that invents a status per item, which
 /// would otherwise be repeated on every level.
@@ -31,6 +35,9 @@ pub const MAX_CUSTOM_STATUSES: usize = 100;
 /// The status under which statuses beyond [`MAX_CUSTOM_STATUSES`] are counted.
 pub const OTHER_STATUSES: &str = "other";
 
+/// The text between two counts of a list.
+pub(crate) const LIST_SEPARATOR: &str = ", ";
+
 /// The metadata key of an empty root under which [`NO_RESULTS_REASON`] is stored.
 pub const REASON: &str = "reason";
 
@@ -38,15 +45,57 @@ pub const REASON: &str = "reason";
 pub const NO_RESULTS_REASON: &str = "the plugin has no results";
 
 /// Parses text of the form `failed: 1, warning: 3`. Returns `None` for any other text.
+///
+/// A part without a count is the start of a name that contains a comma and a space.
 #[must_use]
 pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
-    text.split(", ")
-        .map(|part| {
-            let (name, count) = part.rsplit_once(": ")?;
-            let digits = !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit());
-            if name.is_empty() || !digits { None } else { Some((name, count.parse().ok()?)) }
-        })
-        .collect()
+    let mut counts = Vec::new();
+    // The start of the name, and that of the part.
+    let (mut start, mut at) = (0, 0);
+    for part in text.split(LIST_SEPARATOR) {
+        let end = at + part.len();
+        at = end + LIST_SEPARATOR.len();
+        let Some((_, digits)) = part.rsplit_once(": ").filter(|(_, digits)| is_number(digits)) else { continue };
+        let name = text.get(start..end)?.strip_suffix(digits)?.strip_suffix(": ")?;
+        if name.is_empty() {
+            return None;
+        }
+        counts.push((name, digits.parse().ok()?));
+        start = at;
+    }
+    (start == at).then_some(counts)
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns what a verdict counts `status` as: each status of a list of counts, or else the status
+/// itself ([`Status::meaning`]).
+#[must_use]
+pub fn meanings(status: &Status) -> Vec<Status> {
+    let Status::Custom(text) = status else { return vec![status.clone()] };
+    match counts_in(text) {
+        Some(counts) => {
+            let named = counts.into_iter().filter(|&(_, n)| n > 0);
+            named.map(|(name, _)| Status::from(name).meaning()).collect()
+        }
+        None => vec![status.meaning()],
+    }
+}
+
+/// Returns the worst of the [`meanings`] of `status`: timeout, failed or unknown. Returns `None` if
+/// it is none of these.
+#[must_use]
+pub fn worst(status: &Status) -> Option<Status> {
+    let meanings = meanings(status);
+    [Status::Timeout, Status::Failed, Status::Unknown].into_iter().find(|bad| meanings.contains(bad))
+}
+
+/// Returns whether a verdict counts `status` as failed or timed out.
+#[must_use]
+pub fn is_failure(status: &Status) -> bool {
+    matches!(worst(status), Some(Status::Failed | Status::Timeout))
 }
 
 /// Counts of statuses, from which the status of the parent item follows. It needs no tree, so a
@@ -131,15 +180,22 @@ impl Tally {
             return;
         }
         if self.custom.len() >= MAX_CUSTOM_STATUSES {
-            match self.custom.last_entry() {
-                Some(last) if name < last.key().as_str() => self.beyond = self.beyond.saturating_add(last.remove()),
-                _ => {
-                    self.beyond = self.beyond.saturating_add(n);
-                    return;
-                }
+            if self.custom.last_key_value().is_none_or(|(last, _)| name >= last.as_str()) {
+                return self.add_beyond(name, n);
+            }
+            if let Some((last, count)) = self.custom.pop_last() {
+                self.add_beyond(&last, count);
             }
         }
         self.custom.insert(name.to_owned(), n);
+    }
+
+    /// Counts a custom status without its name. A failure must not disappear among other statuses.
+    fn add_beyond(&mut self, name: &str, n: u64) {
+        match worst(&Status::from(name)) {
+            Some(bad) => self.add_named(&bad, n),
+            None => self.beyond = self.beyond.saturating_add(n),
+        }
     }
 
     /// Returns whether nothing was counted.
@@ -159,8 +215,8 @@ impl Tally {
             Status::Unknown
         } else if custom_mode {
             let counts: Vec<String> = self.counts().iter().map(|(name, n)| format!("{name}: {n}")).collect();
-            Status::from(counts.join(", "))
-        } else if has(Status::Failed) || has(Status::Timeout) {
+            Status::from(counts.join(LIST_SEPARATOR))
+        } else if has(Status::Failed) || has(Status::Timeout) || self.has_custom_failure() {
             Status::Failed
         } else if has(Status::Unknown) || !self.custom.is_empty() {
             Status::Unknown
@@ -171,6 +227,10 @@ impl Tally {
         } else {
             Status::NotRead
         }
+    }
+
+    fn has_custom_failure(&self) -> bool {
+        self.custom.keys().any(|name| is_failure(&Status::from(name.as_str())))
     }
 
     /// Returns the counts by status.

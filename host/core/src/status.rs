@@ -13,6 +13,13 @@ const MAX_COUNTS: usize = 10;
 /// this variant.
 pub const NOT_READ: &str = "not-read";
 
+/// Custom statuses that count as failed, in any case (docs/exit-codes.md).
+const FAILURES: [&str; 3] = ["error", "errored", "failure"];
+
+/// Every status that is not custom.
+const STANDARD: [Status; 6] =
+    [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
+
 /// The status of an item. Every status other than the first six is custom.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -63,6 +70,26 @@ impl Status {
     #[must_use]
     pub fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
+    }
+
+    /// Returns the status that a verdict counts this one as. What is printed and stored stays as it
+    /// is.
+    ///
+    /// A custom status that equals a standard one apart from case counts as that one. `error`,
+    /// `errored` and `failure` count as failed. Every other custom status counts as itself. For
+    /// lists of counts, see [`crate::rollup::meanings`].
+    #[must_use]
+    pub fn meaning(&self) -> Self {
+        let Self::Custom(text) = self else { return self.clone() };
+        let text = text.trim();
+        if text.is_empty() {
+            return Self::Unknown;
+        }
+        if FAILURES.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+            return Self::Failed;
+        }
+        let standard = STANDARD.into_iter().find(|status| text.eq_ignore_ascii_case(status.as_str()));
+        standard.unwrap_or_else(|| self.clone())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::judgement::VerdictStatus;
-use crate::rollup::counts_in;
+use crate::rollup::{LIST_SEPARATOR, counts_in, meanings};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
 
@@ -68,6 +68,10 @@ impl Verdict {
     ///    a plugin with only skipped items.
     /// 7. Otherwise: [`Verdict::Passed`]. Skipped items of a plugin that ran something, custom
     ///    statuses and `not-read` items are not failures.
+    ///
+    /// The counts of leaves decide where they exist. They may be worse than the status of the
+    /// plugin, such as that of an edited archive, but they never improve it. Custom statuses count
+    /// as [`meanings`] says.
     ///
     /// For plugins with judges ([`RunStatus::verdicts`]), the verdict on the plugin replaces the
     /// statuses and counts of its results. A missing result stays missing.
@@ -154,10 +158,17 @@ impl Seen {
 
     /// Adds a plugin. One that skipped everything and ran nothing counts as unknown.
     fn add(&mut self, plugin: Self) {
-        self.failed |= plugin.failed;
-        self.timeout |= plugin.timeout;
-        self.good |= plugin.good;
-        self.unknown |= plugin.unknown || plugin.ran_nothing();
+        self.merge(plugin);
+        self.unknown |= plugin.ran_nothing();
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.failed |= other.failed;
+        self.timeout |= other.timeout;
+        self.unknown |= other.unknown;
+        self.good |= other.good;
+        self.skipped |= other.skipped;
+        self.not_read |= other.not_read;
     }
 
     /// Returns whether all results of the plugin were skipped.
@@ -165,58 +176,66 @@ impl Seen {
         self.skipped && !self.good
     }
 
-    /// Adds a result with status `passed`. Sonobuoy also assigns this status to a plugin that
-    /// skipped everything, or that has no result.
-    fn passed(&mut self, counts: Option<&Counts>) {
-        let Some(counts) = counts else {
-            self.good = true;
-            return;
-        };
-        if has(counts, |status| !matches!(status, Status::Skipped | Status::NotRead)) {
-            self.good = true;
-        } else if has(counts, |status| *status == Status::Skipped) {
-            self.skipped = true;
-        } else if has(counts, |status| *status == Status::NotRead) {
-            self.not_read = true;
-        } else {
-            self.unknown = true;
-        }
-    }
-
+    /// Adds a result with this status, and with the counts of its leaves if they are known.
     fn look_at(&mut self, status: &Status, counts: Option<&Counts>) {
-        self.timeout |= counts.is_some_and(|counts| counts.get("timeout").is_some_and(|&n| n > 0));
-        match status {
-            Status::Failed => self.failed = true,
-            Status::Timeout => self.timeout = true,
-            Status::Unknown => {
-                self.unknown = true;
-                self.good |= counts.is_some_and(|counts| has(counts, ran));
-            }
+        let Some(counts) = counts else { return self.look_at_status(status) };
+        let (root, leaves) = (Self::of(&meanings(status)), Self::of_leaves(counts));
+        for seen in [root, leaves] {
+            self.failed |= seen.failed;
+            self.timeout |= seen.timeout;
+            self.unknown |= seen.unknown;
+        }
+        match status.meaning() {
+            Status::Failed | Status::Timeout => {}
+            Status::Unknown => self.good |= leaves.good,
             Status::Skipped => self.skipped = true,
             Status::NotRead => self.not_read = true,
-            Status::Passed => self.passed(counts),
-            Status::Custom(text) => match counts_in(text) {
-                None => self.good = true,
-                Some(parts) => {
-                    for (name, _) in parts.into_iter().filter(|&(_, n)| n > 0) {
-                        match Status::from(name) {
-                            Status::Custom(_) => self.good = true,
-                            standard => self.look_at(&standard, None),
-                        }
-                    }
-                }
-            },
+            // Sonobuoy also assigns `passed` to a plugin that skipped everything or has no result.
+            Status::Passed | Status::Custom(_) if leaves.good => self.good = true,
+            Status::Passed | Status::Custom(_) if leaves.skipped => self.skipped = true,
+            Status::Passed | Status::Custom(_) if leaves.not_read => self.not_read = true,
+            Status::Passed | Status::Custom(_) => self.unknown |= !leaves.failed && !leaves.timeout,
         }
     }
-}
 
-fn has(counts: &Counts, wanted: fn(&Status) -> bool) -> bool {
-    counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
-}
+    /// Adds a result with this status whose leaves are unknown. A list whose names contain a comma
+    /// is ambiguous. It counts as unknown, and as failed if one of its parts is a failure.
+    fn look_at_status(&mut self, status: &Status) {
+        let text = status.as_str();
+        let is_clear = |counts: &Vec<(&str, u64)>| !counts.iter().any(|(name, _)| name.contains(LIST_SEPARATOR));
+        if !text.contains(LIST_SEPARATOR) || counts_in(text).as_ref().is_some_and(is_clear) {
+            return self.merge(Self::of(&meanings(status)));
+        }
+        for part in text.split(LIST_SEPARATOR) {
+            let seen = Self::of(&meanings(&Status::from(part)));
+            self.failed |= seen.failed;
+            self.timeout |= seen.timeout;
+        }
+        self.unknown = true;
+    }
 
-/// Returns whether a leaf with this status ran to completion and was read.
-fn ran(status: &Status) -> bool {
-    matches!(status, Status::Passed | Status::Custom(_))
+    fn of_leaves(counts: &Counts) -> Self {
+        let mut leaves = Self::default();
+        for (status, _) in counts.iter().filter(|&(_, &n)| n > 0) {
+            leaves.merge(Self::of(&meanings(&Status::from(status.as_str()))));
+        }
+        leaves
+    }
+
+    fn of(meanings: &[Status]) -> Self {
+        let mut seen = Self::default();
+        for meaning in meanings {
+            match meaning {
+                Status::Failed => seen.failed = true,
+                Status::Timeout => seen.timeout = true,
+                Status::Unknown => seen.unknown = true,
+                Status::Skipped => seen.skipped = true,
+                Status::NotRead => seen.not_read = true,
+                Status::Passed | Status::Custom(_) => seen.good = true,
+            }
+        }
+        seen
+    }
 }
 
 #[cfg(test)]

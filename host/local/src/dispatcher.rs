@@ -9,6 +9,7 @@ use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::command::{SecretValues, StartDirectories};
+use crate::ended;
 use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
 use crate::process::kill_recorded;
 
@@ -70,7 +71,8 @@ impl LocalDispatcher {
 
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
         for key in &launch.missing {
-            let execution = Execution::start(&self.context, &launch, key, self.node.name.as_str())?;
+            let started = Execution::start(&self.context, &launch, key, self.node.name.as_str());
+            let execution = started.inspect_err(|_| execution::did_not_start(&self.context.work, key))?;
             // There is at most one message: to settle or to kill.
             let (control, requests) = mpsc::channel(1);
             tokio::spawn(execution.watch(requests, reports.clone()));
@@ -96,8 +98,12 @@ impl Dispatcher for LocalDispatcher {
 
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
         Box::pin(async {
+            let running = self.take(plugin);
+            if running.is_empty() {
+                return ended::read_all(&self.context.work, plugin);
+            }
             let mut exits = Vec::new();
-            for execution in self.take(plugin) {
+            for execution in running {
                 let (answer, exit) = oneshot::channel();
                 if execution.send(Control::Settle(answer)).await.is_ok() {
                     exits.extend(exit.await.ok().flatten());

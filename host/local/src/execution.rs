@@ -9,13 +9,14 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use plumbline_aggregator::{DispatchError, Exit, Launch, Report, Unsent};
+use plumbline_aggregator::{DispatchError, Exit, ExitKind, Launch, Report, Unsent};
 use plumbline_archive::atomic::is_temporary;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::command::{self, ExecutionPaths, SecretValues, StartDirectories, plugin_variables, worker_variables};
+use crate::ended::{self, Ended};
 use crate::process::{Process, ProcessExit, Program, record_process};
 
 /// The directory of an execution for results.
@@ -25,6 +26,8 @@ const CONFIG: &str = "config";
 /// How long a process may continue after its results were received. Many have some cleanup to do.
 /// Some loop forever to prevent the restart of their pod.
 const SETTLE: Duration = Duration::from_secs(2);
+/// How long a result may take to be recorded after its worker has ended successfully.
+const RECORDED: Duration = Duration::from_secs(10);
 /// The name of the done file (docs/protocol.md, "Done file").
 const DONE: &str = "done";
 /// The directory for the files of a plugin that ended without a done file. The done file must not
@@ -62,6 +65,17 @@ fn home(work: &Path, key: &ResultKey) -> PathBuf {
     work.join(key.plugin.as_str()).join(key.node.as_str())
 }
 
+/// Records that the process of an execution did not start, so that it has no end. The failure itself
+/// is reported.
+pub(crate) fn did_not_start(work: &Path, key: &ResultKey) {
+    let home = home(work, key);
+    if home.is_dir()
+        && let Err(error) = ended::write(&home, None)
+    {
+        tracing::warn!(plugin = %key.plugin, "failed to record that its process did not start: {error}");
+    }
+}
+
 /// Returns the files that the plugin wrote and no worker has sent, or `None` if there are none.
 pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
     let results = home(work, key).join(RESULTS);
@@ -94,12 +108,15 @@ pub fn directories(work: &Path, plugin: &PluginName) -> (PathBuf, PathBuf) {
 
 pub(crate) struct Execution {
     key: ResultKey,
+    home: PathBuf,
     results: PathBuf,
     plugin: Process,
     worker: Process,
     last_output: LastOutput,
     /// Exit codes with which the plugin's process reports that it found no test.
     no_tests: Vec<u8>,
+    /// Why the captured standard output is not complete.
+    fault: Option<String>,
 }
 
 impl Execution {
@@ -134,16 +151,19 @@ impl Execution {
             directory: &home,
             variables: worker_variables(launch, key, &paths),
             inherit: false,
+            unset: &[],
             log: logs.join(format!("{}-worker.txt", key.node)),
             stdout: None,
         })
         .map_err(|error| failed("start its worker", error))?;
+        let suite = launch.definition.plumbline.suite.as_ref();
         let plugin = Process::start(Program {
             program: &command.program,
             args: &command.args,
             directory: &command.directory,
             variables: plugin_variables(launch, key, node, &paths, &context.secrets).into_iter().chain(check).collect(),
             inherit: true,
+            unset: suite.map(|suite| suite.unset.as_slice()).unwrap_or_default(),
             log: logs.join(format!("{}.txt", key.node)),
             stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),
         })
@@ -157,13 +177,15 @@ impl Execution {
         }
         let last_output = Arc::clone(&context.last_output);
         let no_tests = launch.definition.plumbline.no_tests_exit_codes.clone();
-        Ok(Self { key: key.clone(), results, plugin, worker, last_output, no_tests })
+        Ok(Self { key: key.clone(), home, results, plugin, worker, last_output, no_tests, fault: None })
     }
 
     /// Monitors both processes until the execution is asked to end.
     pub(crate) async fn watch(mut self, mut control: mpsc::Receiver<Control>, reports: mpsc::Sender<Report>) {
         let mut plugin_ended: Option<ExitStatus> = None;
         let mut worker_ended = false;
+        // Whether only the record of the result is missing.
+        let mut delivered = false;
         let mut reported = false;
         // Whether the report already says how the plugin's process ended, so that it is not a
         // second failure.
@@ -188,8 +210,12 @@ impl Execution {
                 status = self.plugin.wait(), if plugin_ended.is_none() => match status {
                     Ok(status) => {
                         plugin_ended = Some(status);
-                        self.plugin.captured().await;
-                        let failure = self.after_plugin(status);
+                        self.fault = self.plugin.captured().await;
+                        self.record(self.ended(Some(status)).as_ref());
+                        let failure = match delivered && !self.results.join(DONE).exists() {
+                            true => Some("worker ended before the plugin did, and sent no result".to_owned()),
+                            false => self.after_plugin(status),
+                        };
                         end_reported |= failure.is_some() && !reported;
                         failure
                     }
@@ -198,10 +224,17 @@ impl Execution {
                 status = self.worker.wait(), if !worker_ended => {
                     worker_ended = true;
                     match status {
-                        Ok(status) if status.success() => None,
+                        // After a signal, a worker ends successfully without a result.
+                        Ok(status) if status.success() => {
+                            delivered = true;
+                            None
+                        }
                         Ok(status) => Some(format!("worker {}: see its log for the reason", describe(status))),
                         Err(error) => Some(format!("failed to watch worker: {error}")),
                     }
+                }
+                () = tokio::time::sleep(RECORDED), if delivered && plugin_ended.is_some() && !reported => {
+                    Some("worker ended, and its result did not arrive".to_owned())
                 }
             };
             if let Some(text) = failure
@@ -248,19 +281,51 @@ impl Execution {
     }
 
     async fn settle(mut self, mut ended: Option<ExitStatus>, end_reported: bool) -> Option<Exit> {
-        // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now.
-        if ended.is_none() && self.worker.has_succeeded().await {
+        // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now. The
+        // worker may be slow to end, and the done file says that there is a result.
+        if ended.is_none() && (self.results.join(DONE).exists() || self.worker.has_succeeded().await) {
             ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
+            self.fault = match ended {
+                Some(_) => self.plugin.captured().await,
+                None => self.fault,
+            };
         }
+        let end = self.ended(ended).filter(|_| !end_reported);
+        self.record(end.as_ref());
         let key = self.key.clone();
-        // A process that had to be terminated has not failed.
-        let no_tests = |status: &ExitStatus| {
-            status.code().and_then(|code| u8::try_from(code).ok()).is_some_and(|code| self.no_tests.contains(&code))
-        };
-        let status = ended.filter(|status| !end_reported && !no_tests(status));
         self.end().await;
-        let status = status?;
-        Some(Exit { text: format!("process {}", describe(status)), key, success: status.success() })
+        end.map(|Ended { text, kind }| Exit { key, text, kind })
+    }
+
+    /// Returns what the end of the process means. A process that had to be terminated has not failed.
+    fn ended(&self, status: Option<ExitStatus>) -> Option<Ended> {
+        let ended = status.map(|status| {
+            let code = status.code();
+            let is_no_tests =
+                code.and_then(|code| u8::try_from(code).ok()).is_some_and(|code| self.no_tests.contains(&code));
+            let kind = match code {
+                _ if is_no_tests => ExitKind::NoTests,
+                Some(code) => ExitKind::of_code(code.into()),
+                None => ExitKind::Crash,
+            };
+            Ended { text: format!("process {}", describe(status)), kind }
+        });
+        let Some(fault) = &self.fault else { return ended };
+        let (text, kind) = match ended {
+            None => (fault.clone(), ExitKind::Unknown),
+            Some(Ended { text, kind: ExitKind::Failure | ExitKind::Crash }) => {
+                (format!("{text}, and {fault}"), ExitKind::Crash)
+            }
+            Some(Ended { text, .. }) => (format!("{text}, and {fault}"), ExitKind::Unknown),
+        };
+        Some(Ended { text, kind })
+    }
+
+    /// Writes how the process ended, for a restart of this program.
+    fn record(&self, ended: Option<&Ended>) {
+        if let Err(error) = ended::write(&self.home, ended) {
+            tracing::warn!(plugin = %self.key.plugin, "failed to record how its process ended: {error}");
+        }
     }
 
     async fn end(self) {

@@ -7,6 +7,7 @@
 
 mod command;
 mod dispatcher;
+mod ended;
 mod execution;
 mod output;
 mod process;

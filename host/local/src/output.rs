@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use plumbline_core::size::Bytes;
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, oneshot};
@@ -23,8 +24,14 @@ pub(crate) struct Captured<R> {
     pub(crate) from: R,
     /// The path of the file to write.
     pub(crate) path: PathBuf,
-    /// Dropped when the file is complete.
-    pub(crate) complete: oneshot::Sender<()>,
+    /// Gets a value when the file is complete.
+    pub(crate) complete: oneshot::Sender<CaptureEnd>,
+}
+
+/// The end of a captured output.
+pub(crate) struct CaptureEnd {
+    /// Why the file does not have all of it.
+    pub(crate) fault: Option<String>,
 }
 
 /// Copies all data from `from` and `captured` to the file at `path`, and returns the last bytes as
@@ -48,18 +55,19 @@ async fn copy(mut from: impl AsyncRead + Unpin, log: &Mutex<Log>) {
     }
 }
 
-/// Copies captured output. The file ends after [`MAX_CAPTURED`] bytes, and the post-processor then
-/// reports that it is truncated.
+/// Copies captured output. The file ends after [`MAX_CAPTURED`] bytes, or where a write fails, which
+/// the end of the capture says.
 async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
     let Captured { mut from, path, complete } = captured;
     let mut file = File::create(&path).await;
-    let mut left = MAX_CAPTURED;
+    let (mut left, mut cut) = (MAX_CAPTURED, false);
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let bytes = buffer.get(..read).unwrap_or_default();
         log.lock().await.push(bytes).await;
         let fits = usize::try_from(left).map_or(read, |left| left.min(read));
         left -= fits as u64;
+        cut |= fits < read;
         if let Ok(open) = &mut file
             && let Err(error) = open.write_all(bytes.get(..fits).unwrap_or_default()).await
         {
@@ -71,10 +79,16 @@ async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
     {
         file = Err(error);
     }
-    if let Err(error) = file {
-        tracing::warn!("failed to write the standard output to `{}`: {error}", path.display());
+    let fault = match file {
+        Err(error) => Some(format!("its standard output could not be kept: {error}")),
+        Ok(_) if cut => Some(format!("its standard output has more than {}", Bytes(MAX_CAPTURED))),
+        Ok(_) => None,
+    };
+    if let Some(fault) = &fault {
+        tracing::warn!("`{}` is not complete: {fault}", path.display());
     }
-    drop(complete);
+    // Nobody waits any more if the run was abandoned.
+    let _ = complete.send(CaptureEnd { fault });
 }
 
 /// A log file, and the tail of what was written.

@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::output::{self, Captured};
+use crate::output::{self, CaptureEnd, Captured};
 
 /// How long a process may take to end after SIGTERM before it is killed.
 const TERMINATE: Duration = Duration::from_secs(5);
@@ -39,6 +39,8 @@ pub(crate) struct Program<'a> {
     pub(crate) variables: BTreeMap<String, String>,
     /// Whether to inherit the environment of this process.
     pub(crate) inherit: bool,
+    /// Variables that are not inherited.
+    pub(crate) unset: &'a [String],
     /// The log file for the output.
     pub(crate) log: PathBuf,
     /// An additional file for the standard output.
@@ -50,7 +52,7 @@ pub(crate) struct Process {
     child: Child,
     group: Option<Pid>,
     output: Option<JoinHandle<String>>,
-    captured: Option<oneshot::Receiver<()>>,
+    captured: Option<oneshot::Receiver<CaptureEnd>>,
     /// The tail of the output, once it is complete.
     last_output: String,
 }
@@ -77,6 +79,9 @@ impl Process {
         if !program.inherit {
             command.env_clear();
         }
+        for name in program.unset {
+            command.env_remove(name);
+        }
         let child = command
             .args(program.args)
             .current_dir(program.directory)
@@ -101,11 +106,14 @@ impl Process {
         Ok(Self { child, group, output, captured: complete, last_output: String::new() })
     }
 
-    /// Waits until the captured standard output of an ended process is complete. The wait is short,
-    /// because a child process may hold the pipe.
-    pub(crate) async fn captured(&mut self) {
-        if let Some(captured) = self.captured.take() {
-            let _ = tokio::time::timeout(CAPTURE, captured).await;
+    /// Waits until the captured standard output of an ended process is complete, and returns why it
+    /// is not. The wait is short, because a child process may hold the pipe.
+    pub(crate) async fn captured(&mut self) -> Option<String> {
+        let captured = self.captured.take()?;
+        match tokio::time::timeout(CAPTURE, captured).await {
+            Ok(Ok(end)) => end.fault,
+            // Another process holds the pipe. What it writes later is not a result.
+            Err(_) | Ok(Err(_)) => None,
         }
     }
 
@@ -232,6 +240,7 @@ mod tests {
             directory: dir,
             variables: BTreeMap::from([("COLOUR".to_owned(), "blue".to_owned())]),
             inherit: false,
+            unset: &[],
             log: dir.join("log"),
             stdout: Some(dir.join("stdout")),
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumbline_core::Definition;
-use plumbline_core::definition::DefinitionError;
+use plumbline_core::definition::{DefinitionError, SuiteRun};
 use serde_json::{Map, Value, json};
 
 use crate::model::{OptionType, ProfileOption, VALUE_PLACEHOLDER};
@@ -12,6 +12,9 @@ use crate::settings::Settings;
 /// Name of the Secret with the values of secret options. A local run uses no Secret, but its
 /// definition is the same.
 pub const SECRET: &str = "plumbline-options";
+
+/// Maximum size in bytes of an expression of the judge `checks`.
+const MAX_PATTERN: usize = 2000;
 
 /// Where a suite runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,9 @@ pub enum ApplyError {
     /// The value of an option is a path on this machine, and the suite runs in a cluster.
     #[error("option `{0}` is a path on this machine, and the run is in a cluster")]
     Path(String),
+    /// The name of a required test is too long for the judge that looks for it.
+    #[error("the name of the required test `{0}` is too long: as an expression, it has more than {MAX_PATTERN} bytes")]
+    LongName(String),
     /// A part of the definition has an unexpected type.
     #[error("`{0}` of its definition has an unexpected type")]
     Shape(&'static str),
@@ -55,6 +61,7 @@ impl ApplyError {
         match self {
             Self::NotLocal(_) => "leave out `--local`",
             Self::Path(_) => "leave out this option, or add `--local`",
+            Self::LongName(_) => "leave this test out of the required ones",
             Self::Shape(_) | Self::Definition(_) => "correct `plugin.yaml` next to the profile",
         }
     }
@@ -62,7 +69,8 @@ impl ApplyError {
 
 impl Settings<'_> {
     /// Returns `definition` with these settings, for a run at `place`. Each of the tests in
-    /// `required` must pass at least once. The definition records the settings in
+    /// `required` must pass at least once, or at least run if only failed tests of another run are
+    /// selected. The definition records the settings in
     /// `plumbline.suite`.
     ///
     /// # Errors
@@ -107,12 +115,26 @@ impl Settings<'_> {
             }
         }
         if !required.is_empty() {
+            // A test that fails again is a failure itself, which judges may excuse.
+            let statuses = if self.is_rerun() { json!(["passed", "failed", "timeout"]) } else { json!("passed") };
+            let checks = required_checks(required, &statuses)?;
             let own = object(top, "plumbline", "plumbline")?;
-            list(own, "verdict", "plumbline.verdict")?.push(required_checks(required));
+            list(own, "verdict", "plumbline.verdict")?.push(checks);
         }
         let mut definition = Definition::from_json(json)?.definition;
-        definition.plumbline.suite = Some(self.suite_run());
+        let unset = if place == Place::Local { self.unset(&definition) } else { Vec::new() };
+        definition.plumbline.suite = Some(SuiteRun { unset, ..self.suite_run() });
         Ok(Applied { definition, secrets })
+    }
+
+    /// Returns the variables that the suite must not inherit on this machine: those of options
+    /// without a value, which the definition does not set either. Paths, such as a kubeconfig, and
+    /// secrets may come from the environment.
+    fn unset(&self, definition: &Definition) -> Vec<String> {
+        let options = self.profile.options.iter();
+        let options = options.filter(|option| option.kind != OptionType::Path && !option.secret);
+        let is_set = |name: &String| definition.spec.env().iter().any(|variable| variable.name == *name);
+        options.filter_map(|option| option.env.clone()).filter(|name| !is_set(name)).collect()
     }
 
     /// Makes a process of this machine out of the container of the definition.
@@ -176,19 +198,24 @@ fn variable_entry(
     entry
 }
 
-/// Returns the judge that wants each test to pass. A check that finds no test is `unknown`, so the
-/// plugin does not pass either.
-fn required_checks(tests: &[String]) -> Value {
+/// Returns the judge that wants each test to have one of these statuses. A check that finds no test
+/// is `unknown`, so the plugin does not pass either.
+fn required_checks(tests: &[String], statuses: &Value) -> Result<Value, ApplyError> {
     let check = |(at, test): (usize, &String)| {
-        json!({
+        let matching = format!(r"^(\[It\] )?{}$", literal(test));
+        if matching.len() > MAX_PATTERN {
+            return Err(ApplyError::LongName(plumbline_core::text::shortened(test, 100)));
+        }
+        Ok(json!({
             "id": format!("REQUIRED-{:03}", at + 1),
             "name": plumbline_core::text::shortened(test, 300),
-            "items": "passed",
-            "matching": format!(r"^(\[It\] )?{}$", literal(test)),
+            "items": statuses,
+            "matching": matching,
             "want": ">= 1",
-        })
+        }))
     };
-    json!({"judge": "checks", "options": {"checks": tests.iter().enumerate().map(check).collect::<Vec<_>>()}})
+    let checks = tests.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
+    Ok(json!({"judge": "checks", "options": {"checks": checks}}))
 }
 
 /// Returns a regular expression that matches exactly `text`.

@@ -34,7 +34,7 @@ fn every_error_is_in_the_catalogue() {
         |_| None,
     );
     all.add_with_code(
-        samples!(ApplyError { NotLocal { 0 }, Path { 0 }, Shape { 0 }, Definition { 0 = DefinitionError::Empty } }),
+        samples!(ApplyError { NotLocal { 0 }, Path { 0 }, LongName { 0 }, Shape { 0 }, Definition { 0 = DefinitionError::Empty } }),
         |_| true,
         |error| Some(error.hint().to_owned()),
     );

@@ -192,6 +192,11 @@ impl<'a> Settings<'a> {
         Ok(())
     }
 
+    /// Returns whether only failed tests of another run are selected.
+    pub(crate) fn is_rerun(&self) -> bool {
+        self.rerun
+    }
+
     /// Returns the value of the option with this name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
@@ -266,6 +271,7 @@ impl<'a> Settings<'a> {
             mode: self.mode.map(|mode| mode.name.clone()),
             set: self.given.iter().map(|&name| name.to_owned()).collect(),
             rerun: self.rerun,
+            unset: Vec::new(),
         }
     }
 

@@ -74,6 +74,7 @@ fn every_file_is_listed_with_its_digest_and_packed_the_same_twice() {
             "plumbline.yaml",
             "plumbline_0.1.0-1_amd64.deb",
             "plumbline_0.1.0-1_arm64.deb",
+            "profile-csi-v0.1.0.bundle.tar",
         ]
     );
     passes(check::same_bytes(&inputs, &artifacts));

@@ -1,5 +1,6 @@
 //! The files of each result set, and those of them that a module gets.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ use super::subject::Subject;
 /// Maximum size of a worker's list of entries that it could not pack, in bytes. It has ten names
 /// and reasons.
 const MAX_LIST: u64 = 4 << 10;
+
+/// Characters that make a name in `result-files` a pattern, which need not match a file.
+const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 /// A file of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,6 +201,22 @@ impl Selection {
             Self::Patterns(set) => set.is_match(file.path_in_results()),
         }
     }
+
+    /// Returns the names in the definition's `result-files` without wildcards that none of
+    /// `selected` has. Those are the files of one result set that are for the module.
+    pub(super) fn missing(&self, selected: &[&SetFile]) -> Vec<String> {
+        let Self::Names(names) = self else { return Vec::new() };
+        let mut present: BTreeSet<&str> = selected.iter().map(|file| file.name()).collect();
+        let mut missing = Vec::new();
+        for name in names {
+            let is_required = !name.is_empty() && !name.contains(WILDCARDS);
+            // A name that occurs twice is missing once.
+            if is_required && present.insert(name) {
+                missing.push(cut(&one_line(name)));
+            }
+        }
+        missing
+    }
 }
 
 /// The files of one result set, for one call of a module.
@@ -249,6 +269,18 @@ mod tests {
         assert!(selection.takes(&file("results/global/deep/a.xml")));
         assert!(!selection.takes(&file("results/global/aa.xml")));
         assert!(!selection.takes(&file("results/global/a.xml/b")));
+    }
+
+    #[test]
+    fn each_name_without_wildcards_must_be_in_the_set() {
+        let (a, deep) = (file("results/global/a.xml"), file("results/global/x/b.xml"));
+        let names = ["a.xml", "b.xml", "c\n.xml", "b.xml", "*.xml", "d?.xml", "[ab].xml", "{a,b}.xml", ""];
+        let selection = Selection::new(&names.map(str::to_owned), &["**".into()]).unwrap();
+        assert_eq!(selection.missing(&[&a, &deep]), ["c .xml"]);
+        assert_eq!(selection.missing(&[&a]), ["b.xml", "c .xml"]);
+        assert_eq!(selection.missing(&[]), ["a.xml", "b.xml", "c .xml"]);
+        let patterns = Selection::new(&[], &["a.xml".into()]).unwrap();
+        assert!(patterns.missing(&[]).is_empty(), "the patterns of a module need not match");
     }
 
     #[test]

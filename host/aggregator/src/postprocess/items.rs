@@ -18,6 +18,12 @@ use crate::modules::ModuleError;
 pub const EXIT_FILE: &str = "exit.json";
 /// Key that is `true` for exit code 0.
 pub(crate) const EXIT_SUCCESS: &str = "success";
+/// Key that is `true` for an exit code that says that no tests were found.
+pub(crate) const EXIT_NO_TESTS: &str = "no-tests";
+/// Key that is `true` if a signal or a lack of memory ended the execution.
+pub(crate) const EXIT_CRASH: &str = "crash";
+/// Key that is `true` if nobody knows how the execution ended.
+pub(crate) const EXIT_UNKNOWN: &str = "unknown";
 /// Maximum size of an error document, which contains at most a pod with its events.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
@@ -59,14 +65,36 @@ fn error(document: Option<Map<String, Value>>) -> FlatItem {
     FlatItem { name, status: Some(status), details: document, ..FlatItem::default() }
 }
 
+fn no_tests() -> Map<String, Value> {
+    [(EXIT_NO_TESTS.to_owned(), Value::Bool(true))].into_iter().collect()
+}
+
+/// Returns whether the item is an exit code that says that no tests were found.
+pub(super) fn is_no_tests(item: &FlatItem) -> bool {
+    item.details.contains_key(EXIT_NO_TESTS)
+}
+
+/// Returns whether results may be missing because of how the execution ended.
+pub(super) fn is_crash(item: &FlatItem) -> bool {
+    item.status == Some(Status::Unknown) || item.details.get(EXIT_CRASH) == Some(&Value::Bool(true))
+}
+
 fn exit(document: &Option<Map<String, Value>>) -> FlatItem {
     let get = |key| document.as_ref().and_then(|d| d.get(key));
-    if get(EXIT_SUCCESS) == Some(&Value::Bool(true)) {
+    let is = |key| get(key) == Some(&Value::Bool(true));
+    if is(EXIT_SUCCESS) {
         let meta = [(REASON.to_owned(), "no file was read, so the exit code decides".to_owned())].into();
         return FlatItem { name: "exit code 0".to_owned(), status: Some(Status::Passed), meta, ..FlatItem::default() };
     }
-    let text = get("exit").and_then(Value::as_str);
-    FlatItem { name: text.unwrap_or(EXIT_FILE).to_owned(), status: Some(Status::Failed), ..FlatItem::default() }
+    let name = get("exit").and_then(Value::as_str).unwrap_or(EXIT_FILE).to_owned();
+    if is(EXIT_NO_TESTS) {
+        let reason = "the exit code says that no tests were found, and tests ran".to_owned();
+        let (meta, details) = ([(REASON.to_owned(), reason)].into(), no_tests());
+        return FlatItem { name, status: Some(Status::Failed), meta, details, ..FlatItem::default() };
+    }
+    let status = if is(EXIT_UNKNOWN) { Status::Unknown } else { Status::Failed };
+    let details = is(EXIT_CRASH).then(|| (EXIT_CRASH.to_owned(), Value::Bool(true))).into_iter().collect();
+    FlatItem { name, status: Some(status), details, ..FlatItem::default() }
 }
 
 /// Returns whether `file` is the captured standard output, `results/NODE/NAME`.
@@ -153,6 +181,18 @@ mod tests {
         assert_eq!(status(r#"{"exit":"process exited with code 0","success":true}"#), Some(Status::Passed));
         for text in [r#"{"exit":"process exited with code 3"}"#, r#"{"success":"true"}"#, r#"{"success":false}"#, ""] {
             assert_eq!(status(text), Some(Status::Failed), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_end_after_which_results_may_be_missing_is_known() {
+        for (text, status, crash) in [
+            (r#"{"exit":"process exited with code 3"}"#, Status::Failed, false),
+            (r#"{"exit":"process was killed by signal 11","crash":true}"#, Status::Failed, true),
+            (r#"{"exit":"nobody knows","unknown":true}"#, Status::Unknown, true),
+        ] {
+            let item = item("exit.json", text).unwrap();
+            assert_eq!((item.status.as_ref(), is_crash(&item)), (Some(&status), crash), "{text}");
         }
     }
 

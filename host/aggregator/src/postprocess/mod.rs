@@ -22,7 +22,7 @@ pub(crate) use error::is_of_data;
 pub use failures::{Failure, MAX_FAILURES};
 pub use files::{ModuleInput, module_inputs};
 pub use items::EXIT_FILE;
-pub(crate) use items::EXIT_SUCCESS;
+pub(crate) use items::{EXIT_CRASH, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN};
 pub use outcome::{NodeOutcome, Outcome, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;

@@ -20,7 +20,9 @@ use super::detect::{Detected, Detections, Detectors};
 use super::error::{PostProcessError, io_error, is_of_data};
 use super::failures::Failures;
 use super::files::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
-use super::items::{EXIT_FILE, error_item, failure_item, is_stdout, unknown_item, unread_item, unusable_item};
+use super::items::{
+    EXIT_FILE, error_item, failure_item, is_crash, is_no_tests, is_stdout, unknown_item, unread_item, unusable_item,
+};
 use super::outcome::{Decided, Outcome, Usage, reason};
 use super::replay::keep;
 use super::spool::{LeafCounts, Spool, SpoolWriter};
@@ -130,6 +132,8 @@ struct Findings {
     failed: BTreeSet<Option<String>>,
     /// Result sets of which nothing was read, by node.
     unread: BTreeSet<Option<String>>,
+    /// Result sets in which something ran, by node.
+    ran: BTreeSet<Option<String>>,
     decided: Decided,
 }
 
@@ -197,6 +201,9 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     let shift = push_node(set, spool)?;
     let items = spool.items;
     let files: Vec<&SetFile> = set.files.iter().filter(|file| work.selection.takes(file)).collect();
+    // If nothing may run, no file is missing. Nodes of different roles may write different files.
+    let may_be_empty = set.node.is_some() || (work.subject.allow_empty && files.is_empty());
+    let missing = if may_be_empty { Vec::new() } else { work.selection.missing(&files) };
     let read = if work.subject.is_auto() {
         run_detected(work, &files, set, shift, spool)
     } else {
@@ -212,10 +219,16 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
         work.findings().usage.broke(reason.clone());
         spool.push(&unknown_item(reason, None, shift))?;
     }
+    for name in missing {
+        spool.push(&unknown_item(format!("result file {name} is missing"), None, shift))?;
+    }
     // If the set has no items, the node itself is a leaf, which does not count.
     let leaves = if spool.items == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
     if leaves.failed > 0 {
         work.findings().failed.insert(set.node.clone());
+    }
+    if !leaves.ran_nothing() && !leaves.is_unread() {
+        work.findings().ran.insert(set.node.clone());
     }
     if work.subject.allow_empty && leaves.ran_nothing() {
         work.findings().decided.by_allow_empty = true;
@@ -232,14 +245,15 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
 ///
 /// A nonzero exit code has no item if the results already contain a failure. Suites then exit with
 /// a nonzero code anyway. A separate leaf would be a failure that no list of known failures could
-/// excuse.
+/// excuse. A crash always has an item, because tests after it did not run.
 ///
 /// Exit code 0 has an item only if no result was read, because then it is the only information. The
 /// document stays in the archive in any case.
 fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
-    let (failed, unread) = {
+    let (failed, unread, ran) = {
         let findings = work.findings();
-        (findings.failed.contains(&set.node), findings.unread.contains(&set.node))
+        let has = |sets: &BTreeSet<Option<String>>| sets.contains(&set.node);
+        (has(&findings.failed), has(&findings.unread), has(&findings.ran))
     };
     let shift = u32::from(set.node.is_some());
     let (mut items, mut dropped) = (Vec::new(), false);
@@ -251,7 +265,8 @@ fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::
                 items.push(item);
             }
             (true, Some(Status::Passed)) => dropped = true,
-            (true, _) if failed => dropped = true,
+            (true, _) if is_no_tests(&item) && !ran => dropped = true,
+            (true, _) if failed && !is_crash(&item) => dropped = true,
             _ => items.push(item),
         }
     }

@@ -24,7 +24,7 @@ use crate::dispatcher::{Dispatcher, Vault, WorkerAccess};
 use crate::journal::Journal;
 use crate::modules::Modules;
 use crate::plan::{PlannedPlugin, Provenance, modules_document, prepare};
-use crate::server::{Server, Store};
+use crate::server::{Server, Store, count_files};
 use crate::source::{LimitPolicy, PlanError, Source};
 use crate::state::State;
 use crate::workdir::{PluginRecord, RunRecord, WorkDir};
@@ -256,9 +256,14 @@ fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
         run: settings.id.unwrap_or_else(RunId::random),
         started: Timestamp::now(),
         plugins,
-        timeout_seconds: settings.timeout.map_or(0, |timeout| timeout.as_secs()),
-        deadline_seconds: settings.deadline.map_or(0, |deadline| deadline.as_secs().max(1)),
+        timeout_seconds: settings.timeout.map_or(0, whole_seconds),
+        deadline_seconds: settings.deadline.map_or(0, |deadline| whole_seconds(deadline).max(1)),
     }
+}
+
+/// Returns the duration in seconds, rounded up: 0 means "no limit".
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
 /// Returns the maximum duration of the run, or `None` if there is no limit. Groups of plugins run
@@ -326,12 +331,19 @@ fn check_whole(work: &WorkDir, ledger: &Ledger, plugins: &[PlannedPlugin], outpu
     if let Some(plugin) = plugins.iter().find(|plugin| !known.contains(&plugin.name())) {
         return not_whole(format!("its journal has no plugin `{}`", plugin.name()));
     }
-    let received = |key: &&ResultKey| matches!(ledger.state(key), Some(KeyState::Received { .. }));
-    let is_there = |key: &ResultKey| work.tree().join(layout::result_dir(&key.plugin, &key.node)).is_dir();
-    match ledger.keys().filter(received).find(|key| !is_there(key)) {
-        Some(key) => not_whole(format!("received result `{key}` is missing")),
-        None => Ok(()),
+    for key in ledger.keys() {
+        let Some(KeyState::Received { stored, .. }) = ledger.state(key) else { continue };
+        let dir = work.tree().join(layout::result_dir(&key.plugin, &key.node));
+        let there = count_files(&dir).ok();
+        if !dir.is_dir() {
+            return not_whole(format!("received result `{key}` is missing"));
+        }
+        if there != Some(stored.files) {
+            let there = there.unwrap_or_default();
+            return not_whole(format!("received result `{key}` has {there} of its {} files", stored.files));
+        }
     }
+    Ok(())
 }
 
 /// Removes results and errors that are not in the journal. None of them was acknowledged.

@@ -18,9 +18,11 @@ use tokio_util::sync::CancellationToken;
 use super::blocking::{lacks_space, with_space, write_document};
 use super::finish::items_file;
 use super::settings::RunError;
-use crate::dispatcher::{Dispatcher, Exit, Unsent};
+use crate::dispatcher::{Dispatcher, Exit, ExitKind, Unsent};
 use crate::plan::PlannedPlugin;
-use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, TREE_FILE, post_process};
+use crate::postprocess::{
+    EXIT_CRASH, EXIT_FILE, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN, Outcome, TREE_FILE, post_process,
+};
 use crate::server::{Store, StoreError};
 
 /// Key of an error document with the files that the plugin wrote but did not send.
@@ -65,11 +67,14 @@ impl CompletedPlugin {
     fn write_exits(&self, exits: &[Exit]) -> Result<(), RunError> {
         // Exit code 0 matters only if the results are not read.
         let unread = self.planned.post_processor.name() == RAW_FORMAT;
-        for exit in exits.iter().filter(|exit| unread || !exit.success) {
+        for exit in exits.iter().filter(|exit| unread || exit.kind != ExitKind::Success) {
             let path = self.tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
-            let document = match exit.success {
-                true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
-                false => json!({"exit": exit.text}),
+            let document = match exit.kind {
+                ExitKind::Success => json!({"exit": exit.text, EXIT_SUCCESS: true}),
+                ExitKind::Failure => json!({"exit": exit.text}),
+                ExitKind::NoTests => json!({"exit": exit.text, EXIT_NO_TESTS: true}),
+                ExitKind::Crash => json!({"exit": exit.text, EXIT_CRASH: true}),
+                ExitKind::Unknown => json!({"exit": exit.text, EXIT_UNKNOWN: true}),
             };
             write_document(&self.disk, &path, &document, &format!("write the outcome of `{}`", exit.key))?;
         }

@@ -8,4 +8,4 @@ mod store;
 
 pub use listener::{Server, ServerError};
 pub use store::Store;
-pub(crate) use store::StoreError;
+pub(crate) use store::{StoreError, count_files};

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use plumbline_archive::atomic::is_temporary;
 use plumbline_archive::disk::DiskFile;
 use plumbline_archive::extract::Blame;
 use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
@@ -165,6 +166,11 @@ impl Receiver {
             return Ok(Some(Shape::Archive));
         }
         match disposition_file_name(headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes)) {
+            // The archive would leave it out, as the file of a killed process.
+            Ok(name) if is_temporary(name.as_str().as_ref()) => {
+                let text = format!("result {key}: the file name `{}` is reserved for temporary files", name.as_str());
+                Err(Box::new(line(StatusCode::BAD_REQUEST, &text)))
+            }
             Ok(name) => Ok(Some(Shape::File(name.as_str().to_owned()))),
             Err(error) => Err(Box::new(line(StatusCode::BAD_REQUEST, &format!("result {key}: {error}")))),
         }

@@ -200,15 +200,52 @@ fn unpack(
             for skipped in &extracted.skipped {
                 tracing::warn!(member = %skipped.member, "not unpacked: {}", skipped.why);
             }
+            list_lost(&mut slot, &extracted)?;
             // One call for all files, because a sync per file would take longer than the upload.
             disk.step(Step::SyncTree(&slot.out), || Ok(rustix::fs::syncfs(File::open(&slot.out)?)?))?;
             disk.remove_file(&slot.body)?;
             slot.space.give_back(bytes);
-            (StoredKind::Archive, extracted.files)
+            (StoredKind::Archive, count_files(&slot.out)?)
         }
     };
     disk.sync_directory(&slot.out)?;
     Ok(Unpacked { slot, stored: Stored { kind, files, bytes, sha256 } })
+}
+
+/// Writes the list of what the result lost, as workers do, so that post-processing reports it. The
+/// list of the worker stays.
+fn list_lost(slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
+    let list = slot.out.join(layout::LEFT_OUT_FILE);
+    if (extracted.lost_total == 0 && extracted.trailing == 0) || list.exists() {
+        return Ok(());
+    }
+    let mut lost: Vec<String> = extracted.lost.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = extracted.lost_total.saturating_sub(lost.len() as u64);
+    if more > 0 {
+        lost.push(format!("and {more} more"));
+    }
+    if extracted.trailing > 0 {
+        lost.push(format!("{} bytes after the end of the archive", extracted.trailing));
+    }
+    let text = format!("not in the results: {}\n", lost.join(", "));
+    slot.space.take(1, text.len() as u64)?;
+    fs::write(&list, text)?;
+    Ok(())
+}
+
+/// Returns the number of files below `dir`.
+pub(crate) fn count_files(dir: &Path) -> io::Result<u64> {
+    let (mut files, mut open) = (0, vec![dir.to_owned()]);
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => open.push(entry.path()),
+                false => files += 1,
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// Unpacks the body within `limits` and the remaining budget.
@@ -222,6 +259,9 @@ fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreEr
     slot.space.take(extracted.entries, extracted.bytes)?;
     Ok(extracted)
 }
+
+/// The maximum number of lost members that a list names.
+const LISTED: usize = 10;
 
 /// Space that uploads use, and its limits.
 struct Budget {

@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    PrivateKey, SignatureFile, Subject, TEST_RESULT, Trusted, sign_statement, verify_result,
+    PrivateKey, SignatureFile, Subject, TEST_RESULT, folder_subjects, named_path, sign_statement,
 };
 use plumbline_core::{Digest, DigestWriter, Verdict};
 
-use super::{Accepted, Archive, AttestationTrust, Loaded, ResourceDescriptor, accepted, predicate};
+use super::verify::accepted;
+use super::{Accepted, Archive, AttestationTrust, ResourceDescriptor, predicate};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::signing::key_error;
@@ -50,7 +50,7 @@ impl SubmittedSuite {
             .digest(bundle.as_deref())
             .annotation("version", self.version.as_deref())
             .annotation("mode", self.mode.as_deref())
-            .annotation("set", Some(&self.set.join(", ")))
+            .options(&self.set)
     }
 }
 
@@ -70,8 +70,7 @@ pub fn attest_folder(
     let (mut result, _) = predicate::predicate(&mut trees, run, None)?;
     result.configuration.push(suite.descriptor());
     let archive = Subject { name: source.name, sha256: *source.digest.as_bytes() };
-    let files = digests(folder)?.into_iter().map(|(name, digest)| Subject { name, sha256: *digest.as_bytes() });
-    let subjects: Vec<Subject> = files.chain([archive]).collect();
+    let subjects = folder_subjects(&digests(folder)?, &archive);
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
         .map_err(|error| AppError::system(format!("failed to sign `{}`", folder.display())).because(&error))?;
     let file = SignatureFile::next_to(folder);
@@ -93,13 +92,14 @@ pub enum FolderAttestation {
 }
 
 /// Verifies the attestation next to `folder`: one statement must be about all of its files, or about
-/// those with these `names`.
+/// those with these `names`, and about no other file. Names count as well as digests.
 pub fn verify_folder(
     folder: &Path,
     names: Option<&[&str]>,
     trust: &AttestationTrust,
 ) -> Result<FolderAttestation, AppError> {
-    let file = SignatureFile::next_to(folder);
+    let folder = named_path(folder);
+    let file = SignatureFile::next_to(&folder);
     let attestations = file.read().map_err(|error| key_error(&error))?;
     if attestations.is_empty() && !trust.is_given() {
         return Ok(FolderAttestation::Missing);
@@ -111,23 +111,20 @@ pub fn verify_folder(
     if attestations.is_empty() {
         return Ok(FolderAttestation::Rejected(vec![format!("`{}` does not exist", file.path().display())]));
     }
-    let is_meant = |name: &str| names.is_none_or(|names| names.contains(&name));
-    let all = digests(folder)?;
-    let files: Vec<[u8; 32]> =
-        all.iter().filter(|(name, _)| is_meant(name)).map(|(_, digest)| *digest.as_bytes()).collect();
+    let mut files = digests(&folder)?;
+    files.retain(|name, _| names.is_none_or(|names| names.contains(&name.as_str())));
+    let all: Vec<[u8; 32]> = files.values().copied().collect();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let verified = match &trust {
-        Loaded::Keys(trust) => trust.verify_result(&attestations, &name, &files),
-        Loaded::Identity(policy) => verify_result(&attestations, &files, &Trusted::Identity(policy), Timestamp::now()),
-    };
+    let verified = trust.statements(&attestations, &name, &all).and_then(|found| found.about_folder(&files));
     Ok(match verified.and_then(accepted) {
         Ok(accepted) => FolderAttestation::Accepted(Box::new(accepted)),
         Err(reasons) => FolderAttestation::Rejected(reasons),
     })
 }
 
-/// The digests of the files in `folder`, by name. Anything but a plain file is an error.
-fn digests(folder: &Path) -> Result<BTreeMap<String, Digest>, AppError> {
+/// The digests of the files in `folder`, by name. Anything but a plain file is an error, and so is a
+/// name that is not UTF-8, because a statement cannot have it.
+fn digests(folder: &Path) -> Result<BTreeMap<String, [u8; 32]>, AppError> {
     let wrong = |error: &io::Error| {
         AppError::usage(format!("failed to read the submission in `{}`", folder.display()))
             .because(error)
@@ -136,7 +133,10 @@ fn digests(folder: &Path) -> Result<BTreeMap<String, Digest>, AppError> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+        let name = entry
+            .file_name()
+            .into_string()
+            .map_err(|name| wrong(&io::Error::other(format!("the name `{}` is not UTF-8", name.to_string_lossy()))))?;
         if !entry.file_type().map_err(|error| wrong(&error))?.is_file() {
             return Err(wrong(&io::Error::other(format!("`{name}` is not a file"))));
         }
@@ -149,8 +149,8 @@ fn digests(folder: &Path) -> Result<BTreeMap<String, Digest>, AppError> {
     Ok(found)
 }
 
-fn digest(path: &Path) -> io::Result<Digest> {
+fn digest(path: &Path) -> io::Result<[u8; 32]> {
     let mut writer = DigestWriter::new(io::sink());
     io::copy(&mut File::open(path)?, &mut writer)?;
-    Ok(writer.digest())
+    Ok(*writer.digest().as_bytes())
 }

@@ -2,28 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use plumbline_archive::layout::{META_CONFIG, META_MODULES};
 use plumbline_conformance::chain::Chain;
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
-use plumbline_core::text::excerpt;
+use plumbline_core::text::{excerpt, one_line};
 use plumbline_core::{Digest, GLOBAL, Item, Status, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::configuration::configuration;
 use crate::error::AppError;
 use crate::results::ShownResults;
-use crate::trees::cluster::{ClusterFile, ClusterIdentity};
 use crate::trees::{TreeFacts, Trees};
 
 /// The most names in one list. A longer list is left out, because a part of it would mislead.
 const MAX_TESTS: usize = 10_000;
 /// The most characters of a name.
-const MAX_NAME: usize = 300;
-/// The largest document that is read, in bytes.
-const MAX_DOCUMENT: u64 = 64 << 20;
-/// The file of a survey with the pods of a namespace.
-const PODS: &str = "core_v1_pods.json";
+pub(super) const MAX_NAME: usize = 300;
+
+/// What precedes the name of a plugin in the name of a resource: the suite that it ran.
+const SUITE_OF: &str = "suite of ";
+/// The annotation of a suite that ran only the failed tests of another run.
+const RERUN: &str = "rerun";
+/// The value of that annotation.
+const TRUE: &str = "true";
 
 /// The result of a run's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,8 +50,17 @@ pub struct TestResult {
     pub failed_tests: Option<Vec<String>>,
 }
 
-/// The outcome of a run in an attestation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+impl TestResult {
+    /// The plugins that ran only the failed tests of another run.
+    pub fn reruns(&self) -> Vec<&str> {
+        let is_rerun = |one: &&ResourceDescriptor| one.annotations.get(RERUN).and_then(Value::as_str) == Some(TRUE);
+        let reruns = self.configuration.iter().filter(is_rerun);
+        reruns.filter_map(|one| one.name.strip_prefix(SUITE_OF)).collect()
+    }
+}
+
+/// The outcome of a run in an attestation. A worse one is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TestOutcome {
     /// The verdict is `passed`, and nothing failed.
@@ -101,7 +112,13 @@ impl ResourceDescriptor {
         Self { name: excerpt(name, MAX_NAME), ..Self::default() }
     }
 
-    fn uri(mut self, uri: impl Into<String>) -> Self {
+    /// Creates the descriptor of the suite that `plugin` ran. `rerun` says whether it ran only the
+    /// failed tests of another run.
+    pub(super) fn suite(plugin: &str, rerun: bool) -> Self {
+        Self::new(&format!("{SUITE_OF}{plugin}")).annotation(RERUN, rerun.then_some(TRUE))
+    }
+
+    pub(super) fn uri(mut self, uri: impl Into<String>) -> Self {
         self.uri = Some(uri.into());
         self
     }
@@ -117,6 +134,16 @@ impl ResourceDescriptor {
     pub(super) fn annotation(mut self, key: &str, value: Option<&str>) -> Self {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             self.annotations.insert(key.to_owned(), excerpt(value, MAX_NAME).into());
+        }
+        self
+    }
+
+    /// Adds the names of the options that the user has set. The list is never cut, because each
+    /// option may select fewer tests. A definition has at most 200 of them.
+    pub(super) fn options(mut self, names: &[impl AsRef<str>]) -> Self {
+        if !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+            self.annotations.insert("set".to_owned(), one_line(&names.join(", ")).into());
         }
         self
     }
@@ -200,120 +227,6 @@ impl Tests {
 
 fn test_name(plugin: &str, path: &[&str]) -> String {
     excerpt(&format!("{plugin} › {}", path.join(" › ")), MAX_NAME)
-}
-
-/// What was tested, and with what, as far as the archive says.
-fn configuration(trees: &mut Trees, verdict: Verdict) -> Result<Vec<ResourceDescriptor>, AppError> {
-    let info = trees.archive().info().clone();
-    let mut all = vec![attester()?];
-    if let Some(version) = &info.plumbline_version {
-        all.push(ResourceDescriptor::new("aggregator").uri(format!("pkg:generic/plumbline@{version}")));
-    }
-    let run = ResourceDescriptor::new("run")
-        .uri(format!("urn:uuid:{}", info.run.as_deref().unwrap_or_default()))
-        .annotation("verdict", Some(verdict.as_str()))
-        .annotation("started", info.started.map(|started| started.to_string()).as_deref());
-    all.push(if info.run.is_some() { run } else { ResourceDescriptor { uri: None, ..run } });
-    all.extend(cluster(trees));
-    let modules = document(trees, META_MODULES);
-    for plugin in modules.get("plugins").and_then(Value::as_array).into_iter().flatten() {
-        all.extend(plugin_resources(plugin));
-    }
-    all.extend(images(trees));
-    Ok(all)
-}
-
-/// This program, which makes the attestation.
-fn attester() -> Result<ResourceDescriptor, AppError> {
-    let digest = || Digest::of_reader(std::fs::File::open(std::env::current_exe()?)?);
-    let digest = digest().map_err(|error| AppError::system("failed to read this program").because(&error))?;
-    let uri = format!("pkg:generic/plumbline@{}", env!("CARGO_PKG_VERSION"));
-    Ok(ResourceDescriptor::new("attester").uri(uri).digest(Some(&digest.to_string())))
-}
-
-/// The cluster: its identity, and the version of its API server.
-fn cluster(trees: &mut Trees) -> Option<ResourceDescriptor> {
-    let files = trees.archive().files().map(|(name, _)| name);
-    let files: BTreeMap<ClusterFile, String> =
-        files.filter_map(|name| Some((ClusterFile::of(name)?, name.to_owned()))).collect();
-    let cluster = ClusterIdentity::of(|file| files.get(&file).map_or(Value::Null, |name| document(trees, name)));
-    if cluster == ClusterIdentity::default() {
-        return None;
-    }
-    let ClusterIdentity { uid, version } = cluster;
-    let cluster = ResourceDescriptor::new("cluster").annotation("server-version", version.as_deref());
-    Some(match uid {
-        Some(uid) => cluster.uri(format!("urn:uuid:{}", excerpt(&uid, MAX_NAME))),
-        None => cluster,
-    })
-}
-
-/// The bundle of a plugin, its definition, and the modules that made its results, from an entry of
-/// `meta/modules.json`.
-fn plugin_resources(entry: &Value) -> Vec<ResourceDescriptor> {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let Some(plugin) = text(entry, "plugin") else { return Vec::new() };
-    let source = text(entry, "source");
-    let mut all = Vec::new();
-    for (kind, key) in [("definition", "definition"), ("bundle", "bundle")] {
-        if let Some(digest) = text(entry, key) {
-            let resource = ResourceDescriptor::new(&format!("{kind} of {plugin}")).digest(Some(&digest));
-            all.push(resource.annotation("source", source.as_deref()));
-        }
-    }
-    for module in entry.get("modules").and_then(Value::as_array).into_iter().flatten() {
-        let name = text(module, "name").unwrap_or_default();
-        let resource = ResourceDescriptor::new(&format!("module {name} of {plugin}"));
-        let resource = resource.digest(text(module, "digest").as_deref());
-        all.push(resource.annotation("role", text(module, "role").as_deref()));
-    }
-    all
-}
-
-/// The images of plugins, with their digests as far as the archive knows them: from the definition,
-/// or from the pods in the survey.
-fn images(trees: &mut Trees) -> Vec<ResourceDescriptor> {
-    let config = document(trees, META_CONFIG);
-    let namespace = config.get("Namespace").and_then(Value::as_str).unwrap_or_default();
-    let pulled = pulled_images(&document(trees, &format!("resources/ns/{namespace}/{PODS}")));
-    let mut all = Vec::new();
-    for plugin in trees.plugins() {
-        let Some(member) = trees.archive().definition(&plugin) else { continue };
-        let definition = document(trees, &member);
-        let spec = definition.get("Definition").unwrap_or(&definition).get("spec");
-        let Some(image) = spec.and_then(|spec| spec.get("image")?.as_str()).filter(|image| !image.is_empty()) else {
-            continue;
-        };
-        let digest = image.split_once('@').map(|(_, digest)| digest.to_owned()).or_else(|| pulled.get(image).cloned());
-        let resource = ResourceDescriptor::new(&format!("image of {plugin}")).digest(digest.as_deref());
-        all.push(resource.annotation("image", Some(image)).uri(format!("oci://{}", excerpt(image, MAX_NAME))));
-    }
-    all
-}
-
-/// The digests of the images that containers ran with, by the names in their definitions.
-fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
-    let mut images = BTreeMap::new();
-    for pod in pods.as_array().into_iter().flatten() {
-        let statuses = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
-        for status in statuses.into_iter().flatten() {
-            let text = |key: &str| status.get(key).and_then(Value::as_str);
-            let (Some(image), Some(id)) = (text("image"), text("imageID")) else { continue };
-            if let Some((_, digest)) = id.split_once('@') {
-                images.insert(image.to_owned(), digest.to_owned());
-            }
-        }
-    }
-    images
-}
-
-/// A JSON document of the archive, or `null` if it is missing, too large or invalid. The
-/// attestation then says less.
-fn document(trees: &mut Trees, member: &str) -> Value {
-    let archive = trees.archive();
-    let small = archive.size(member).is_some_and(|bytes| bytes <= MAX_DOCUMENT);
-    let bytes = small.then(|| archive.read(member, MAX_DOCUMENT).ok()).flatten();
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use maud::{Markup, PreEscaped, html};
 
 use super::matrix::Matrix;
-use super::views::{how, lists};
+use super::views::{how, lists, unknown_items};
 use super::{Change, Difference};
 use crate::report::html;
 use crate::report::text::{name, one_line};
@@ -25,6 +25,7 @@ pub fn diff_html(found: &Difference, matrix: Option<&Matrix>, out: &mut impl Wri
             Some(matrix) => (columns(matrix)),
             None => {
                 p { (found.ran_before) " tests ran before, " (found.ran_after) " after" }
+                @if let Some(unknown) = unknown_items(found) { p { (unknown) } }
                 @for (title, changes) in lists(found) { (list(title, changes)) }
                 @if lists(found).iter().all(|(_, changes)| changes.is_empty()) { p { "no test changed" } }
             }
@@ -53,6 +54,7 @@ fn list(title: &str, changes: &[Change]) -> Markup {
 fn columns(found: &Matrix) -> Markup {
     html! {
         ol { @for run in &found.runs { li { (name(&run.archive)) ": " (run.ran) " tests ran, " (run.failed) " failed" } } }
+        @if let Some(unknown) = unknown_items(&found.last) { p { (unknown) } }
         @if found.tests.is_empty() { p { "no test failed or changed" } }
         @else {
             div.scroll { table {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_conformance::submission::cleaned;
+use plumbline_core::rollup::{is_failure, worst};
 use plumbline_core::{Item, Status, TestId, reason};
 use serde::Serialize;
 
@@ -68,14 +69,19 @@ pub struct Test {
 }
 
 impl Test {
-    /// Whether it failed or timed out.
+    /// Whether it failed or timed out, as a verdict counts its status.
     pub fn failed(&self) -> bool {
-        matches!(self.status, Status::Failed | Status::Timeout)
+        is_failure(&self.status)
     }
 
     /// Whether it ran, as far as the status says.
     pub fn ran(&self) -> bool {
-        !matches!(self.status, Status::Skipped | Status::Unknown | Status::NotRead)
+        !matches!(self.status.meaning(), Status::Skipped | Status::Unknown | Status::NotRead)
+    }
+
+    /// Whether its outcome is unknown.
+    pub fn is_unknown(&self) -> bool {
+        worst(&self.status) == Some(Status::Unknown)
     }
 }
 
@@ -94,14 +100,14 @@ impl SameTests {
 pub type Tests = BTreeMap<TestKey, SameTests>;
 
 /// Adds the leaves of the tree of `plugin` to `tests`. Setup nodes of the suite are added only if
-/// they failed.
+/// they failed or are unknown.
 pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
         let mut test = Test { status: leaf.status.clone(), seconds: seconds_of(leaf), reason: None };
         if test.failed() {
             test.reason = reason(&leaf.name, &leaf.details, &leaf.meta).map(|reason| one_line(&reason));
-        } else if is_suite_node(&leaf.name) {
+        } else if is_suite_node(&leaf.name) && !test.is_unknown() {
             continue;
         }
         let mut id = TestId::of(leaves.walk().ancestors(), leaf);
@@ -163,6 +169,8 @@ pub struct Difference {
     pub ran_before: usize,
     /// Tests that ran in the later run.
     pub ran_after: usize,
+    /// Items of the later run whose status is unknown. With such items, the run is incomplete.
+    pub unknown_after: usize,
     /// Tests that failed in the later run only.
     pub new_failures: Vec<Change>,
     /// Tests that failed in the earlier run, and ran without a failure in the later one.
@@ -183,8 +191,15 @@ pub fn compare(before: &Tests, after: &Tests) -> Difference {
     let (old, new) = (with_classes(before), with_classes(after));
     let both: BTreeSet<&str> = old.intersection(&new).copied().collect();
     let (before, after) = (without_other_classes(before, &both), without_other_classes(after, &both));
-    let ran = |tests: &Tests| tests.values().flat_map(|same| &same.0).filter(|test| test.ran()).count();
-    let mut found = Difference { ran_before: ran(&before), ran_after: ran(&after), ..Difference::default() };
+    let count = |tests: &Tests, counts: fn(&Test) -> bool| {
+        tests.values().flat_map(|same| &same.0).filter(|test| counts(test)).count()
+    };
+    let mut found = Difference {
+        ran_before: count(&before, Test::ran),
+        ran_after: count(&after, Test::ran),
+        unknown_after: count(&after, Test::is_unknown),
+        ..Difference::default()
+    };
     let none = SameTests::default();
     for (key, old) in &before {
         compare_same(key, old, after.get(key).unwrap_or(&none), &mut found);

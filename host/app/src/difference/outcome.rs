@@ -25,9 +25,9 @@ pub enum Outcome {
 impl Outcome {
     /// The outcome of the attempts of a test.
     pub(crate) fn of(attempts: &[Test]) -> Self {
-        let one = |test: &Test| match &test.status {
+        let one = |test: &Test| match test.status.meaning() {
+            _ if test.failed() => Self::Failed,
             Status::Passed => Self::Passed,
-            Status::Failed | Status::Timeout => Self::Failed,
             Status::Skipped => Self::Skipped,
             _ => Self::Other,
         };

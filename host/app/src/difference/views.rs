@@ -22,9 +22,17 @@ pub(super) fn lists(found: &Difference) -> [(&'static str, &[Change]); 5] {
     ]
 }
 
+/// The number of unknown items of the later run, which make it incomplete. `None` if there are none.
+pub(super) fn unknown_items(found: &Difference) -> Option<String> {
+    (found.unknown_after > 0).then(|| format!("items of unknown status after: {}", found.unknown_after))
+}
+
 /// Prints the lists as text.
 pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} tests ran before, {} after", found.ran_before, found.ran_after)?;
+    if let Some(unknown) = unknown_items(found) {
+        writeln!(out, "{unknown}")?;
+    }
     for (title, changes) in lists(found) {
         if changes.is_empty() {
             continue;
@@ -52,6 +60,9 @@ pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()>
     writeln!(out, "|---:|---:|---:|---:|---:|---:|---:|")?;
     let counts = lists(found).map(|(_, changes)| changes.len().to_string());
     writeln!(out, "| {} | {} | {} |", found.ran_before, found.ran_after, counts.join(" | "))?;
+    if let Some(unknown) = unknown_items(found) {
+        writeln!(out, "\n{unknown}")?;
+    }
     for (title, changes) in lists(found) {
         if changes.is_empty() {
             continue;
@@ -121,6 +132,9 @@ pub fn matrix_text(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
         let (archive, ran, failed) = (name(&run.archive), run.ran, run.failed);
         writeln!(out, "{number:>3}  {archive}: {ran} tests ran, {failed} failed")?;
     }
+    if let Some(unknown) = unknown_items(&found.last) {
+        writeln!(out, "{unknown}")?;
+    }
     if found.tests.is_empty() {
         return writeln!(out, "\nno test failed or changed");
     }
@@ -140,6 +154,9 @@ pub fn matrix_markdown(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "|---:|---|---:|---:|")?;
     for (number, run) in (1..).zip(&found.runs) {
         writeln!(out, "| {number} | {} | {} | {} |", escape(&run.archive), run.ran, run.failed)?;
+    }
+    if let Some(unknown) = unknown_items(&found.last) {
+        writeln!(out, "\n{unknown}")?;
     }
     if found.tests.is_empty() {
         return Ok(());

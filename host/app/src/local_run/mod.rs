@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Finished, PlannedPlugin, Run, RunError, Settings, Source, StartKind, WorkDir};
+use plumbline_aggregator::{
+    Finished, PlannedPlugin, PluginRecord, Run, RunError, Settings, Source, StartKind, WorkDir,
+};
+use plumbline_bundle::Bundle;
 use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
@@ -114,7 +117,13 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
             .hint("correct the definitions, or select other plugins")
     })?;
     let telemetry = options.telemetry.local(context)?;
+    if let Some(output) = root.parent() {
+        std::fs::create_dir_all(output).map_err(|error| {
+            AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
+        })?;
+    }
     let work = open_work_dir(options.resume.as_deref(), root)?;
+    check_bundles(&work)?;
     let start = start_directories(&work, &found)?;
     let settings = Settings {
         telemetry,
@@ -163,6 +172,9 @@ impl PreparedRun {
         let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
         let (run, begun) = begun.map_err(|error| {
             clean();
+            if let RunError::Finished { archive, status } = &error {
+                finish_record(&root, archive, status);
+            }
             run_error(&error, &root)
         })?;
         let telemetry = Reporting::start(&run, bound, Vec::new);
@@ -265,12 +277,25 @@ fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppErro
     if let Some(wanted) = resume {
         return local_runs::open_interrupted(wanted);
     }
-    let output = root.parent().unwrap_or(&root);
-    std::fs::create_dir_all(output).map_err(|error| {
-        AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
-    })?;
     WorkDir::open(root)
         .map_err(|error| AppError::system("failed to create the working directory of the run").because(&error))
+}
+
+/// Checks that the bundles of a run to continue are those with which it started. A new run has no
+/// record yet.
+fn check_bundles(work: &WorkDir) -> Result<(), AppError> {
+    let wrong = || AppError::usage(format!("failed to continue the run in `{}`", shell_path(work.root())));
+    let record = work.record().map_err(|error| wrong().because(&error))?;
+    for PluginRecord { bundle, provenance, .. } in record.into_iter().flat_map(|record| record.plugins) {
+        let Some((dir, digest)) = bundle.zip(provenance.and_then(|provenance| provenance.bundle)) else { continue };
+        let found = Bundle::open(&dir).map_err(|error| wrong().because(&error))?;
+        if found.digest().to_string() != digest {
+            return Err(wrong()
+                .cause(format!("bundle `{}` was changed since the run started", dir.display()))
+                .hint("restore its files, or start a new run"));
+        }
+    }
+    Ok(())
 }
 
 /// The directory of the archive. By default, that of a continued run is next to its working
@@ -314,6 +339,22 @@ fn dispatcher(
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| AppError::system("failed to prepare the directories for plugins").because(&error))?;
     Ok(Arc::new(dispatcher))
+}
+
+/// Records that the run in `root` has its archive, and removes the directory. The process that made
+/// the archive was killed before it could do both.
+fn finish_record(root: &Path, archive: &Path, status: &RunStatus) {
+    let Ok(archive) = absolute(archive) else { return };
+    if !archive.is_file() {
+        return;
+    }
+    let runs = local_runs::list().unwrap_or_default();
+    if let Some(run) = runs.into_iter().find(|run| run.work == root) {
+        record_run(&LocalRun { archive: Some(archive), status: Some(status.clone()), ..run });
+    }
+    if let Err(error) = std::fs::remove_dir_all(root) {
+        tracing::warn!("failed to remove `{}`: {error}", root.display());
+    }
 }
 
 fn record_run(run: &LocalRun) {

@@ -195,7 +195,7 @@ impl ClusterRunOptions {
             namespace.clone_into(&mut config.namespace);
         }
         if let Some(timeout) = timeout {
-            config.server.timeout_seconds = timeout.as_secs();
+            config.server.timeout_seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
         }
         set(&mut config.aggregator_permissions, self.aggregator_permissions);
         set(&mut config.service_account_name, self.service_account_name.clone());

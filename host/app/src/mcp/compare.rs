@@ -49,6 +49,7 @@ impl Archives {
         let mut answer = Map::new();
         answer.insert("ran-before".to_owned(), difference.ran_before.into());
         answer.insert("ran-after".to_owned(), difference.ran_after.into());
+        answer.insert("unknown-after".to_owned(), difference.unknown_after.into());
         answer.insert("counts".to_owned(), counts.into());
         answer.insert("plugins-that-ran-nothing".to_owned(), clean(json!(silent)));
         page.finish("changes", &mut answer);

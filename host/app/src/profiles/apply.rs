@@ -19,7 +19,7 @@ use super::version;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::read_text;
-use crate::reruns::{Retries, rerun_focus_of};
+use crate::reruns::{Retries, failed_tests_of};
 use crate::sources::ResolvedPlugin;
 
 /// What a run sets of a profile.
@@ -126,9 +126,9 @@ pub(crate) fn apply(
         (Some(file), None) => read_list(&bundle, &profile, &file, MAX_REQUIRED)?,
         // The other required tests do not run.
         (_, Some(archive)) => {
-            let failed = rerun_focus_of(context, archive, profile.name.as_str())?;
-            settings.select_failed(failed).map_err(|error| wrong_settings(&profile, &error))?;
-            Vec::new()
+            let failed = failed_tests_of(context, archive, profile.name.as_str())?;
+            settings.select_failed(failed.focus).map_err(|error| wrong_settings(&profile, &error))?;
+            failed.names
         }
         (None, None) => Vec::new(),
     };

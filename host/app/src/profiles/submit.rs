@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use plumbline_archive::atomic::parent_directory;
 use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
+use plumbline_bundle::signing::named_path;
 use plumbline_conformance::submission::{Finding, rules};
 use plumbline_core::Definition;
 use plumbline_core::size::Bytes;
@@ -42,7 +43,7 @@ pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
         return Err(AppError::usage(format!("profile `{}` submits no files", profile.name))
             .hint("leave out `--submission-dir`; the archive has all results"));
     }
-    match dir.symlink_metadata() {
+    match named_path(dir).symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => Err(AppError::usage(format!("failed to write the submission: `{}` exists", dir.display()))
             .hint("remove it, or choose another directory with `--submission-dir`")),
@@ -52,7 +53,8 @@ pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
 /// Copies the files that the profile submits from `archive` into the new directory `dir`: all of them
 /// or none. The run must have been one of this profile, in which nothing failed.
 pub fn submit(context: &Context, found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
-    let profile = &found.profile;
+    // A directory cannot be renamed to `sub/.`.
+    let (profile, dir) = (&found.profile, &named_path(dir));
     can_submit(profile, dir)?;
     must_have_passed(context, archive)?;
     let wrong = |error: &dyn std::error::Error| {
@@ -158,7 +160,7 @@ pub fn check_submission(found: &FoundProfile, dir: &Path, trust: &AttestationTru
         bundle: Some(found.bundle.digest()),
         ..SubmittedSuite::default()
     };
-    let attestation = attestation_finding(dir, Some(&wanted), Some(&suite), trust)?.unwrap_or_else(none);
+    let attestation = attestation_finding(dir, Some(&wanted), &suite, trust)?.unwrap_or_else(none);
     Ok(vec![required.ours(), other.ours(), attestation])
 }
 

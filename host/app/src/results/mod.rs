@@ -22,7 +22,7 @@ use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
 use crate::timeline::{Relating, Relation, relations_of};
-use crate::trees::{Reprocess, TreeFacts, Trees};
+use crate::trees::{Reprocess, TreeFacts, Trees, contradiction};
 
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
@@ -147,9 +147,12 @@ fn stream(
     seen: &mut ShownResults,
     view: &mut dyn View,
 ) -> Result<bool, AppError> {
-    // An unreadable verdict is reported when the tree is read as a whole.
+    // An unreadable or inconsistent verdict is reported when the tree is read as a whole.
     let Ok(verdict) = verdict(&mut input.trees, plugin, more) else { return Ok(false) };
     let Some(facts) = input.trees.facts_of_items(plugin) else { return Ok(false) };
+    if verdict.as_ref().is_some_and(|verdict| contradiction(verdict, &facts).is_some()) {
+        return Ok(false);
+    }
     let counts = input.trees.verdict_counts(plugin, &facts);
     seen.add(&input.name, plugin, &facts, verdict.as_ref(), counts);
     let find = |trees: &mut Trees, finder: &CauseFinder| streamed_causes(trees, plugin, finder);
@@ -177,6 +180,10 @@ fn load(
     // plugin.
     let verdict = if options.node.is_some() { None } else { verdict(trees, plugin, more)? };
     let root = trees.item(plugin)?;
+    if let Some(reason) = verdict.as_ref().and_then(|verdict| contradiction(verdict, &TreeFacts::of(&root))) {
+        root.dismantle();
+        return Err(trees.inconsistent(plugin, reason));
+    }
     let Some(node) = &options.node else { return Ok((root, verdict)) };
     let item = root.find(node).cloned().ok_or_else(|| {
         AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("see all items with `--mode dump`")
@@ -343,7 +350,7 @@ const MAX_COMPARED: usize = 50;
 pub struct CompareOptions {
     /// Two or more archives, or directories with archives, the earliest run first.
     pub inputs: Vec<PathBuf>,
-    /// The plugin to compare. By default, every plugin that all of them have.
+    /// The plugin to compare. By default, every plugin of any of them.
     pub plugin: Option<String>,
     /// The file with limits.
     pub limits: LimitsFile,
@@ -359,7 +366,8 @@ pub struct Comparison {
     pub silent: Vec<String>,
 }
 
-/// Compares runs. Plugins that only some of them have are reported.
+/// Compares runs. Plugins that only some of them have are reported. Their tests did not run in the
+/// others.
 pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison, AppError> {
     if options.inputs.len() > MAX_COMPARED {
         return Err(AppError::usage(format!("more than {MAX_COMPARED} archives to compare"))
@@ -388,7 +396,7 @@ pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison
     }
 }
 
-/// The plugins to compare: the one of the options, or all that every run has.
+/// The plugins to compare: the one of the options, or all of all runs.
 fn plugins(context: &Context, options: &CompareOptions, inputs: &[Input]) -> Result<Vec<String>, AppError> {
     let archives: Vec<(&PathBuf, Vec<String>)> =
         options.inputs.iter().zip(inputs).map(|(path, input)| (path, input.trees.plugins())).collect();
@@ -406,18 +414,17 @@ fn plugins(context: &Context, options: &CompareOptions, inputs: &[Input]) -> Res
         for plugin in plugins.iter().filter(|plugin| !in_all(plugin)) {
             let (path, several) = (path.display(), archives.len() > 2);
             context.reporter.warning(&match several {
-                false => format!("only archive `{path}` has plugin `{plugin}`: it is not compared"),
-                true => format!("archive `{path}` has plugin `{plugin}`, and others do not: it is not compared"),
+                false => format!("only archive `{path}` has plugin `{plugin}`: its tests did not run in the other"),
+                true => format!("archive `{path}` has plugin `{plugin}`, but not every archive does: its tests did not run in the others"),
             });
         }
     }
     let all: BTreeSet<&String> = archives.iter().flat_map(|(_, plugins)| plugins).collect();
-    let common: Vec<String> = all.into_iter().filter(|plugin| in_all(plugin)).cloned().collect();
-    if common.is_empty() {
+    if !all.iter().any(|plugin| in_all(plugin)) {
         return Err(AppError::usage("nothing to compare: the archives have no plugin in common")
             .hint("compare archives of runs with the same plugins"));
     }
-    Ok(common)
+    Ok(all.into_iter().cloned().collect())
 }
 
 /// The plugins without a test that ran in the later run, although one ran in the earlier run, or
@@ -428,10 +435,11 @@ fn silent_plugins<'a>(plugins: &'a [String], earlier: &Tests, later: &Tests) -> 
     plugins.iter().filter(|plugin| !ran(later, plugin) && (none_at_all || ran(earlier, plugin))).collect()
 }
 
-/// The tests of these plugins. At most one tree is in memory.
+/// The tests of these plugins, as far as the run has them. At most one tree is in memory.
 fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, AppError> {
     let mut tests = Tests::new();
-    for plugin in plugins {
+    let present = trees.plugins();
+    for plugin in plugins.iter().filter(|plugin| present.contains(plugin)) {
         let root = trees.item(plugin)?;
         difference::add(&mut tests, plugin, &root);
         root.dismantle();

@@ -6,7 +6,7 @@ use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Verdict};
 
-use crate::trees::TreeFacts;
+use crate::trees::{TreeFacts, contradiction};
 
 /// The results that were shown, of the plugins of all inputs, from which the verdict is made.
 #[derive(Default)]
@@ -27,8 +27,9 @@ impl ShownResults {
     ) {
         // Archives of several runs have the same plugins.
         let plugin = format!("{input}/{plugin}");
-        // Judges cannot excuse a missing result. The run was incomplete, and so is the verdict.
-        let is_incomplete = verdict.is_some() && facts.has_missing;
+        // Judges cannot excuse a missing result, nor a failure that they did not see. The verdict is
+        // incomplete then.
+        let is_incomplete = verdict.is_some_and(|verdict| facts.has_missing || contradiction(verdict, facts).is_some());
         self.entries.push(PluginStatus {
             plugin: plugin.clone(),
             node: GLOBAL.to_owned(),

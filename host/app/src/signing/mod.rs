@@ -142,8 +142,8 @@ impl Trust {
         verify(attestations, subject, &keys, Timestamp::now())
     }
 
-    /// Verifies `attestations` about the results in `name`: an archive, or a folder. One statement must
-    /// be about all `files`, which are digests.
+    /// Finds the trusted statements among `attestations` about the results in `name`: an archive, or a
+    /// folder. Each of them is about all `files`, which are digests.
     pub(crate) fn verify_result(
         &self,
         attestations: &[Attestation],

@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
 use crate::profiles::{self, ProfileRun, applied, kubernetes, wrong_settings};
-use crate::reruns::{Retries, rerun_focus_of};
+use crate::reruns::{Retries, failed_tests_of};
 use crate::sources::url;
 
 pub use check::check;
@@ -245,11 +245,13 @@ pub async fn apply(
         (version, _) => version.to_owned(),
     };
     let mut changes = options.settings()?;
+    let mut required = Vec::new();
     if let Some(archive) = &options.rerun_failed {
-        let failed = rerun_focus_of(context, archive, suite::PLUGIN)?;
-        changes.select_failed(failed).map_err(|error| wrong_settings(changes.profile(), &error))?;
+        let failed = failed_tests_of(context, archive, suite::PLUGIN)?;
+        changes.select_failed(failed.focus).map_err(|error| wrong_settings(changes.profile(), &error))?;
+        required = failed.names;
     }
-    let mut definition = changed(&changes, plugin)?;
+    let mut definition = changed(&changes, plugin, &required)?;
     if newest
         && changes.value("image").is_none()
         && let Some(image) = suite::image_of_latest(definition.spec.image().unwrap_or_default())
@@ -265,11 +267,17 @@ pub async fn apply(
     Ok(())
 }
 
-/// Applies the mode and the values of options to a definition of the suite.
-fn changed(changes: &plumbline_profile::Settings<'_>, definition: &Definition) -> Result<Definition, AppError> {
-    let mut changed = applied(changes, definition, Place::Cluster, &[])?.definition;
+/// Applies the mode and the values of options to a definition of the suite. The required tests must
+/// pass.
+fn changed(
+    changes: &plumbline_profile::Settings<'_>,
+    definition: &Definition,
+    required: &[String],
+) -> Result<Definition, AppError> {
+    let mut changed = applied(changes, definition, Place::Cluster, required)?.definition;
     // People edit this definition after it was made, so its variables are what it says about itself.
-    changed.plumbline.suite = None;
+    // That only failed tests run again must be known in any case.
+    changed.plumbline.suite = changed.plumbline.suite.filter(|suite| suite.rerun);
     Ok(changed)
 }
 
@@ -394,7 +402,6 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
 mod tests {
     use plumbline_core::Definition;
     use plumbline_core::definition::EnvValue;
-    use serde_json::json;
 
     use super::*;
 
@@ -404,7 +411,7 @@ mod tests {
     }
 
     fn applied(options: &SuiteOptions) -> Definition {
-        let changed = changed(&options.settings().unwrap(), &built_in()).unwrap();
+        let changed = changed(&options.settings().unwrap(), &built_in(), &[]).unwrap();
         more_settings(options, &mut Config::default(), "v1.30.2").unwrap().apply(&changed).unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 
 use plumbline_aggregator::read_items;
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
-use plumbline_core::rollup::{REASON, Tally};
+use plumbline_core::rollup::{REASON, Tally, worst};
 use plumbline_core::{Item, NOT_READ, Status};
 
 use crate::error::AppError;
@@ -28,6 +28,8 @@ pub struct TreeFacts {
     /// Whether the tree has no items.
     is_empty: bool,
     tally: Tally,
+    /// How bad the worst item below the root is.
+    below: Severity,
     /// The number of leaves that Sonobuoy made for files that it did not read.
     unread: u64,
 }
@@ -43,13 +45,24 @@ impl TreeFacts {
 
     /// Returns whether a leaf failed.
     pub(crate) fn has_failures(&self) -> bool {
+        self.count(&[Status::Failed, Status::Timeout]) > 0
+    }
+
+    /// Returns the number of leaves with one of these statuses.
+    pub(super) fn count(&self, statuses: &[Status]) -> u64 {
         let counts = self.tally.counts();
-        [Status::Failed, Status::Timeout].iter().any(|status| counts.contains_key(status.as_str()))
+        statuses.iter().filter_map(|status| counts.get(status.as_str())).fold(0_u64, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// Returns whether the status of the root is better than that of an item below it.
+    fn is_contradictory(&self) -> bool {
+        self.below > Severity::of(&self.root.status)
     }
 
     fn new(root: Item, is_leaf: bool) -> Self {
         let is_empty = is_leaf && root.meta.get("type").is_some_and(|kind| kind == "summary");
-        Self { root, has_missing: false, is_empty, tally: Tally::default(), unread: 0 }
+        let (tally, below) = (Tally::default(), Severity::default());
+        Self { root, has_missing: false, is_empty, tally, below, unread: 0 }
     }
 
     fn add(&mut self, leaf: &Item) {
@@ -57,6 +70,42 @@ impl TreeFacts {
         self.unread = self.unread.saturating_add(u64::from(is_unread_file(leaf)));
         self.has_missing |= replaces_a_missing_result(leaf);
     }
+}
+
+/// How bad a status is for a verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Severity {
+    #[default]
+    Harmless,
+    Unknown,
+    Failed,
+}
+
+impl Severity {
+    fn of(status: &Status) -> Self {
+        match worst(status) {
+            Some(Status::Failed | Status::Timeout) => Self::Failed,
+            Some(_) => Self::Unknown,
+            None => Self::Harmless,
+        }
+    }
+}
+
+/// Corrects the status of a root that is better than that of an item below it, and stores the
+/// reason. Only damaged and edited archives have such roots. A root that is worse keeps its status.
+pub(super) fn correct_root(root: &mut Item) {
+    let below = root.walk().skip(1).map(|item| Severity::of(&item.status)).max().unwrap_or_default();
+    if below <= Severity::of(&root.status) {
+        return;
+    }
+    let (status, found) = match below {
+        Severity::Failed => (Status::Failed, "failed"),
+        Severity::Unknown | Severity::Harmless => (Status::Unknown, "is unknown"),
+    };
+    let archived = one_line(&root.status.brief());
+    let reason = format!("its status in the archive is `{archived}`, but an item below it {found}");
+    root.meta.insert(REASON.to_owned(), reason);
+    root.status = status;
 }
 
 impl Trees {
@@ -82,8 +131,9 @@ impl Trees {
         })
     }
 
-    /// The facts of the tree of `plugin`, if it can be read item by item: Plumbline wrote it.
-    /// `None` means that the tree must be read as a whole, which also reports what is wrong with it.
+    /// The facts of the tree of `plugin`, if it can be read item by item: Plumbline wrote it, and
+    /// its root is not better than its items. `None` means that the tree must be read as a whole,
+    /// which also reports what is wrong with it.
     pub fn facts_of_items(&mut self, plugin: &str) -> Option<TreeFacts> {
         let is_own = self.reprocess.always || self.archive.info().plumbline_version.is_some();
         if !is_own {
@@ -92,7 +142,12 @@ impl Trees {
         let mut facts: Option<TreeFacts> = None;
         let read = self.each_item(plugin, &mut |depth, item, is_leaf| {
             match &mut facts {
-                Some(facts) if is_leaf && depth > 0 => facts.add(&item),
+                Some(facts) if depth > 0 => {
+                    facts.below = facts.below.max(Severity::of(&item.status));
+                    if is_leaf {
+                        facts.add(&item);
+                    }
+                }
                 Some(_) => {}
                 None => {
                     let facts = facts.insert(TreeFacts::new(bare(&item), is_leaf));
@@ -103,7 +158,7 @@ impl Trees {
             }
             Ok(())
         });
-        read.ok().and(facts)
+        read.ok().and(facts).filter(|facts| !facts.is_contradictory())
     }
 
     /// The leaves of the tree of `plugin` by status, as a verdict counts them.
@@ -128,7 +183,8 @@ impl Trees {
             }
             counts.retain(|_, n| *n > 0);
             *counts.entry(NOT_READ.to_owned()).or_default() += unread;
-        } else if let Some(reason) = facts.root.meta.get(REASON) {
+        }
+        if let Some(reason) = facts.root.meta.get(REASON) {
             self.reporter.note(&format!("plugin `{plugin}`: {}", one_line(reason)));
         }
         counts
@@ -163,6 +219,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_root_is_never_better_than_what_is_below_it() {
+        for (root, leaves, expected) in [
+            ("passed", &["passed", "failed"][..], "failed"),
+            ("passed", &["passed", "timeout"], "failed"),
+            ("passed", &["passed", "unknown"], "unknown"),
+            ("passed: 1", &["passed", "failed"], "failed"),
+            ("unknown", &["failed"], "failed"),
+            // What the archive has is kept if it is not better.
+            ("failed", &["passed"], "failed"),
+            ("unknown", &["passed"], "unknown"),
+            ("passed", &["skipped"], "passed"),
+            ("blocked, see log: 1, failed: 1", &["blocked, see log", "failed"], "blocked, see log: 1, failed: 1"),
+        ] {
+            let items: Vec<_> = leaves.iter().map(|status| json!({"name": "a", "status": status})).collect();
+            let tree =
+                json!({"name": "p", "status": root, "items": [{"name": "n", "status": "passed", "items": items}]});
+            let mut item: Item = serde_json::from_value(tree).unwrap();
+            correct_root(&mut item);
+            assert_eq!(item.status.as_str(), expected, "{root} {leaves:?}");
+            assert_eq!(item.meta.contains_key(REASON), root != expected, "{root} {leaves:?}");
+        }
+    }
 
     #[test]
     fn only_files_that_sonobuoy_did_not_read_are_meant() {

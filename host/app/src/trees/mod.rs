@@ -29,6 +29,7 @@ use crate::{files, sources, timeline};
 
 pub(crate) use facts::bare;
 pub use facts::{ItemVisitor, TreeFacts};
+pub(crate) use verdict::contradiction;
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.
@@ -130,17 +131,19 @@ impl Trees {
         self.archive.info().plugins.clone()
     }
 
-    /// Reads the tree of `plugin`, which is processed if the archive does not have it.
+    /// Reads the tree of `plugin`, which is processed if the archive does not have it. Its root is
+    /// never better than the items below it.
     pub fn item(&mut self, plugin: &str) -> Result<Item, AppError> {
         let (path, reporter) = (self.name.clone(), Arc::clone(&self.reporter));
         let is_made = self.reprocess.always;
         let read = |from: &mut dyn Read, bytes: u64| {
-            let (root, left_out) = read_tree_of(from, bytes).map_err(|error| {
+            let (mut root, left_out) = read_tree_of(from, bytes).map_err(|error| {
                 let error = AppError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
                     .because(&error);
                 // Processing a tree again that was just processed changes nothing.
                 if is_made { error } else { error.hint("compute it again from the archive's files with `--reprocess`") }
             })?;
+            facts::correct_root(&mut root);
             if left_out > 0 {
                 reporter.warning(&format!(
                     "the result tree of plugin `{plugin}` has {}: {left_out} details are omitted; see all with `--mode dump`",

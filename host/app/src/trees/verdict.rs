@@ -15,11 +15,13 @@ use plumbline_aggregator::{
 };
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE, parse_archive_name};
 use plumbline_conformance::chain::Chain;
-use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::Status;
+use plumbline_core::judgement::{PluginVerdict, VerdictStatus};
 use plumbline_sandbox::PluginInfo;
 
 use crate::error::AppError;
-use crate::trees::Trees;
+use crate::report::text::one_line;
+use crate::trees::{TreeFacts, Trees};
 
 /// The largest verdict, in bytes.
 const MAX_VERDICT: u64 = 512 << 20;
@@ -58,7 +60,18 @@ impl Trees {
                 .hint("judge it again with `--reprocess`")
         };
         let bytes = self.archive.read(&member, MAX_VERDICT).map_err(|error| cannot(&error))?;
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| cannot(&error))
+        let verdict: PluginVerdict = serde_json::from_slice(&bytes).map_err(|error| cannot(&error))?;
+        match inconsistency(plugin, &verdict) {
+            Some(reason) => Err(self.inconsistent(plugin, reason)),
+            None => Ok(Some(verdict)),
+        }
+    }
+
+    /// The error for a verdict that cannot be that of the results of `plugin`.
+    pub(crate) fn inconsistent(&self, plugin: &str, reason: String) -> AppError {
+        AppError::usage(format!("inconsistent verdict over plugin `{plugin}` in `{}`", self.name))
+            .cause(reason)
+            .hint("judge it again with `--reprocess`")
     }
 
     fn judge_with(&mut self, plugin: &str, source: &Source) -> Result<PluginVerdict, AppError> {
@@ -134,5 +147,98 @@ impl Trees {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(())
+    }
+}
+
+/// Why a verdict is not about `plugin`, or cannot have passed. Judges write no such verdict, so the
+/// file was damaged or edited.
+fn inconsistency(plugin: &str, verdict: &PluginVerdict) -> Option<String> {
+    let passed = verdict.status == VerdictStatus::Passed;
+    if verdict.plugin != plugin && (passed || !verdict.plugin.is_empty()) {
+        return Some(format!("it is about plugin `{}`", one_line(&verdict.plugin)));
+    }
+    if !passed {
+        return None;
+    }
+    let summary = verdict.summary();
+    let listed = verdict.items.iter().filter(|item| item.ruling.counts).count() as u64;
+    let classes = verdict.classes.values().map(|class| class.counting).max().unwrap_or_default();
+    let found = [
+        (verdict.counting.max(listed).max(classes), "items that count as failures"),
+        (verdict.failures.saturating_sub(verdict.excused), "failures that are not excused"),
+        (verdict.unknown, "items of unknown status"),
+        (summary.checks_failed, "failed checks"),
+        (summary.checks_unknown, "unknown checks"),
+        (summary.judges_failed, "judges that did not finish"),
+    ];
+    let (n, what) = found.into_iter().find(|(n, _)| *n > 0)?;
+    Some(format!("its status is `passed`, but it counts {what}: {n}"))
+}
+
+/// Why a verdict that passed is not about the tree with these facts: the tree has failures or unknown
+/// items that the verdict does not know.
+pub(crate) fn contradiction(verdict: &PluginVerdict, facts: &TreeFacts) -> Option<String> {
+    if verdict.status != VerdictStatus::Passed {
+        return None;
+    }
+    let failures = facts.count(&[Status::Failed, Status::Timeout]);
+    if failures > verdict.failures {
+        return Some(format!("the tree has failures that it does not count: {}", failures - verdict.failures));
+    }
+    // A verdict that passed has a ruling on each unknown item.
+    let ruled = verdict.items.iter().filter(|item| item.status == Status::Unknown).count() as u64;
+    let unknown = facts.count(&[Status::Unknown]).saturating_sub(ruled.saturating_add(verdict.left_out));
+    (unknown > 0).then(|| format!("the tree has unknown items that it does not count: {unknown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(plugin: &str, changes: Value) -> Option<String> {
+        let mut verdict = json!({"version": 1, "plugin": "p", "status": "passed", "failures": 1, "excused": 1});
+        verdict.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        inconsistency(plugin, &serde_json::from_value(verdict).unwrap())
+    }
+
+    #[test]
+    fn a_verdict_that_cannot_have_passed_is_recognized() {
+        assert_eq!(of("p", json!({"classes": {"flaky": {"items": 1, "failures": 1}}})), None);
+        assert_eq!(of("p", json!({"status": "failed", "counting": 3})), None);
+        for (plugin, changes, says) in [
+            ("q", json!({}), "about plugin `p`"),
+            ("q", json!({"status": "failed"}), "about plugin `p`"),
+            ("p", json!({"plugin": ""}), "about plugin ``"),
+            ("p", json!({"counting": 3}), "items that count as failures: 3"),
+            ("p", json!({"items": [{"class": "x", "counts": true}]}), "items that count as failures: 1"),
+            ("p", json!({"classes": {"x": {"items": 2, "counting": 2}}}), "items that count as failures: 2"),
+            ("p", json!({"excused": 0}), "failures that are not excused: 1"),
+            ("p", json!({"unknown": 4}), "items of unknown status: 4"),
+            ("p", json!({"checks": [{"id": "A", "outcome": "failed"}]}), "failed checks: 1"),
+            ("p", json!({"checks": [{"id": "A", "outcome": "unknown"}]}), "unknown checks: 1"),
+            ("p", json!({"chain": [{"judge": "x", "error": "trap"}]}), "judges that did not finish: 1"),
+        ] {
+            let reason = of(plugin, changes.clone()).unwrap_or_default();
+            assert!(reason.contains(says), "{changes}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_that_passed_knows_the_failures_of_its_tree() {
+        let item = |status: &str| json!({"name": "a", "status": status});
+        let facts = |items: Value| {
+            TreeFacts::of(&serde_json::from_value(json!({"name": "p", "status": "failed", "items": items})).unwrap())
+        };
+        let verdict = |value: Value| serde_json::from_value::<PluginVerdict>(value).unwrap();
+        let passed = verdict(json!({"plugin": "p", "status": "passed", "failures": 1, "excused": 1}));
+        assert_eq!(contradiction(&passed, &facts(json!([item("failed"), item("passed")]))), None);
+        let two = contradiction(&passed, &facts(json!([item("failed"), item("timeout")]))).unwrap();
+        assert!(two.ends_with("failures that it does not count: 1"), "{two}");
+        let unknown = contradiction(&passed, &facts(json!([item("failed"), item("unknown")]))).unwrap();
+        assert!(unknown.ends_with("unknown items that it does not count: 1"), "{unknown}");
+        let failed = verdict(json!({"plugin": "p", "status": "failed"}));
+        assert_eq!(contradiction(&failed, &facts(json!([item("failed")]))), None);
     }
 }

@@ -156,6 +156,9 @@ pub enum SkipReason {
     /// A name that could not be unpacked again.
     #[error(transparent)]
     Name(#[from] NameFault),
+    /// A file whose name is reserved for temporary files.
+    #[error("a name that is reserved for temporary files")]
+    Reserved,
     /// The entry was removed before it was read.
     #[error("removed meanwhile")]
     Vanished,
@@ -213,6 +216,8 @@ pub(crate) struct Member<'a> {
     pub size: u64,
     /// The offset of the content in the unpacked stream.
     pub offset: u64,
+    /// The target of a symbolic link.
+    pub target: Option<Vec<u8>>,
     content: &'a mut dyn Read,
     left: u64,
     classify: &'a dyn Fn(io::Error) -> StreamError,
@@ -297,11 +302,14 @@ pub(crate) fn each_member<R: Read, E: From<StreamError>>(
         drop(raw);
         name_bytes = name_bytes.saturating_add(name.as_ref().map_or(0, |name| name.as_str().len() as u64));
         let offset = entry.raw_file_position();
+        let is_link = kind == Kind::Skip(SkipReason::Symlink);
+        let target = entry.link_name_bytes().filter(|_| is_link).map(|target| target.into_owned());
         // The crate would not return the raw content of a sparse file, but it skips it by itself.
         let is_sparse = entry.header().entry_type().is_gnu_sparse();
         passed_over = if is_sparse { size } else { 0 };
         let left = if is_sparse { 0 } else { size };
-        let mut member = Member { name, shown, kind, size, offset, content: &mut entry, left, classify: &classify };
+        let mut member =
+            Member { name, shown, kind, size, offset, target, content: &mut entry, left, classify: &classify };
         if kind != Kind::Note {
             if name_bytes > limits.name_bytes {
                 return Err(StreamError::TooManyNameBytes(limits.name_bytes).into());

@@ -1,10 +1,12 @@
 //! Files of attestations, stored next to the file that they are about.
 
-use std::fs::File;
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
+use rustix::fs::OFlags;
 
 use super::attestation::{Attestation, parse_attestations, write_attestations};
 use super::error::SigningError;
@@ -26,11 +28,13 @@ pub struct SignatureFile {
 
 impl SignatureFile {
     /// Returns the file for `artifact`: `NAME.bundle.tar.sigstore.json` for `NAME.bundle.tar`. It
-    /// also reads `NAME.bundle.tar.dsse.json`, which older versions wrote.
+    /// also reads `NAME.bundle.tar.dsse.json`, which older versions wrote. The file of a directory
+    /// is next to it, however its path is written ([`named_path`]).
     pub fn next_to(artifact: &Path) -> Self {
+        let artifact = named_path(artifact);
         Self {
-            path: with_suffix(artifact, ATTESTATIONS_SUFFIX),
-            old: Some(with_suffix(artifact, OLD_SIGNATURES_SUFFIX)),
+            path: with_suffix(&artifact, ATTESTATIONS_SUFFIX),
+            old: Some(with_suffix(&artifact, OLD_SIGNATURES_SUFFIX)),
         }
     }
 
@@ -82,11 +86,41 @@ impl SignatureFile {
     }
 }
 
+/// Returns `path` with the name of the file or directory at its end: `sub` for `sub/` and `sub/.`,
+/// and the absolute path for `.` and `..`.
+pub fn named_path(path: &Path) -> PathBuf {
+    match path.file_name() {
+        Some(name) => path.with_file_name(name),
+        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    }
+}
+
 fn read(path: &Path) -> Result<Vec<Attestation>, SigningError> {
     let mut text = Vec::new();
-    match File::open(path).and_then(|file| file.take(MAX_ENVELOPE_FILE as u64 + 1).read_to_end(&mut text)) {
+    match open(path).and_then(|file| file.take(MAX_ENVELOPE_FILE as u64 + 1).read_to_end(&mut text)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.map_err(SigningError::read("the signatures", path))?,
     };
     parse_attestations(&text).map_err(|error| SigningError::Envelopes(path.to_owned(), error))
+}
+
+/// Opens a regular file for reading. The call does not wait for the writer of a named pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {}, not a regular file", described(kind))))
+}
+
+fn described(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a named pipe"
+    } else {
+        "a device"
+    }
 }

@@ -5,7 +5,7 @@
 //!   read and write.
 //! * [`sign_statement`] creates an [`Attestation`], a Sigstore bundle with a statement about files.
 //!   [`sign`] states that a plugin's bundle has a name and a digest.
-//! * [`verify`] and [`verify_result`] search attestations for a statement by a trusted signer.
+//! * [`verify`] and [`verify_result`] search attestations for statements by a trusted signer.
 //!   Otherwise they report why each signature does not count.
 //! * [`Policy`] lists the keys, and which of them are trusted for which names. [`Keyless`] is an
 //!   identity that certificates of a trusted CA prove.
@@ -20,8 +20,10 @@ mod file;
 mod key;
 mod keyless;
 mod policy;
+mod results;
 mod sign;
 mod statement;
+mod unique_keys;
 mod verify;
 
 pub use crate::limits::MAX_ENVELOPES;
@@ -30,10 +32,11 @@ pub use attestation::{
 };
 pub use dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 pub use error::{EnvelopeError, KeyError, SigningError};
-pub use file::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX, SignatureFile};
+pub use file::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX, SignatureFile, named_path};
 pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public, write_pair};
 pub use keyless::{Keyless, TrustedRoot};
 pub use policy::{Policy, TrustedKey, default_policy_path};
+pub use results::{ResultStatement, Trusted, VerifiedResult, archive_subjects, folder_subjects, verify_result};
 pub use sign::{sign, sign_statement};
 pub use statement::{ModuleDigest, Predicate, RELEASE, Subject, TEST_RESULT, UnverifiedStatement};
-pub use verify::{Trusted, Verified, VerifiedResult, verify, verify_result};
+pub use verify::{Verified, verify};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::SigningError;
+use super::unique_keys::UniqueKeys;
 
 /// Type of a statement.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -117,7 +118,7 @@ pub struct UnverifiedStatement {
 
 impl UnverifiedStatement {
     pub(super) fn read(payload: &[u8]) -> Option<Self> {
-        let document: Document = serde_json::from_slice(payload).ok()?;
+        let document = read_document(payload).ok()?;
         let subjects = document.subject.into_iter().filter_map(|subject| Some((subject.name, subject.digest.sha256?)));
         Some(Self { predicate_type: document.predicate_type, subjects: subjects.collect() })
     }
@@ -128,7 +129,8 @@ pub(super) const NO_SUBJECT: &str = "its statement has no SHA-256 digest";
 
 /// A statement that was read.
 pub(super) struct Statement {
-    /// Names and hexadecimal digests of the subjects.
+    /// Names and hexadecimal digests of the subjects. The digest of a subject without a SHA-256 is
+    /// empty.
     pub(super) subjects: Vec<(String, String)>,
     /// The predicate, or `null` if there is none.
     pub(super) predicate: Value,
@@ -137,7 +139,7 @@ pub(super) struct Statement {
 /// Parses a payload with a statement of this predicate type. Call it only for a payload that
 /// someone trusted has signed. The error is a sentence.
 pub(super) fn parse_statement(payload: &[u8], predicate_type: &str) -> Result<Statement, String> {
-    let document: Document = serde_json::from_slice(payload).map_err(|error| not_a_statement(&error))?;
+    let document = read_document(payload).map_err(|error| not_a_statement(&error))?;
     if ![STATEMENT_TYPE, OLD_STATEMENT_TYPE].contains(&document.statement_type.as_str()) {
         let found = shown(&document.statement_type);
         return Err(format!("its payload is of type `{found}`, not `{STATEMENT_TYPE}`"));
@@ -149,8 +151,20 @@ pub(super) fn parse_statement(payload: &[u8], predicate_type: &str) -> Result<St
     if document.subject.len() > MAX_SUBJECTS {
         return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
     }
-    let subjects = document.subject.into_iter().filter_map(|subject| Some((subject.name, subject.digest.sha256?)));
+    let subjects = document.subject.into_iter();
+    let subjects = subjects.map(|subject| (subject.name, subject.digest.sha256.unwrap_or_default()));
     Ok(Statement { subjects: subjects.collect(), predicate: document.predicate })
+}
+
+/// Parses a statement. A key that occurs twice in an object is an error.
+fn read_document(payload: &[u8]) -> serde_json::Result<Document> {
+    let UniqueKeys = serde_json::from_slice(payload)?;
+    serde_json::from_slice(payload)
+}
+
+/// Returns the digest of the first subject that has one.
+pub(super) fn first_digest(subjects: &[(String, String)]) -> Option<&str> {
+    subjects.iter().map(|(_, digest)| digest.as_str()).find(|digest| !digest.is_empty())
 }
 
 pub(super) fn not_a_statement(error: &serde_json::Error) -> String {

@@ -1,5 +1,5 @@
-//! Verification of attestations. One matching statement by a trusted signer is enough. Every other
-//! signature gets a reason why it does not count.
+//! Verification of attestations about bundles. One matching statement by a trusted signer is enough.
+//! Every other signature gets a reason why it does not count.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use super::attestation::{Attestation, Signer};
 use super::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
-use super::keyless::{self, Keyless};
 use super::policy::TrustedKey;
-use super::statement::{NO_SUBJECT, Predicate, Statement, Subject, not_a_statement, parse_statement, shown};
-use super::statement::{RELEASE, TEST_RESULT};
+use super::statement::{NO_SUBJECT, Predicate, RELEASE, Statement, Subject};
+use super::statement::{first_digest, not_a_statement, parse_statement, shown};
 
 /// Size of a digest, in bytes.
 const SHA256_BYTES: usize = 32;
@@ -41,7 +40,7 @@ pub fn verify(
     trusted: &[&TrustedKey],
     now: Timestamp,
 ) -> Result<Verified, Vec<String>> {
-    first_that_counts(attestations, |attestation, signature| {
+    let (found, reasons) = all_that_count(attestations, |attestation, signature| {
         let key = signer(attestation, signature, trusted, now)?;
         let name = format!("key `{}`", key.name);
         let statement = statement(attestation.envelope(), RELEASE, &name)?;
@@ -51,98 +50,35 @@ pub fn verify(
             predicate => serde_json::from_value(predicate).map_err(|error| invalid(&name, &not_a_statement(&error)))?,
         };
         Ok(Verified { key: key.name.clone(), key_id: key.key.id().to_owned(), predicate })
-    })
+    });
+    found.into_iter().next().ok_or(reasons)
 }
 
-/// Whose attestations about the results of tests count.
-#[derive(Debug)]
-pub enum Trusted<'a> {
-    /// Those by these keys.
-    Keys(Vec<&'a TrustedKey>),
-    /// Those by the identity in a certificate.
-    Identity(&'a Keyless),
-}
-
-/// An attestation about the result of tests that counts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct VerifiedResult {
-    /// Who signed it: the name of a key in the policy, or the identity in a certificate.
-    pub signer: String,
-    /// ID of the key. `None` for a certificate.
-    pub key_id: Option<String>,
-    /// When it was signed, if a trusted log or timestamp authority vouches for that.
-    pub signed: Option<Timestamp>,
-    /// The predicate.
-    pub predicate: Value,
-}
-
-/// Searches `attestations` for a statement about the result of tests whose subjects have all digests
-/// of `files`, by a `trusted` signer. Names of subjects are ignored, because files are renamed.
-///
-/// `now` decides which keys have expired.
-///
-/// # Errors
-/// The reason why each attestation does not count, as sentences without duplicates.
-pub fn verify_result(
-    attestations: &[Attestation],
-    files: &[[u8; 32]],
-    trusted: &Trusted<'_>,
-    now: Timestamp,
-) -> Result<VerifiedResult, Vec<String>> {
-    if files.is_empty() {
-        return Err(vec!["no file to verify".to_owned()]);
-    }
-    first_that_counts(attestations, |attestation, signature| {
-        let (name, found) = match trusted {
-            Trusted::Keys(keys) => {
-                let key = signer(attestation, signature, keys, now)?;
-                let found = (key.name.clone(), Some(key.key.id().to_owned()), None);
-                (format!("key `{}`", key.name), found)
-            }
-            Trusted::Identity(policy) => {
-                let signed = keyless::verify(attestation, signature, policy)?;
-                let found = (policy.identity.clone(), None, Some(signed));
-                (format!("`{}`", policy.identity), found)
-            }
-        };
-        let Statement { subjects, predicate } = statement(attestation.envelope(), TEST_RESULT, &name)?;
-        let missing = files.iter().map(hex::encode).find(|file| !subjects.iter().any(|(_, digest)| digest == file));
-        if let Some(wanted) = missing {
-            let Some((_, found)) = subjects.first() else { return Err(invalid(&name, NO_SUBJECT)) };
-            let found = shown(found);
-            return Err(format!(
-                "{name} signed a statement about another file: sha256:{found}, expected sha256:{wanted}"
-            ));
-        }
-        let (signer, key_id, signed) = found;
-        Ok(VerifiedResult { signer, key_id, signed, predicate })
-    })
-}
-
-/// Returns the first signature for which `look` returns a value, or the reasons of all others.
-fn first_that_counts<T>(
+/// Returns what `look` returns for each signature, and the reasons why others do not count, without
+/// duplicates. If none counts, there is a reason.
+pub(super) fn all_that_count<T>(
     attestations: &[Attestation],
     look: impl Fn(&Attestation, &Signature) -> Result<T, String>,
-) -> Result<T, Vec<String>> {
-    let mut reasons = Vec::new();
+) -> (Vec<T>, Vec<String>) {
+    let (mut found, mut reasons) = (Vec::new(), Vec::new());
     for attestation in attestations {
         for signature in &attestation.envelope().signatures {
             match look(attestation, signature) {
-                Ok(found) => return Ok(found),
+                Ok(one) => found.push(one),
                 Err(reason) if reasons.contains(&reason) => {}
                 Err(reason) => reasons.push(reason),
             }
         }
     }
-    if reasons.is_empty() {
+    if found.is_empty() && reasons.is_empty() {
         reasons.push("it is not signed".to_owned());
     }
-    Err(reasons)
+    (found, reasons)
 }
 
 /// Returns the trusted key that created `signature`. The key ID in the envelope and the hint in the
 /// bundle only matter for the reason.
-fn signer<'a>(
+pub(super) fn signer<'a>(
     attestation: &Attestation,
     signature: &Signature,
     trusted: &[&'a TrustedKey],
@@ -179,7 +115,7 @@ fn as_key_id(hint: &str) -> String {
 }
 
 /// Returns the statement of this predicate type in an envelope that `name` has signed.
-fn statement(envelope: &Envelope, predicate_type: &str, name: &str) -> Result<Statement, String> {
+pub(super) fn statement(envelope: &Envelope, predicate_type: &str, name: &str) -> Result<Statement, String> {
     if envelope.payload_type != PAYLOAD_TYPE {
         let found = shown(&envelope.payload_type);
         return Err(format!("{name} signed a payload of type `{found}`, expected `{PAYLOAD_TYPE}`"));
@@ -187,7 +123,7 @@ fn statement(envelope: &Envelope, predicate_type: &str, name: &str) -> Result<St
     parse_statement(&envelope.payload, predicate_type).map_err(|reason| invalid(name, &reason))
 }
 
-fn invalid(name: &str, reason: &str) -> String {
+pub(super) fn invalid(name: &str, reason: &str) -> String {
     format!("the signature by {name} is not valid: {reason}")
 }
 
@@ -202,7 +138,7 @@ fn released(subjects: &[(String, String)], subject: &Subject, name: &str) -> Res
         let (other, expected) = (shown(other), &subject.name);
         return Err(format!("{name} signed this as `{other}`, expected `{expected}`"));
     }
-    let Some((_, found)) = subjects.first() else { return Err(invalid(name, NO_SUBJECT)) };
+    let Some(found) = first_digest(subjects) else { return Err(invalid(name, NO_SUBJECT)) };
     let found = shown(found);
     Err(format!("{name} signed another bundle: sha256:{found}, expected sha256:{wanted}"))
 }

@@ -10,7 +10,7 @@ use plumbline_app::profiles::{
 };
 use plumbline_app::report::print_json;
 use plumbline_app::signing::signing_key;
-use plumbline_app::suite::{self, SuiteOption, suite_options};
+use plumbline_app::suite::{SuiteOption, suite_options};
 use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
 use plumbline_core::text::one_line;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context, insert};
-use crate::commands::run::{Follow, LocalRunArgs, RunArgs, RunOptions, in_cluster, on_this_machine};
+use crate::commands::run::{Follow, LocalRunArgs, RunArgs, RunOptions, in_cluster, not_local, on_this_machine};
 use crate::commands::submission;
 use crate::output::print;
 use crate::ui::say;
@@ -72,7 +72,7 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
     let key = run.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
     let run_is_over = local || run.wait != Some(Duration::ZERO);
     let mut ended = if local {
-        suite::not_local(&run.suite)?;
+        not_local(&run)?;
         let args = RunArgs { options: run, local: LocalRunArgs { local: true, ..LocalRunArgs::default() } };
         on_this_machine(&args, format, global)?
     } else {

@@ -10,7 +10,7 @@ use plumbline_app::results::{
     Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, View,
     YamlDocuments, compare, show,
 };
-use plumbline_core::{Verdict, shell_path, shell_quote};
+use plumbline_core::{Verdict, shell_path};
 
 use crate::args::global::Global;
 use crate::args::shared::{RegistryArgs, context};
@@ -102,8 +102,8 @@ fn options(args: &ResultsArgs) -> ResultsOptions {
     }
 }
 
-/// Compares runs. Exits with 1 if a test fails in the last one and not in the one before, with 5 if no test of a
-/// plugin ran there, and otherwise with 0.
+/// Compares runs. Exits with 1 if a test fails in the last one and not in the one before, with 5 if
+/// no test of a plugin ran there, with 3 if it has unknown items, and otherwise with 0.
 pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppError> {
     let options = CompareOptions {
         inputs: std::iter::once(&args.before).chain(&args.after).cloned().collect(),
@@ -124,15 +124,15 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppErro
     let last = args.after.last().unwrap_or(&args.before);
     for plugin in &silent {
         say(&format!(
-            "warning: no test of plugin `{plugin}` is known to have run in `{}`: see its results with `plumbline results {} --plugin {}`",
+            "warning: no test of plugin `{plugin}` is known to have run in `{}`: see the results with `plumbline results {}`",
             last.display(),
-            shell_path(last),
-            shell_quote(plugin)
+            shell_path(last)
         ));
     }
     Ok(global.code(match (found.new_failures.is_empty(), silent.is_empty()) {
         (false, _) => ExitCode::from(FAILED),
         (true, false) => verdict_code(Verdict::NothingToJudge),
+        (true, true) if found.unknown_after > 0 => verdict_code(Verdict::Incomplete),
         (true, true) => ExitCode::SUCCESS,
     }))
 }

@@ -82,6 +82,7 @@ Exit codes:
   0  no new failures in the last run, compared with the run before it
   1  new failures
   2  the archives cannot be compared
+  3  no new failures, but the last run has unknown items
   5  a plugin ran tests in the run before, and none in the last run";
 
 #[derive(Debug, clap::Args)]
@@ -93,7 +94,7 @@ pub(crate) struct DiffArgs {
     /// The later archive; several archives become columns of a table
     #[arg(value_name = "AFTER", required = true)]
     pub(crate) after: Vec<PathBuf>,
-    /// Compare only this plugin [default: every plugin that all archives have]
+    /// Compare only this plugin [default: every plugin]
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
     /// Print the differences in this format

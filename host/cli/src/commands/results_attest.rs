@@ -140,7 +140,7 @@ pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, App
 }
 
 fn accepted_text(accepted: &Accepted, archive: &str) -> String {
-    let Accepted { signer, key_id, signed, result } = accepted;
+    let Accepted { signer, key_id, signed, result, .. } = accepted;
     let mut text =
         format!("verified: {archive}\nresult:   {}\nsigner:   `{}`", result.result.as_str(), one_line(signer));
     if let Some(key_id) = key_id {
@@ -148,6 +148,14 @@ fn accepted_text(accepted: &Accepted, archive: &str) -> String {
     }
     if let Some(signed) = signed {
         text.push_str(&format!("\nsigned:   {signed}"));
+    }
+    if accepted.is_disputed() {
+        let all = accepted.all().map(|one| format!("{} by `{}`", one.result.result.as_str(), one_line(&one.signer)));
+        let all: Vec<String> = all.collect();
+        text.push_str(&format!("\ndisputed: {}; the worst result counts", all.join(", ")));
+    }
+    for plugin in accepted.reruns() {
+        text.push_str(&format!("\nrerun:    `{}` ran only the failed tests of another run", one_line(plugin)));
     }
     let count =
         |list: &Option<Vec<String>>| list.as_ref().map_or_else(|| "many".to_owned(), |all| all.len().to_string());
@@ -176,9 +184,21 @@ fn accepted_data(accepted: &Accepted, archive: &Path, digest: &str) -> Value {
         "result": accepted.result.result,
         "signer": accepted.signer,
         "key-id": accepted.key_id,
-        "signed": accepted.signed.map(|signed| signed.to_string()),
+        "signed": signed(accepted),
+        "disputed": accepted.is_disputed(),
+        "attestations": accepted.all().map(attestation_data).collect::<Vec<Value>>(),
+        "reruns": accepted.reruns(),
         "statement": accepted.result,
     })
+}
+
+/// One of the attestations that count.
+fn attestation_data(one: &Accepted) -> Value {
+    json!({"result": one.result.result, "signer": one.signer, "key-id": one.key_id, "signed": signed(one)})
+}
+
+fn signed(one: &Accepted) -> Option<String> {
+    one.signed.map(|signed| signed.to_string())
 }
 
 pub(super) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {

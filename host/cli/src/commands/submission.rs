@@ -219,7 +219,8 @@ impl Checked {
         };
         contents.required = required.as_ref();
         let mut findings = submission::check(&contents);
-        findings.extend(app::attestation_finding(&folder.root, None, None, trust)?);
+        let suite = SubmittedSuite { profile: KUBERNETES.to_owned(), ..SubmittedSuite::default() };
+        findings.extend(app::attestation_finding(&folder.root, None, &suite, trust)?);
         let summary = Summary::of(&findings);
         Ok(Self { folder: dir.to_owned(), release: release.map(|release| release.to_string()), findings, summary })
     }

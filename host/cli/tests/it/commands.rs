@@ -294,3 +294,36 @@ exit 100
     assert!(done.out.contains("tests::bad   assertion `left == right` failed"), "{}", done.out);
     assert_eq!(leaves(&bed.tree("cargo-nextest")), ["tests::good: passed", "tests::bad: failed"]);
 }
+
+#[test]
+fn formats_are_detected_by_the_end_and_the_name_of_a_file() {
+    let ctrf = |padding: usize| {
+        let tests = format!(r#"{{"name":"a","status":"failed","duration":2,"message":"{}"}}"#, "x".repeat(padding));
+        let rest = r#""summary":{"tests":1,"passed":0,"failed":1},"tool":{"name":"t"}"#;
+        format!(r#"{{"results":{{"tests":[{tests}],{rest}}},"reportFormat":"CTRF","specVersion":"0.0.0"}}"#)
+    };
+    let ctrf = ctrf(100_000);
+    let sarif = format!(
+        r#"{{"runs":[{{"tool":{{"driver":{{"name":"lint"}}}},"results":[{{"ruleId":"R1","level":"error","message":{{"text":"{}"}}}}]}}],"version":"2.1.0"}}"#,
+        "x".repeat(100_000)
+    );
+    let long = format!(
+        "<!-- {} --><TestSuite name='s'><TestCase name='a'><failure/></TestCase></TestSuite>",
+        "x".repeat(100_000)
+    );
+    let go = "go test -json ./...\n{\"Action\":\"run\",\"Test\":\"TestA\"}\n{\"Action\":\"fail\",\"Test\":\"TestA\"}\n{\"Action\":\"fail\"}\n";
+    for (format, name, content, leaf) in [
+        ("JUnit", "r.xml", long.as_str(), "a: failed"),
+        ("CTRF", "report.json", ctrf.as_str(), "a: failed"),
+        ("SARIF", "report.json", sarif.as_str(), "R1: failed"),
+        ("TAP", "report", "not ok - a\n1..1\n", "a: failed"),
+        ("TAP", "r.tap", "not ok a\n1..1\n", "a: failed"),
+        ("Go test JSON", "log", go, "TestA: failed"),
+    ] {
+        let bed = Bed::new();
+        bed.write("content", content);
+        let done = run(&bed, &[], &["sh", "-c", &format!("cp content $SONOBUOY_RESULTS_DIR/{name}")]).expect(1);
+        assert!(done.out.starts_with(&format!("detected: {format} ({name}, written by sh)\n")), "{}", done.out);
+        assert_eq!(leaves(&bed.tree("sh")), [leaf], "{format}");
+    }
+}

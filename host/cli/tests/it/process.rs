@@ -140,3 +140,30 @@ fn results_per_node() {
         [("n1".into(), "not-read".into()), ("n2".into(), "not-read".into()), ("n3".into(), "failed".into())]
     );
 }
+
+#[test]
+fn each_result_file_of_the_definition_must_be_there() {
+    let bed = Bed::new();
+    bed.write("dir/results/global/a.xml", "<testsuite><testcase name='a'/></testsuite>");
+    let show = |files: &str, code| {
+        let args = [
+            "plugin",
+            "process",
+            "dir",
+            "--name",
+            "p",
+            "--result-format",
+            "junit",
+            "--result-files",
+            files,
+            "-o",
+            "json",
+        ];
+        parsed(&bed.plumbline(&args).expect(code).out)
+    };
+    assert_eq!(show("a.xml", 0)["items"].as_array().unwrap().len(), 1);
+    let tree = show("a.xml,b.xml", 3);
+    assert_eq!(tree["items"][1]["name"], "result file b.xml is missing");
+    assert_eq!(tree["items"][1]["status"], "unknown");
+    show("a.xml,*.xml", 0);
+}

@@ -52,7 +52,7 @@ fn modes_print_what_scripts_expect() {
         (&cluster, &["-m", "detailed"], "cluster-detailed.txt", 3),
         (&cluster, &["-p", "sweep", "-m", "detailed", "-s"], "cluster-sweep-contents.txt", 1),
         (&cluster, &["-p", "sweep", "-m", "detailed", "--node", "worker-1"], "cluster-sweep-node.txt", 0),
-        (&cluster, &["-p", "suite", "--node", "second"], "cluster-suite-second.txt", 0),
+        (&cluster, &["-p", "suite", "--node", "second"], "cluster-suite-second.txt", 3),
         (&cluster, &["-p", "suite", "--node", "quick"], "cluster-suite-quick.txt", 0),
         (&cluster, &["-p", "suite", "-m", "readable"], "cluster-suite-readable.txt", 3),
         (&cluster, &["-p", "suite", "-m", "DUMP"], "cluster-suite-dump.txt", 3),

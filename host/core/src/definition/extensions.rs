@@ -154,6 +154,10 @@ pub struct SuiteRun {
     /// Whether only the failed tests of another archive run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rerun: bool,
+    /// Environment variables of options without a value. A local run does not pass on those of its
+    /// own environment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unset: Vec<String>,
 }
 
 fn as_text<S: Serializer>(timeout: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
@@ -202,7 +206,12 @@ impl SuiteRun {
         if set.len() > MAX_SET {
             return Err(section.invalid("set", format_args!("there are more than {MAX_SET} options")));
         }
-        Ok(Self { version: section.text("version")?, mode: section.text("mode")?, set, rerun: section.truth("rerun")? })
+        let unset = section.texts("unset")?;
+        if unset.len() > MAX_SET {
+            return Err(section.invalid("unset", format_args!("there are more than {MAX_SET} variables")));
+        }
+        let (version, mode) = (section.text("version")?, section.text("mode")?);
+        Ok(Self { version, mode, set, rerun: section.truth("rerun")?, unset })
     }
 }
 

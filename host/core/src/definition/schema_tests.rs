@@ -432,9 +432,10 @@ proptest! {
                 &["plumbline", "permissions"],
             ];
             let rules = ["cluster", "namespace"].map(|key| document.pointer(&format!("/plumbline/permissions/{key}")));
-            let rules = rules.into_iter().flatten().filter_map(Value::as_array).flatten();
-            let in_rules = rules.filter(|rule| rule.get("foreign").is_some()).count();
-            let expected = closed.iter().filter(|path| unknown(path)).count() + in_rules;
+            let lists = rules.into_iter().chain([document.pointer("/plumbline/verdict")]);
+            let entries = lists.flatten().filter_map(Value::as_array).flatten();
+            let in_lists = entries.filter(|entry| entry.get("foreign").is_some()).count();
+            let expected = closed.iter().filter(|path| unknown(path)).count() + in_lists;
             let said = parsed.warnings.iter().filter(|warning| is_unknown_key(warning)).count();
             prop_assert_eq!(said, expected);
         }

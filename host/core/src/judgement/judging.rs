@@ -9,6 +9,7 @@ use crate::judgement::document::{
     Check, CheckOutcome, ClassCount, JudgeRecord, JudgedCheck, PluginVerdict, RuledItem, Ruling, VERDICT_VERSION,
     VerdictStatus,
 };
+use crate::rollup::worst;
 use crate::status::Status;
 
 /// The maximum number of items that a verdict lists, more than any test suite has tests.
@@ -84,9 +85,11 @@ impl Judging {
     /// Adds the next leaf of the tree.
     pub fn leaf(&mut self, leaf: Leaf<'_>) {
         self.leaves += 1;
-        self.skipped += u64::from(*leaf.status == Status::Skipped);
-        self.not_read += u64::from(*leaf.status == Status::NotRead);
-        let failed = matches!(leaf.status, Status::Failed | Status::Timeout);
+        let meaning = leaf.status.meaning();
+        self.skipped += u64::from(meaning == Status::Skipped);
+        self.not_read += u64::from(meaning == Status::NotRead);
+        let worst = worst(leaf.status);
+        let failed = matches!(worst, Some(Status::Failed | Status::Timeout));
         let verdict = &mut self.verdict;
         verdict.failures += u64::from(failed);
         let (ruling, judge) = match leaf.ruling {
@@ -96,7 +99,7 @@ impl Judging {
                 "",
             ),
             None => {
-                verdict.unknown += u64::from(*leaf.status == Status::Unknown);
+                verdict.unknown += u64::from(worst == Some(Status::Unknown));
                 return;
             }
         };

@@ -39,7 +39,8 @@ fn bundle(bed: &Bed, name: &str, module: &[u8], limits: Limits, args: &[&str]) -
     fs::write(dir.join("hostile.wasm"), module).unwrap();
     let mut definition: Value = serde_json::from_str(&Plugin::job(name).args(args).definition(bed.image())).unwrap();
     definition["sonobuoy-config"]["result-format"] = "hostile".into();
-    definition["sonobuoy-config"]["result-files"] = json!(["report.xml", "extra.bin"]);
+    let files: &[&str] = if args.is_empty() { &["report.xml"] } else { &["report.xml", "extra.bin"] };
+    definition["sonobuoy-config"]["result-files"] = json!(files);
     let limits: serde_json::Map<_, _> = limits
         .iter()
         // Counts are numbers; sizes and durations have a unit.

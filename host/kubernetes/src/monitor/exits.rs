@@ -1,6 +1,6 @@
 //! How the plugins' own containers ended after they sent their results.
 
-use plumbline_aggregator::Exit;
+use plumbline_aggregator::{Exit, ExitKind};
 use plumbline_core::{NodeName, ResultKey};
 
 use super::assess::how_it_ended;
@@ -22,12 +22,16 @@ pub(super) fn exits(pods: &[PodView], watched: &Watched) -> Vec<Exit> {
             let node = if watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
             let key = ResultKey::new(watched.plugin.clone(), node);
             let text = format!("container `{}` of pod `{}` {}", container.name, pod.name, how_it_ended(container, end));
-            watched.missing.contains(&key).then_some(Exit { key, text, success: end.went_well() })
+            watched.missing.contains(&key).then_some(Exit { key, text, kind: kind(end) })
         })
         .collect();
     exits.sort_by(|a, b| a.key.cmp(&b.key));
     exits.dedup_by(|a, b| a.key == b.key);
     exits
+}
+
+fn kind(end: &Ended) -> ExitKind {
+    if end.was_out_of_memory() { ExitKind::Crash } else { ExitKind::of_code(end.code) }
 }
 
 /// Returns the result of a run-once plugin in whose pod every container except the worker ended
@@ -99,8 +103,9 @@ mod tests {
         };
         let lines: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
-        let good: Vec<bool> = exits(&pods, &watched).iter().map(|exit| exit.success).collect();
-        assert_eq!(good, [true, false, false, false, false]);
+        let kinds: Vec<ExitKind> = exits(&pods, &watched).iter().map(|exit| exit.kind).collect();
+        use ExitKind::{Crash, Failure, Success};
+        assert_eq!(kinds, [Success, Failure, Crash, Failure, Crash]);
         insta::assert_snapshot!(lines.join("\n"), @r"
         a/w1: container `scan` of pod `p-w1` ended with exit code 0
         a/w2: container `scan` of pod `p-w2` ended with exit code 3

@@ -120,7 +120,8 @@ fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
     Err(InspectError::Metadata { reason })
 }
 
-/// The number of bytes at the start of a file that rules may check: 64 KiB.
+/// The number of bytes at the start of a file that rules may check: 64 KiB. The host checks as many
+/// at the end, and reads further to find the root of an XML document.
 pub const DETECT_BYTES: usize = 64 << 10;
 
 /// The maximum number of rules per module, many times more than five formats with a handful of
@@ -147,10 +148,11 @@ pub struct DetectRule {
     /// whitespace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
-    /// Strings that must all occur in the first [`DETECT_BYTES`] bytes.
+    /// Strings that must all occur in the first or the last [`DETECT_BYTES`] bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
-    /// Local names, one of which the root element of an XML document must have.
+    /// Local names, one of which the root element of an XML document must have. In files `*.xml`,
+    /// case does not matter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub xml_root: Vec<String>,
 }

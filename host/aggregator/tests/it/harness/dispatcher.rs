@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report};
 use plumbline_core::{Node, PluginName};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -72,7 +72,7 @@ impl TestDispatcher {
 
     /// Sets how the execution of `result` ends after it has sent its results.
     pub(crate) fn exit(self, result: &str, text: &str) -> Self {
-        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), success: false });
+        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), kind: ExitKind::Failure });
         self
     }
 }

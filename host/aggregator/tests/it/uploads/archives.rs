@@ -131,11 +131,17 @@ async fn links_and_devices_are_left_out_and_of_two_files_the_last_counts() {
         other("disk", EntryType::Block, ""),
     ];
     assert_eq!(uploads.put(&[GZIP], &packed(&members)).await.status, 200);
-    let names: Vec<_> = std::fs::read_dir(uploads.place())
+    let mut names: Vec<_> = std::fs::read_dir(uploads.place())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(names, ["dir"]);
+    names.sort();
+    assert_eq!(names, ["dir", "plumbline-left-out.txt"]);
+    // A device has no content to lose.
+    assert_eq!(
+        std::fs::read_to_string(uploads.place().join("plumbline-left-out.txt")).unwrap(),
+        "not in the results: `soft`: a symbolic link, `hard`: a hard link, `pipe`: a named pipe\n"
+    );
     assert_eq!(std::fs::read_to_string(uploads.place().join("dir/a.txt")).unwrap(), "last");
 }
 

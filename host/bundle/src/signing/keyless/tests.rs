@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::attestation::parse_attestations;
-use super::super::verify::{Trusted, verify_result};
+use super::super::results::{Trusted, verify_result};
 use super::*;
 
 const IDENTITY: &str = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";

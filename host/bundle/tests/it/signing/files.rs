@@ -1,9 +1,12 @@
 //! Tests of signature files next to a tar.
 
+use std::error::Error;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
-use plumbline_bundle::signing::{Attestation, MAX_ENVELOPES, SignatureFile, SigningError};
+use plumbline_bundle::signing::{Attestation, MAX_ENVELOPES, SignatureFile, SigningError, named_path};
 
 use crate::signing::signed::{attestation, envelope, key, look_at};
 
@@ -74,4 +77,37 @@ fn signatures_of_older_versions_are_read_and_stay() {
     assert_eq!(file.append(attestation(&new)).unwrap(), 1, "the new file has the new signature only");
     let all = file.read().unwrap();
     assert!(look_at(&all, old.public()).is_ok() && look_at(&all, new.public()).is_ok());
+}
+
+#[test]
+fn the_file_of_a_directory_is_next_to_it_however_its_path_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let sub = dir.path().canonicalize().unwrap().join("sub");
+    fs::create_dir_all(sub.join("deep")).unwrap();
+    let wanted = dir.path().canonicalize().unwrap().join("sub.sigstore.json");
+    for ending in ["", "/", "//", "/.", "/./", "/deep/.."] {
+        let path = format!("{}{ending}", sub.display());
+        assert_eq!(SignatureFile::next_to(Path::new(&path)).path(), wanted, "{path}");
+    }
+    for (path, name) in [("sub", "sub"), ("sub/", "sub"), ("sub/.", "sub"), ("./sub/", "./sub"), ("a/b/.", "a/b")] {
+        assert_eq!(named_path(Path::new(path)), Path::new(name), "{path}");
+    }
+    let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+    assert_eq!(named_path(Path::new(".")), here);
+}
+
+#[test]
+fn only_a_regular_file_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = SignatureFile::at(dir.path().join("s.json"));
+    let why = || file.read().unwrap_err().source().unwrap().to_string();
+    fs::create_dir(file.path()).unwrap();
+    assert_eq!(why(), "it is a directory, not a regular file");
+    fs::remove_dir(file.path()).unwrap();
+    if !Command::new("mkfifo").arg(file.path()).status().is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: `mkfifo` not found");
+        return;
+    }
+    assert_eq!(why(), "it is a named pipe, not a regular file");
+    assert!(matches!(file.append(attestation(&key())), Err(SigningError::Read { .. })));
 }

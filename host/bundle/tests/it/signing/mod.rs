@@ -7,5 +7,6 @@ mod files;
 mod openssl;
 mod published;
 mod reasons;
+mod results;
 mod signed;
 mod tampered;

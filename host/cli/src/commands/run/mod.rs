@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
             .hint(format!("add `--local`: `plumbline run --local -- {}`", local.command.join(" "))));
     }
     if local.local || local.resume.is_some() {
-        suite::not_local(&options.suite)?;
+        not_local(options)?;
         if local.resume.is_some() {
             not_with(
                 &options.judge,
@@ -42,5 +42,17 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
         let ended = cluster::run(options, options.follows()?, global)?;
         ended.print(format)?;
         Ok(ended.code)
+    }
+}
+
+/// Checks that no option is set that changes only what runs in a cluster.
+pub(crate) fn not_local(options: &RunOptions) -> Result<(), AppError> {
+    suite::not_local(&options.suite)?;
+    let env = (!options.cluster_run.plugin_env.is_empty()).then_some("--plugin-env");
+    let image = (!options.cluster_run.plugin_image.is_empty()).then_some("--plugin-image");
+    match env.or(image) {
+        None => Ok(()),
+        Some(option) => Err(AppError::usage(format!("`{option}` is for runs in a cluster only"))
+            .hint("set the variable in the environment of this command or in the definition, or remove `--local`")),
     }
 }

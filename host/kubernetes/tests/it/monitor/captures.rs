@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use plumbline_aggregator::Exit;
+use plumbline_aggregator::{Exit, ExitKind};
 use plumbline_dev::{Fault, FaultKind};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ async fn logs_of_all_containers_and_bad_exits_are_kept_when_a_plugin_is_settled(
     bed.asked(&["/pods", "watch=true"]).await;
     let exits = bed.monitor.settle(&plugin()).await;
     let text = "container `main` of pod `scan-job` ended with exit code 3".to_owned();
-    assert_eq!(exits, [Exit { key: "scan/global".parse().unwrap(), text, success: false }]);
+    assert_eq!(exits, [Exit { key: "scan/global".parse().unwrap(), text, kind: ExitKind::Failure }]);
     for container in ["prepare", "main", "sonobuoy-worker"] {
         let log = std::fs::read_to_string(bed.log("scan-job", &format!("{container}.txt"))).unwrap();
         assert_eq!(log, format!("said by {container}\n"));

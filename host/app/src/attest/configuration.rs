@@ -1,0 +1,149 @@
+//! What an attestation says about how a run was made: the program, the cluster, and the plugins with
+//! their suites, bundles, modules and images.
+
+use std::collections::BTreeMap;
+
+use plumbline_archive::layout::{META_CONFIG, META_MODULES};
+use plumbline_core::text::excerpt;
+use plumbline_core::{Digest, Verdict};
+use serde_json::Value;
+
+use super::predicate::{MAX_NAME, ResourceDescriptor};
+use crate::error::AppError;
+use crate::trees::Trees;
+use crate::trees::cluster::{ClusterFile, ClusterIdentity};
+
+/// The largest document that is read, in bytes.
+const MAX_DOCUMENT: u64 = 64 << 20;
+/// The file of a survey with the pods of a namespace.
+const PODS: &str = "core_v1_pods.json";
+
+/// What was tested, and with what, as far as the archive says.
+pub(super) fn configuration(trees: &mut Trees, verdict: Verdict) -> Result<Vec<ResourceDescriptor>, AppError> {
+    let info = trees.archive().info().clone();
+    let mut all = vec![attester()?];
+    if let Some(version) = &info.plumbline_version {
+        all.push(ResourceDescriptor::new("aggregator").uri(format!("pkg:generic/plumbline@{version}")));
+    }
+    let run = ResourceDescriptor::new("run")
+        .uri(format!("urn:uuid:{}", info.run.as_deref().unwrap_or_default()))
+        .annotation("verdict", Some(verdict.as_str()))
+        .annotation("started", info.started.map(|started| started.to_string()).as_deref());
+    all.push(if info.run.is_some() { run } else { ResourceDescriptor { uri: None, ..run } });
+    all.extend(cluster(trees));
+    let modules = document(trees, META_MODULES);
+    for plugin in modules.get("plugins").and_then(Value::as_array).into_iter().flatten() {
+        all.extend(plugin_resources(plugin));
+    }
+    all.extend(definitions(trees));
+    Ok(all)
+}
+
+/// This program, which makes the attestation.
+fn attester() -> Result<ResourceDescriptor, AppError> {
+    let digest = || Digest::of_reader(std::fs::File::open(std::env::current_exe()?)?);
+    let digest = digest().map_err(|error| AppError::system("failed to read this program").because(&error))?;
+    let uri = format!("pkg:generic/plumbline@{}", env!("CARGO_PKG_VERSION"));
+    Ok(ResourceDescriptor::new("attester").uri(uri).digest(Some(&digest.to_string())))
+}
+
+/// The cluster: its identity, and the version of its API server.
+fn cluster(trees: &mut Trees) -> Option<ResourceDescriptor> {
+    let files = trees.archive().files().map(|(name, _)| name);
+    let files: BTreeMap<ClusterFile, String> =
+        files.filter_map(|name| Some((ClusterFile::of(name)?, name.to_owned()))).collect();
+    let cluster = ClusterIdentity::of(|file| files.get(&file).map_or(Value::Null, |name| document(trees, name)));
+    if cluster == ClusterIdentity::default() {
+        return None;
+    }
+    let ClusterIdentity { uid, version } = cluster;
+    let cluster = ResourceDescriptor::new("cluster").annotation("server-version", version.as_deref());
+    Some(match uid {
+        Some(uid) => cluster.uri(format!("urn:uuid:{}", excerpt(&uid, MAX_NAME))),
+        None => cluster,
+    })
+}
+
+/// The bundle of a plugin, its definition, and the modules that made its results, from an entry of
+/// `meta/modules.json`.
+fn plugin_resources(entry: &Value) -> Vec<ResourceDescriptor> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(plugin) = text(entry, "plugin") else { return Vec::new() };
+    let source = text(entry, "source");
+    let mut all = Vec::new();
+    for (kind, key) in [("definition", "definition"), ("bundle", "bundle")] {
+        if let Some(digest) = text(entry, key) {
+            let resource = ResourceDescriptor::new(&format!("{kind} of {plugin}")).digest(Some(&digest));
+            all.push(resource.annotation("source", source.as_deref()));
+        }
+    }
+    for module in entry.get("modules").and_then(Value::as_array).into_iter().flatten() {
+        let name = text(module, "name").unwrap_or_default();
+        let resource = ResourceDescriptor::new(&format!("module {name} of {plugin}"));
+        let resource = resource.digest(text(module, "digest").as_deref());
+        all.push(resource.annotation("role", text(module, "role").as_deref()));
+    }
+    all
+}
+
+/// The suites and the images of plugins, as their definitions say.
+fn definitions(trees: &mut Trees) -> Vec<ResourceDescriptor> {
+    let config = document(trees, META_CONFIG);
+    let namespace = config.get("Namespace").and_then(Value::as_str).unwrap_or_default();
+    let pulled = pulled_images(&document(trees, &format!("resources/ns/{namespace}/{PODS}")));
+    let mut all = Vec::new();
+    for plugin in trees.plugins() {
+        let Some(member) = trees.archive().definition(&plugin) else { continue };
+        let document = document(trees, &member);
+        let definition = document.get("Definition").unwrap_or(&document);
+        all.extend(suite(&plugin, definition));
+        all.extend(image(&plugin, definition, &pulled));
+    }
+    all
+}
+
+/// How a plugin ran the suite of its profile: version, mode, the options that the user set, and
+/// whether it ran only the failed tests of another run.
+fn suite(plugin: &str, definition: &Value) -> Option<ResourceDescriptor> {
+    let suite = definition.pointer("/plumbline/suite")?;
+    let text = |key: &str| suite.get(key).and_then(Value::as_str);
+    let rerun = suite.get("rerun").and_then(Value::as_bool).unwrap_or_default();
+    let set = suite.get("set").and_then(Value::as_array).into_iter().flatten();
+    let set: Vec<&str> = set.filter_map(Value::as_str).collect();
+    let resource = ResourceDescriptor::suite(plugin, rerun);
+    Some(resource.annotation("version", text("version")).annotation("mode", text("mode")).options(&set))
+}
+
+/// The image of a plugin, with its digest as far as the archive knows it: from the definition, or from
+/// the pods in the survey.
+fn image(plugin: &str, definition: &Value, pulled: &BTreeMap<String, String>) -> Option<ResourceDescriptor> {
+    let image = definition.pointer("/spec/image")?.as_str().filter(|image| !image.is_empty())?;
+    let digest = image.split_once('@').map(|(_, digest)| digest.to_owned()).or_else(|| pulled.get(image).cloned());
+    let resource = ResourceDescriptor::new(&format!("image of {plugin}")).digest(digest.as_deref());
+    Some(resource.annotation("image", Some(image)).uri(format!("oci://{}", excerpt(image, MAX_NAME))))
+}
+
+/// The digests of the images that containers ran with, by the names in their definitions.
+fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
+    let mut images = BTreeMap::new();
+    for pod in pods.as_array().into_iter().flatten() {
+        let statuses = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
+        for status in statuses.into_iter().flatten() {
+            let text = |key: &str| status.get(key).and_then(Value::as_str);
+            let (Some(image), Some(id)) = (text("image"), text("imageID")) else { continue };
+            if let Some((_, digest)) = id.split_once('@') {
+                images.insert(image.to_owned(), digest.to_owned());
+            }
+        }
+    }
+    images
+}
+
+/// A JSON document of the archive, or `null` if it is missing, too large or invalid. The
+/// attestation then says less.
+fn document(trees: &mut Trees, member: &str) -> Value {
+    let archive = trees.archive();
+    let small = archive.size(member).is_some_and(|bytes| bytes <= MAX_DOCUMENT);
+    let bytes = small.then(|| archive.read(member, MAX_DOCUMENT).ok()).flatten();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
