@@ -70,7 +70,7 @@ fn copy_settings(config: &mut Config, suite: &str, name: &str) {
 pub(crate) struct FailedTests {
     /// An expression that selects them.
     pub(crate) focus: String,
-    /// Their names. Each of them must run again and pass.
+    /// Their names. Each of them must run again.
     pub(crate) names: Vec<String>,
 }
 

@@ -85,7 +85,7 @@ pub fn meanings(status: &Status) -> Vec<Status> {
 }
 
 /// Returns the worst of the [`meanings`] of `status`: timeout, failed or unknown. Returns `None` if
-/// it is none of these.
+/// `status` has no such meaning.
 #[must_use]
 pub fn worst(status: &Status) -> Option<Status> {
     let meanings = meanings(status);

@@ -310,15 +310,10 @@ impl Execution {
             };
             Ended { text: format!("process {}", describe(status)), kind }
         });
-        let Some(fault) = &self.fault else { return ended };
-        let (text, kind) = match ended {
-            None => (fault.clone(), ExitKind::Unknown),
-            Some(Ended { text, kind: ExitKind::Failure | ExitKind::Crash }) => {
-                (format!("{text}, and {fault}"), ExitKind::Crash)
-            }
-            Some(Ended { text, .. }) => (format!("{text}, and {fault}"), ExitKind::Unknown),
-        };
-        Some(Ended { text, kind })
+        match &self.fault {
+            Some(fault) => Some(with_fault(ended, fault)),
+            None => ended,
+        }
     }
 
     /// Writes how the process ended, for a restart of this program.
@@ -364,6 +359,18 @@ fn submit_all(results: &Path) -> io::Result<bool> {
     fs::write(&new, collected.as_os_str().as_encoded_bytes())?;
     fs::rename(new, results.join(DONE))?;
     Ok(true)
+}
+
+/// Returns what an end means if the standard output is a result and not complete: no exit code makes
+/// up for the rest.
+fn with_fault(ended: Option<Ended>, fault: &str) -> Ended {
+    match ended {
+        None => Ended { text: fault.to_owned(), kind: ExitKind::Unknown },
+        Some(Ended { text, kind: ExitKind::Failure | ExitKind::Crash }) => {
+            Ended { text: format!("{text}, and {fault}"), kind: ExitKind::Crash }
+        }
+        Some(Ended { text, .. }) => Ended { text: format!("{text}, and {fault}"), kind: ExitKind::Unknown },
+    }
 }
 
 fn describe(status: ExitStatus) -> String {
@@ -423,6 +430,22 @@ mod tests {
         );
         let named = fs::read_to_string(results.join(DONE)).unwrap();
         assert_eq!(names(Path::new(&named)), ["a", "collected"]);
+    }
+
+    #[test]
+    fn output_that_is_not_complete_never_ends_well() {
+        let ended = |kind| Some(Ended { text: "process exited".to_owned(), kind });
+        for (before, after) in [
+            (None, ExitKind::Unknown),
+            (ended(ExitKind::Success), ExitKind::Unknown),
+            (ended(ExitKind::NoTests), ExitKind::Unknown),
+            (ended(ExitKind::Failure), ExitKind::Crash),
+            (ended(ExitKind::Crash), ExitKind::Crash),
+        ] {
+            let found = with_fault(before.clone(), "the disk is full");
+            assert_eq!(found.kind, after, "{before:?}");
+            assert!(found.text.ends_with("the disk is full"), "{found:?}");
+        }
     }
 
     #[test]

@@ -167,4 +167,26 @@ mod tests {
         assert!(text.len() as u64 <= MAX_KEPT + 100);
         assert_eq!(text.matches("truncated after").count(), 1);
     }
+
+    /// Captures `text` in the file at `path`. Returns why the file does not have all of it.
+    async fn fault_of(text: &str, path: PathBuf) -> Option<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let (complete, end) = oneshot::channel();
+        let captured = Captured { from: text.as_bytes(), path, complete };
+        let tail = keep(&b""[..], Some(captured), dir.path().join("log")).await;
+        assert_eq!(tail, text.trim(), "the log has all of it");
+        end.await.unwrap().fault
+    }
+
+    #[tokio::test]
+    async fn captured_output_that_is_not_complete_has_a_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        assert_eq!(fault_of("a\n", path.clone()).await, None);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "a\n");
+        for path in ["missing/out", "/dev/full"] {
+            let fault = fault_of("a\n", dir.path().join(path)).await.unwrap();
+            assert!(fault.starts_with("its standard output could not be kept: "), "{fault}");
+        }
+    }
 }

@@ -140,3 +140,11 @@ fn a_profile_without_a_local_form_runs_only_where_its_definition_does() {
 fn names_of_tests_are_literal_in_expressions() {
     assert_eq!(literal("[It] a (b) 1.0|c"), r"\[It\] a \(b\) 1\.0\|c");
 }
+
+#[test]
+fn a_required_name_that_no_check_can_look_for_is_an_error() {
+    let settings_of = profile();
+    let settings = Settings::choose(&settings_of, None, &[]).unwrap();
+    let error = settings.apply(&definition(), Place::Cluster, &["(".repeat(1_900)]).unwrap_err();
+    assert!(error.to_string().contains("is too long"), "{error}");
+}

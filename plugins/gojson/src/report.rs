@@ -141,8 +141,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Records a failed build. A package that could not be built reports it. If there is none, the
-    /// build has an item of its own.
+    /// Records a failed build, which the package that could not be built reports. Without such a
+    /// package, the build has an item of its own.
     fn build_failed(&mut self, path: &str) {
         if !self.builds.set_failed(path) {
             self.report_build(path);

@@ -67,8 +67,8 @@ fn is_suite(meta: &[(String, String)]) -> bool {
     !meta.iter().any(|(key, kind)| key == TYPE && (kind == "node" || kind == "file"))
 }
 
-/// Returns whether the item is an error of the run, such as a result that did not arrive or a
-/// crash. No list and no earlier run excuses it, because it is no test.
+/// Returns whether the item is an error of the run and not a test, such as a crash or a result that
+/// did not arrive. Lists and earlier runs excuse only tests.
 fn is_of_the_host(meta: &[(String, String)]) -> bool {
     meta.iter().any(|(key, file)| key == FILE && file.starts_with(ERRORS))
 }

@@ -233,21 +233,6 @@ fn list_lost(slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the number of files below `dir`.
-pub(crate) fn count_files(dir: &Path) -> io::Result<u64> {
-    let (mut files, mut open) = (0, vec![dir.to_owned()]);
-    while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                true => open.push(entry.path()),
-                false => files += 1,
-            }
-        }
-    }
-    Ok(files)
-}
-
 /// Unpacks the body within `limits` and the remaining budget.
 fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreError> {
     let (left, over) = slot.space.left();
@@ -284,7 +269,7 @@ impl Budget {
         if plugins.is_dir() {
             for plugin in fs::read_dir(plugins)? {
                 let plugin = plugin?;
-                let (entries, bytes) = measure(&plugin.path())?;
+                let Measured { entries, bytes, .. } = measure(&plugin.path())?;
                 used.entries += entries;
                 used.bytes += bytes;
                 used.plugins.insert(plugin.file_name().to_string_lossy().into_owned(), bytes);
@@ -376,20 +361,36 @@ impl Drop for Reservation {
     }
 }
 
-/// Returns the number of files and directories below `dir`, and the bytes of the files.
-fn measure(dir: &Path) -> io::Result<(u64, u64)> {
-    let (mut entries, mut bytes) = (0, 0);
+/// What is below a directory.
+#[derive(Default)]
+struct Measured {
+    /// The number of files and directories.
+    entries: u64,
+    files: u64,
+    /// The bytes of the files.
+    bytes: u64,
+}
+
+/// Returns the number of files below `dir`.
+pub(crate) fn count_files(dir: &Path) -> io::Result<u64> {
+    measure(dir).map(|measured| measured.files)
+}
+
+fn measure(dir: &Path) -> io::Result<Measured> {
+    let mut measured = Measured::default();
     let mut open = vec![dir.to_owned()];
     while let Some(dir) = open.pop() {
         for entry in fs::read_dir(dir)? {
-            let metadata = entry.as_ref().map_err(|error| io::Error::from(error.kind()))?.metadata()?;
-            entries += 1;
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            measured.entries += 1;
             if metadata.is_dir() {
-                open.push(entry?.path());
+                open.push(entry.path());
             } else {
-                bytes += metadata.len();
+                measured.files += 1;
+                measured.bytes += metadata.len();
             }
         }
     }
-    Ok((entries, bytes))
+    Ok(measured)
 }

@@ -267,8 +267,8 @@ pub async fn apply(
     Ok(())
 }
 
-/// Applies the mode and the values of options to a definition of the suite. The required tests must
-/// pass.
+/// Applies the mode and the values of options to a definition of the suite. `required` has the tests
+/// of a rerun, each of which must run.
 fn changed(
     changes: &plumbline_profile::Settings<'_>,
     definition: &Definition,

@@ -264,7 +264,7 @@ pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
 }
 
 /// Returns what a mode of the suite of Kubernetes sets: focus, skip, and whether tests run in
-/// parallel. An empty skip is none.
+/// parallel. With an empty skip, the mode skips nothing.
 fn selection_of(mode: &ProfileMode) -> (&str, Option<&str>, bool) {
     let value = |name: &str| mode.set.get(name).map(String::as_str).filter(|value| !value.is_empty());
     (value("focus").unwrap_or_default(), value("skip"), value("parallel") == Some("true"))
