@@ -49,7 +49,9 @@ pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, RunLog, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,
 };
-pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind, TelemetrySettings};
+pub use run::{
+    ArchivedRun, Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind, TelemetrySettings,
+};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
 pub use source::{LimitPolicy, PlanError, Source};

@@ -80,13 +80,15 @@ impl PartialResults {
 }
 
 /// A wall clock that never goes back, because the events of a ledger must be in chronological
-/// order. If the wall clock is set back, it advances with the monotonic clock, so that no time
-/// window becomes longer.
+/// order. If the wall clock is set back, also between two processes of a run, it advances with the
+/// monotonic clock. So no time window becomes longer.
 struct Clock(Mutex<(Timestamp, Instant)>);
 
 impl Clock {
-    fn new() -> Self {
-        Self(Mutex::new((Timestamp::now(), Instant::now())))
+    /// Returns a clock that starts at the wall clock, but not before `last`.
+    fn not_before(last: Option<Timestamp>) -> Self {
+        let wall = Timestamp::now();
+        Self(Mutex::new((last.map_or(wall, |last| last.max(wall)), Instant::now())))
     }
 
     fn now(&self) -> Timestamp {
@@ -110,6 +112,7 @@ impl State {
         // There are few effects: a fixed number per expected result.
         let (effects, receiver) = mpsc::unbounded_channel();
         let (changed, _) = watch::channel(0);
+        let clock = Clock::not_before(ledger.last_event());
         (
             Self {
                 shared: Arc::new(Shared {
@@ -119,7 +122,7 @@ impl State {
                     metrics: Metrics::default(),
                     effects,
                     changed,
-                    clock: Clock::new(),
+                    clock,
                 }),
             },
             receiver,
@@ -180,6 +183,11 @@ impl State {
         self.partial().plugins.remove(plugin);
     }
 
+    /// Stops accepting partial results. An interrupted run can still have asked for some.
+    pub(crate) fn end_all_partial(&self) {
+        self.partial().plugins.clear();
+    }
+
     /// Makes the responses to heartbeats of the worker of `key` say that its plugin has ended.
     pub(crate) fn plugin_ended(&self, key: ResultKey) {
         self.partial().ended.insert(key);
@@ -199,7 +207,8 @@ impl State {
     }
 
     /// Stores the partial result of `key` with `place`, if it is still wanted. Nothing is stored
-    /// after [`State::end_partial`], which waits for `place`, so `place` must be fast.
+    /// after [`State::end_partial`] or [`State::end_all_partial`], which wait for `place`, so `place`
+    /// must be fast.
     ///
     /// # Errors
     /// The error of `place`. `Ok(false)` means that the partial result arrived too late, or another
@@ -373,8 +382,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_partial_result_is_placed_and_none_after_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let (journal, _) = Journal::open_on(&Disk::default(), &dir.path().join("journal")).unwrap();
+        let (state, _effects) = State::new(Ledger::default(), journal);
+        let keys = ["p/n1", "p/n2", "q/global"].map(|key| key.parse::<ResultKey>().unwrap());
+        let [first, second, other] = &keys;
+        state.ask_partial(&first.plugin);
+        state.ask_partial(&other.plugin);
+        assert!(state.place_partial(first, || Err(std::io::ErrorKind::StorageFull.into())).is_err());
+        assert!(state.place_partial(first, || Ok(())).unwrap(), "again, after a failure");
+        assert!(!state.place_partial(first, || panic!("it was first")).unwrap());
+        state.end_partial(&first.plugin);
+        assert!(!state.place_partial(second, || panic!("its plugin has ended")).unwrap());
+        state.end_all_partial();
+        assert!(!state.place_partial(other, || panic!("the run has ended")).unwrap());
+    }
+
+    #[test]
     fn a_clock_that_is_set_back_still_advances() {
-        let clock = Clock::new();
+        let clock = Clock::not_before(None);
         let (wall, measured) = (Timestamp::now(), Instant::now());
         let at = |seconds: i64| wall + SignedDuration::from_secs(seconds);
         let after = |seconds| measured + Duration::from_secs(seconds);

@@ -13,7 +13,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::future::ready;
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -115,7 +114,7 @@ impl WorkDir {
             let path = path.to_owned();
             move |source| WorkDirError::Io { what, path, source }
         };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(failed("create", &root))?;
+        disk.create_private_directories(&root).map_err(failed("create", &root))?;
         // A crash may have interrupted the removal of an earlier run.
         if let Some(removed) = removed(&root)
             && let Err(error) = disk.remove_directory(&removed)
@@ -193,12 +192,13 @@ impl WorkDir {
     /// Removes the directory with all its content. It is renamed first, so that a crash never
     /// leaves a part of it under its name.
     pub fn remove(self) -> Result<(), WorkDirError> {
-        let failed = |source| WorkDirError::Io { what: "remove", path: self.root.clone(), source };
-        let Some(removed) = removed(&self.root) else { return Ok(()) };
-        self.disk.remove_directory(&removed).map_err(failed)?;
-        self.disk.rename(&self.root, &removed).map_err(failed)?;
-        self.root.parent().map_or(Ok(()), |parent| self.disk.sync_directory(parent)).map_err(failed)?;
-        self.disk.remove_directory(&removed).map_err(failed)
+        remove(&self.disk, &self.root)
+    }
+
+    /// Removes the directory `root` of a run like [`WorkDir::remove`]. The caller makes sure that
+    /// no process uses it.
+    pub fn remove_at(root: &Path) -> Result<(), WorkDirError> {
+        remove(&Disk::default(), root)
     }
 }
 
@@ -225,6 +225,15 @@ fn take(lock: &File) -> Result<(), fs::TryLockError> {
             taken => return taken,
         }
     }
+}
+
+fn remove(disk: &Disk, root: &Path) -> Result<(), WorkDirError> {
+    let failed = |source| WorkDirError::Io { what: "remove", path: root.to_owned(), source };
+    let Some(removed) = removed(root) else { return Ok(()) };
+    disk.remove_directory(&removed).map_err(failed)?;
+    disk.rename(root, &removed).map_err(failed)?;
+    root.parent().map_or(Ok(()), |parent| disk.sync_directory(parent)).map_err(failed)?;
+    disk.remove_directory(&removed).map_err(failed)
 }
 
 /// Returns the name of a directory while it is being removed.

@@ -12,7 +12,7 @@ use plumbline_local::SecretValues;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, SELECT_OTHERS};
 use crate::files::read_input_text;
 use crate::judges::{self, JudgeOptions};
 use crate::manifest::options::{Circumstances, ClusterRunOptions};
@@ -103,11 +103,8 @@ pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<FoundPl
     signing::check(context, &found, &options.requirements)?;
     judges::apply(context, &options.judges, &mut found, &options.limits.load()?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    plumbline_core::definition::check_set(&definitions).map_err(|error| {
-        AppError::usage("invalid set of plugins")
-            .because(&error)
-            .hint("correct the definitions, or select other plugins")
-    })?;
+    plumbline_core::definition::check_set(&definitions)
+        .map_err(|error| AppError::usage("invalid set of plugins").because(&error).hint(SELECT_OTHERS))?;
     let retries = retries.or_else(|| options.suite.retries());
     Ok(FoundPlugins { plugins: found, secrets, retries })
 }
@@ -149,6 +146,7 @@ pub async fn prepare(context: &Context, options: &StartOptions, found: FoundPlug
         None => make_objects(context, options, &cluster, config, found, version).await?,
     };
     report_findings(context, preflight.permissions(&cluster, &objects).await)?;
+    report_findings(context, preflight.leftovers(&cluster, &objects).await?)?;
     Ok(PreparedRun { cluster, namespace, objects })
 }
 
@@ -219,7 +217,7 @@ fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
     if objects.is_empty() {
-        return Err(wrong().hint("the file has no objects: create a manifest with `plumbline gen`"));
+        return Err(wrong().cause("the file contains no objects").hint("create a manifest with `plumbline gen`"));
     }
     Ok(objects)
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use plumbline_aggregator::{LazyModule, LimitPolicy, Modules};
-use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY, module_memory};
+use plumbline_core::limits::{ARCHIVE_ENTRIES, COMPILE_CPU_SECONDS, COMPILE_MEMORY, module_memory};
 use plumbline_core::{ModuleLimits, ReceiveLimits};
 use plumbline_sandbox::{CompilerProcess, Sandbox, SandboxConfig};
 use serde::de::DeserializeOwned;
@@ -67,7 +67,9 @@ fn base_config() -> SandboxConfig {
 }
 
 fn new_sandbox(config: SandboxConfig) -> Result<Sandbox, AppError> {
-    Sandbox::new(config).map_err(|error| AppError::system("failed to set up the sandbox for modules").because(&error))
+    Sandbox::new(config).map_err(|error| {
+        AppError::system("failed to set up the sandbox for modules").because(&error).hint_if(error.hint())
+    })
 }
 
 /// The directory of compiled modules. Without a home directory, nothing is cached.
@@ -89,6 +91,10 @@ pub fn cache_root() -> Option<PathBuf> {
 
 /// The largest file, in bytes. All keys together take about 1 KiB.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// The maximum of [`ReceiveLimits::run_entries`]. The other half of an archive is for the documents of
+/// the run.
+const MAX_RUN_ENTRIES: u64 = ARCHIVE_ENTRIES / 2;
 
 /// Limits on what comes from others: modules and uploads.
 #[derive(Debug, Clone, Default)]
@@ -131,10 +137,14 @@ impl LimitsFile {
             default: overlay(&ModuleLimits::default(), document.modules).map_err(|error| wrong(&error))?,
             cap: overlay(&ModuleLimits::cap(), document.cap).map_err(|error| wrong(&error))?,
         };
-        Ok(Limits {
-            modules,
-            uploads: overlay(&ReceiveLimits::default(), document.uploads).map_err(|error| wrong(&error))?,
-        })
+        let uploads: ReceiveLimits =
+            overlay(&ReceiveLimits::default(), document.uploads).map_err(|error| wrong(&error))?;
+        if uploads.run_entries > MAX_RUN_ENTRIES {
+            return Err(AppError::usage(format!("invalid limits in `{}`", path.display()))
+                .cause(format!("`run-entries` is {}, but the maximum is {MAX_RUN_ENTRIES}", uploads.run_entries))
+                .hint("use a lower number: archives with more files cannot be read"));
+        }
+        Ok(Limits { modules, uploads })
     }
 }
 
@@ -174,6 +184,13 @@ mod tests {
             let error = load(text).unwrap_err().in_full();
             assert!(error.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn a_run_cannot_have_more_files_than_its_archive() {
+        assert_eq!(load("uploads: {run-entries: 1000000}").unwrap().uploads.run_entries, MAX_RUN_ENTRIES);
+        let error = load("uploads: {run-entries: 1000001}").unwrap_err().in_full();
+        assert!(error.contains("`run-entries` is 1000001, but the maximum is 1000000"), "{error}");
     }
 
     #[test]

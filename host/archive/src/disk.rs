@@ -6,6 +6,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,12 +91,23 @@ impl Disk {
 
     /// Creates the directory `path` and its missing parents, and makes each durable in its parent.
     pub fn create_directories(&self, path: &Path) -> io::Result<()> {
-        match self.step(Step::CreateDirectory(path), || fs::create_dir(path)) {
-            Ok(()) => path.parent().map_or(Ok(()), |parent| self.sync_directory(parent)),
+        self.create_with_parents(path, 0o777)
+    }
+
+    /// Creates the directory `path` and its missing parents, durably and only for their owner.
+    pub fn create_private_directories(&self, path: &Path) -> io::Result<()> {
+        self.create_with_parents(path, 0o700)
+    }
+
+    fn create_with_parents(&self, path: &Path, mode: u32) -> io::Result<()> {
+        // The parent of a relative path with one component is the current directory.
+        let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        match self.step(Step::CreateDirectory(path), || fs::DirBuilder::new().mode(mode).create(path)) {
+            Ok(()) => parent.map_or(Ok(()), |parent| self.sync_directory(parent)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.create_directories(path.parent().ok_or(error)?)?;
-                self.create_directories(path)
+                self.create_with_parents(parent.ok_or(error)?, mode)?;
+                self.create_with_parents(path, mode)
             }
             Err(error) => Err(error),
         }

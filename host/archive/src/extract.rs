@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, OpenOptions, OpenOptionsExt};
 
 use crate::atomic::is_temporary;
 use crate::member::SkipReason;
 pub use crate::member::{ExtractLimits, MAX_SKIPPED_LISTED, Skipped};
-use crate::member::{Kind, Member, MemberName, NameFault, StreamError, each_member, shown, skip};
+use crate::member::{Kind, Member, MemberName, NameFault, StreamError, each_member, is_read_alike, shown, skip};
 
 /// The outcome of unpacking an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,7 +30,8 @@ pub struct Extracted {
     /// The number of skipped members.
     pub skipped_total: u64,
     /// The first [`MAX_SKIPPED_LISTED`] skipped members whose content is not in the archive under
-    /// another name either. A symbolic link to a file of the archive loses nothing.
+    /// another name that the same formats read. A symbolic link loses nothing if it leads to a
+    /// directory of the archive, or to a file with the same extension or name.
     pub lost: Vec<Skipped>,
     /// The number of those members.
     pub lost_total: u64,
@@ -152,8 +153,8 @@ impl Sink {
         Ok(Self { root, at: None, directories: 0 })
     }
 
-    /// Returns whether `target`, relative to the directory of the member `link`, is a file or a
-    /// directory that was written here.
+    /// Returns whether `target`, relative to the directory of the member `link`, was written here: a
+    /// directory, or a file that the same formats read.
     fn has(&self, link: &MemberName, target: &[u8]) -> bool {
         let Ok(target) = std::str::from_utf8(target) else { return false };
         let parent = link.split().map_or("", |(parent, _)| parent);
@@ -169,8 +170,11 @@ impl Sink {
                 part => path.push(part),
             }
         }
-        let found = self.root.symlink_metadata(path.join("/"));
-        !path.is_empty() && found.is_ok_and(|found| found.is_file() || found.is_dir())
+        let path = path.join("/");
+        let stands_for = |found: Metadata| {
+            found.is_dir() || (found.is_file() && is_read_alike(Path::new(link.as_str()), Path::new(&path)))
+        };
+        !path.is_empty() && self.root.symlink_metadata(&path).is_ok_and(stands_for)
     }
 
     /// Creates a directory and its missing parents.

@@ -17,7 +17,7 @@ use crate::disk::Disk;
 use crate::gzip::{DEFAULT_LEVEL, Digest, ParallelGzip, Sha256Writer, default_threads};
 use crate::layout::LEFT_OUT_FILE;
 pub use crate::member::{MAX_SKIPPED_LISTED, SkipReason, Skipped};
-use crate::member::{MemberName, NameFault, NameLimits, shown, skip};
+use crate::member::{MemberName, NameFault, NameLimits, is_read_alike, shown, skip};
 use crate::walk::{WalkEntry, WalkError, walk};
 
 /// The maximum number of lost entries that the list contains.
@@ -39,8 +39,9 @@ pub struct PackOptions {
     /// The name of a member that lists lost entries in one line. It is only written if there are
     /// any.
     ///
-    /// Lost entries are skipped entries other than sockets, devices, links to packed files, and
-    /// files that were removed meanwhile. Default: no list.
+    /// Lost entries are skipped entries other than sockets, devices, files that were removed
+    /// meanwhile, and some links: those to packed directories, and to packed files with the same
+    /// extension or name. Default: no list.
     pub list_lost: Option<&'static str>,
     /// The maximum size of the packed stream in bytes. Default: unlimited.
     pub max_bytes: Option<u64>,
@@ -248,11 +249,14 @@ impl<W: Write> Packer<'_, W> {
         }
     }
 
-    /// Returns whether the content of a skipped entry is nowhere in the archive.
+    /// Returns whether the content of a skipped entry is nowhere in the archive under a name that
+    /// the same formats read.
     fn loses(&self, shown: &str, why: SkipReason) -> bool {
         let is_packed = |root: &PathBuf| {
-            let target = root.join(shown).canonicalize();
-            target.is_ok_and(|target| target.starts_with(root) && (target.is_file() || target.is_dir()))
+            root.join(shown).canonicalize().is_ok_and(|target| {
+                let is_content = target.is_dir() || (target.is_file() && is_read_alike(Path::new(shown), &target));
+                target.starts_with(root) && is_content
+            })
         };
         match why {
             _ if self.leaves_out(Path::new(shown)) => false,

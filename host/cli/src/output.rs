@@ -6,18 +6,45 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use plumbline_app::AppError;
 use plumbline_app::report::print_json;
-use plumbline_core::text::steers_terminal;
+use plumbline_core::text::{coloured_line, steers_terminal};
 use serde_json::Value;
 
 use crate::args::shared::DataFormat;
 
 /// Standard output, buffered.
-pub(crate) type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
+pub(crate) struct Out {
+    out: BufWriter<AutoStream<StdoutLock<'static>>>,
+    /// The start of a line that is not printed yet. `None` for output with every byte.
+    line: Option<Vec<u8>>,
+}
 
-/// Prints to standard output, without escape sequences if that is not a terminal. `failed` is the
-/// summary of the error if that fails.
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(line) = &mut self.line else { return self.out.write(bytes) };
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            line.extend(piece);
+            if line.ends_with(b"\n") {
+                writeln!(self.out, "{}", coloured_line(&String::from_utf8_lossy(line)))?;
+                line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(line) = &mut self.line {
+            write!(self.out, "{}", coloured_line(&String::from_utf8_lossy(line)))?;
+            line.clear();
+        }
+        self.out.flush()
+    }
+}
+
+/// Prints to standard output, without escape sequences if that is not a terminal. Text from outside
+/// cannot control the terminal: only escape sequences that set colors remain. `failed` is the summary
+/// of the error if that fails.
 pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
-    print_on(anstream::stdout().lock(), failed, text)
+    print_on(anstream::stdout().lock(), Some(Vec::new()), failed, text)
 }
 
 /// Prints a result on standard output, as text or as one JSON document.
@@ -30,15 +57,16 @@ pub(crate) fn print_result(format: DataFormat, text: &str, data: &Value) -> Resu
 
 /// Prints to standard output as [`print()`] does, with every byte.
 pub(crate) fn print_raw(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
-    print_on(AutoStream::always_ansi(io::stdout().lock()), failed, text)
+    print_on(AutoStream::always_ansi(io::stdout().lock()), None, failed, text)
 }
 
 fn print_on(
     out: AutoStream<StdoutLock<'static>>,
+    line: Option<Vec<u8>>,
     failed: &str,
     text: impl FnOnce(&mut Out) -> io::Result<()>,
 ) -> Result<ExitCode, AppError> {
-    let mut out = BufWriter::new(out);
+    let mut out = Out { out: BufWriter::new(out), line };
     text(&mut out).and_then(|()| out.flush()).map_err(|error| AppError::printing(failed, &error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
-use kube::Api;
+use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding, Subject};
 use kube::api::{ListParams, PostParams};
 use kube::core::{ApiResource, DynamicObject};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, ServerVersion};
@@ -24,7 +26,7 @@ pub enum Check {
     Dns,
     /// The server's version is supported.
     Version,
-    /// The namespace has no active run.
+    /// The namespace has no active run, and no permissions of an earlier one.
     ExistingRun,
     /// The account may create the objects of a run.
     Permissions,
@@ -77,7 +79,8 @@ impl Finding {
 }
 
 impl Preflight {
-    /// Performs all checks except [`Preflight::permissions`], and does not stop at a finding.
+    /// Performs all checks that do not depend on the objects of the run, and does not stop at a
+    /// finding.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached, or if a request fails.
@@ -89,6 +92,15 @@ impl Preflight {
                 format!("the API server is {}, older than v{}.{}", version.git_version, OLDEST.0, OLDEST.1),
                 "use a newer cluster, or skip this check with `--skip-preflight=versioncheck`",
             ));
+        } else if !version.has_native_sidecars() && !self.skip.contains(&Check::Version) {
+            findings.push(Finding {
+                fatal: false,
+                what: format!(
+                    "the API server is {}, which has no native sidecars: workers of Jobs run as plain containers",
+                    version.git_version
+                ),
+                hint: "results are the same; the tests of Plumbline run on v1.31 and later".to_owned(),
+            });
         }
         if !self.skip.contains(&Check::ExistingRun) {
             findings.extend(self.existing_run(cluster).await?);
@@ -169,6 +181,62 @@ impl Preflight {
             }
         }
         findings
+    }
+
+    /// Looks for bindings of an earlier run that give permissions to an account that `objects`
+    /// create, and that `objects` do not replace. `kubectl delete namespace` leaves such bindings
+    /// behind, and an account of the same name would have the permissions of the earlier run.
+    ///
+    /// # Errors
+    /// Returns an error if a request fails. Bindings that this account may not list are skipped.
+    pub async fn leftovers(&self, cluster: &Cluster, objects: &[Value]) -> Result<Vec<Finding>, ClusterError> {
+        if self.skip.contains(&Check::ExistingRun) {
+            return Ok(Vec::new());
+        }
+        let cluster_wide: Vec<ClusterRoleBinding> = self.bindings(Api::all(cluster.client())).await?;
+        let of_namespaces: Vec<RoleBinding> = self.bindings(Api::all(cluster.client())).await?;
+        let bindings = cluster_wide.into_iter().map(|it| ("ClusterRoleBinding", it.metadata, it.subjects));
+        let bindings = bindings.chain(of_namespaces.into_iter().map(|it| ("RoleBinding", it.metadata, it.subjects)));
+        let is_created = |kind: &str, name: Option<&str>, namespace: Option<&str>| {
+            objects.iter().any(|object| {
+                let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+                let place = (text("/metadata/name"), text("/metadata/namespace"));
+                text("/kind") == Some(kind) && place == (name, namespace)
+            })
+        };
+        let is_account = |subject: &Subject| {
+            is_created("ServiceAccount", Some(&subject.name), subject.namespace.as_deref())
+                && subject.kind == "ServiceAccount"
+        };
+        let mut findings = Vec::new();
+        for (kind, metadata, subjects) in bindings {
+            let Some(account) = subjects.iter().flatten().find(|subject| is_account(subject)) else { continue };
+            if !is_created(kind, metadata.name.as_deref(), metadata.namespace.as_deref()) {
+                findings.push(Finding::fatal(
+                    format!(
+                        "{kind} `{}` of an earlier run would give permissions to service account `{}`",
+                        metadata.name.unwrap_or_default(),
+                        account.name
+                    ),
+                    format!("remove what the earlier run left behind: `plumbline delete -n {}`", self.namespace),
+                ));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Lists the bindings of runs in this namespace.
+    async fn bindings<K>(&self, api: Api<K>) -> Result<Vec<K>, ClusterError>
+    where
+        K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
+    {
+        let labels = [(names::COMPONENT_LABEL, names::COMPONENT_VALUE), (names::NAMESPACE_LABEL, &self.namespace)];
+        let selector = labels.map(|(key, value)| format!("{key}={value}")).join(",");
+        match api.list(&ListParams::default().labels(&selector)).await {
+            Ok(found) => Ok(found.items),
+            Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => Ok(Vec::new()),
+            Err(error) => Err(ClusterError::api("list the permissions of earlier runs", &error)),
+        }
     }
 }
 

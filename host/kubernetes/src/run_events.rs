@@ -45,31 +45,33 @@ impl RunEvents {
         Some(Self { events: events(MAX_EVENTS), last: events(2), pod })
     }
 
-    /// Creates events as the run advances, until `stop` is cancelled. What happened before a
-    /// restart is not repeated.
-    pub async fn follow(&self, state: &State, stop: &CancellationToken) {
+    /// Returns a future that creates events as the run advances, until `stop` is cancelled. What
+    /// happened before this call is not repeated: another process may have started the run.
+    pub fn follow(self, state: State, stop: CancellationToken) -> impl Future<Output = ()> + Send + 'static {
         let mut changes = state.changes();
         let mut story = state.read(Story::begin);
-        self.create_all(std::mem::take(&mut story.begin)).await;
-        loop {
-            changes.mark_unchanged();
-            let stopped = stop.is_cancelled();
-            let now = state.now();
-            let notices = state.read(|ledger| story.next(ledger, now));
-            self.create_all(notices).await;
-            self.create_all(story.journal(state.trouble())).await;
-            if stopped {
-                return;
-            }
-            // After the end, the loop runs once more for what happened since the last look.
-            stop.run_until_cancelled(async {
-                tokio::time::sleep(PAUSE).await;
-                // An error means that the run is gone, and `stop` follows.
-                if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await;
+        async move {
+            self.create_all(std::mem::take(&mut story.begin)).await;
+            loop {
+                changes.mark_unchanged();
+                let stopped = stop.is_cancelled();
+                let now = state.now();
+                let notices = state.read(|ledger| story.next(ledger, now));
+                self.create_all(notices).await;
+                self.create_all(story.journal(state.trouble())).await;
+                if stopped {
+                    return;
                 }
-            })
-            .await;
+                // After the end, the loop runs once more for what happened since the last look.
+                stop.run_until_cancelled(async {
+                    tokio::time::sleep(PAUSE).await;
+                    // An error means that the run is gone, and `stop` follows.
+                    if changes.changed().await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                })
+                .await;
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub struct Run {
     pub(super) state: State,
     pub(super) effects: mpsc::UnboundedReceiver<Effect>,
     pub(super) server: Server,
-    pub(super) authority: RunCa,
+    pub(super) ca: RunCa,
     pub(super) url: String,
     pub(super) dispatcher: Arc<dyn Dispatcher>,
     pub(super) outcomes: BTreeMap<PluginName, PluginOutcome>,
@@ -76,7 +76,7 @@ impl Run {
         let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
         let vault = settings.vault.as_deref().unwrap_or(&work);
-        let authority = authority(vault, &record, longest(&record, &plugins)).await?;
+        let ca = run_ca(vault, &record, longest(&record, &plugins)).await?;
         let (journal, ledger) = replay(&work)?;
         match start {
             StartKind::New => check_unused(&work, &ledger)?,
@@ -95,7 +95,7 @@ impl Run {
             discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }
-        let (server, url) = start_server(&settings, &authority, state.clone(), store.clone()).await?;
+        let (server, url) = start_server(&settings, &ca, state.clone(), store.clone()).await?;
         let exporter = settings.telemetry.export.clone().and_then(|export| exporter(export, &record.run));
         let run = Self {
             record,
@@ -106,7 +106,7 @@ impl Run {
             state,
             effects,
             server,
-            authority,
+            ca,
             url,
             dispatcher,
             outcomes: BTreeMap::new(),
@@ -159,10 +159,10 @@ impl Run {
     }
 
     pub(super) fn access(&self, plugin: &PlannedPlugin) -> Result<WorkerAccess, RunError> {
-        let client = self.authority.issue_client(plugin.name())?;
+        let client = self.ca.issue_client(plugin.name())?;
         Ok(WorkerAccess {
             aggregator_url: self.url.clone(),
-            ca_cert: self.authority.certificate_pem().to_owned(),
+            ca_cert: self.ca.certificate_pem().to_owned(),
             client_cert: client.certificate_pem,
             client_key: client.key_pem,
         })
@@ -206,7 +206,7 @@ fn provenance(plugins: &[PlannedPlugin], record: &RunRecord) -> BTreeMap<PluginN
 /// Starts the server with a certificate for its addresses, and returns the URL for results.
 async fn start_server(
     settings: &Settings,
-    authority: &RunCa,
+    ca: &RunCa,
     state: State,
     store: Store,
 ) -> Result<(Server, String), RunError> {
@@ -215,8 +215,8 @@ async fn start_server(
         None => (settings.listen.ip().to_string(), None),
     };
     let names: Vec<String> = std::iter::once(&host).chain(&settings.aliases).cloned().collect();
-    let certificate = authority.issue_server(&names)?;
-    let tls = Arc::new(server_config(authority, &certificate)?);
+    let certificate = ca.issue_server(&names)?;
+    let tls = Arc::new(server_config(ca, &certificate)?);
     let server = Server::start(settings.listen, tls, state, store, settings.receive.clone()).await?;
     let port = port.unwrap_or(server.address().port());
     let url = match host.parse() {
@@ -299,13 +299,13 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
 
 /// Returns the CA of the run. A resumed run loads the one that its workers trust. A new CA is
 /// stored before anything is signed with it.
-async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
+async fn run_ca(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
     if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
     }
-    let authority = RunCa::generate(&record.run, RunCa::validity_for(longest), Timestamp::now())?;
-    vault.keep(&authority.to_pem()).await.map_err(RunError::Vault)?;
-    Ok(authority)
+    let ca = RunCa::generate(&record.run, RunCa::validity_for(longest), Timestamp::now())?;
+    vault.keep(&ca.to_pem()).await.map_err(RunError::Vault)?;
+    Ok(ca)
 }
 
 /// Checks that no plugin was launched in the directory of a new run. A directory without a

@@ -43,13 +43,22 @@ impl PendingLaunch {
     /// Returns the remaining time of the plugin: the rest of its own timeout since its first
     /// launch, but at most the rest of the run's. The first launch may have been before a restart.
     fn time(&self, state: &State) -> Option<Duration> {
-        let now = state.now();
-        let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
-        let launched = state.read(|ledger| ledger.launched(self.plugin())).unwrap_or(now);
-        let passed = Duration::try_from(now.duration_since(launched)).unwrap_or_default();
-        let own = self.timeout.map(|timeout| timeout.saturating_sub(passed));
-        own.into_iter().chain(self.deadline.map(until)).min()
+        remaining(state, self.plugin(), self.timeout, self.deadline)
     }
+}
+
+fn remaining(
+    state: &State,
+    plugin: &PluginName,
+    timeout: Option<Duration>,
+    deadline: Option<Timestamp>,
+) -> Option<Duration> {
+    let now = state.now();
+    let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
+    let launched = state.read(|ledger| ledger.launched(plugin)).unwrap_or(now);
+    let passed = Duration::try_from(now.duration_since(launched)).unwrap_or_default();
+    let own = timeout.map(|timeout| timeout.saturating_sub(passed));
+    own.into_iter().chain(deadline.map(until)).min()
 }
 
 /// Launches every group in order, and returns when the last plugin is complete. Dropping it stops
@@ -288,7 +297,37 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+    use plumbline_archive::disk::Disk;
+    use plumbline_core::ledger::Ledger;
+
     use super::*;
+    use crate::journal::Journal;
+
+    /// Returns what is left of a minute after a restart, for a plugin that was launched at `at`. The
+    /// last event of the journal is 50 s younger.
+    fn left_after_a_restart(at: Timestamp) -> Duration {
+        let plugin: PluginName = "p".parse().unwrap();
+        let planned = Event::Planned { plugin: plugin.clone(), keys: vec!["p/global".parse().unwrap()] };
+        let launched = Event::Launched { plugin: plugin.clone() };
+        let ledger =
+            Ledger::replay([(at, planned), (at, launched), (at + SignedDuration::from_secs(50), Event::Restarted)]);
+        let dir = tempfile::tempdir().unwrap();
+        let (journal, _) = Journal::open_on(&Disk::default(), &dir.path().join("journal")).unwrap();
+        let (state, _effects) = State::new(ledger.unwrap(), journal);
+        remaining(&state, &plugin, Some(Duration::from_secs(60)), None).unwrap()
+    }
+
+    #[test]
+    fn a_timeout_does_not_start_again_after_a_restart() {
+        let hour = SignedDuration::from_hours(1);
+        assert_eq!(left_after_a_restart(Timestamp::now() - hour), Duration::ZERO);
+        let left = left_after_a_restart(Timestamp::now() - SignedDuration::from_secs(30));
+        assert!(left <= Duration::from_secs(30), "{left:?}");
+        // The clock was set back by an hour while no aggregator ran.
+        let left = left_after_a_restart(Timestamp::now() + hour);
+        assert!(left <= Duration::from_secs(10), "{left:?}");
+    }
 
     fn reruns() -> Reruns {
         Reruns {

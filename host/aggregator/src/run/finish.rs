@@ -11,15 +11,14 @@ use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
-use plumbline_core::limits::ARCHIVE_ENTRIES;
 use plumbline_core::run_status::TarInfo;
 use plumbline_core::{PluginName, session_id};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
-use super::blocking::{blocking, with_space, write_document};
-use super::settings::{Finished, RunError};
+use super::blocking::{with_space, write_document};
+use super::settings::{ArchivedRun, Finished, RunError};
 use super::traces;
 use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
@@ -46,23 +45,25 @@ impl Run {
         let trace = self.trace();
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, exporter, .. } = self;
         server.stop().await;
+        // A connection that is still open must not change what is packed.
+        state.end_all_partial();
 
         let (disk, tree) = (work.disk().clone(), work.tree());
         let read = tree.clone();
         let documents = documents(settings.config, settings.info, &record, &url, &plugins, modules);
         let (writer, root) = (disk.clone(), tree.clone());
         let write = move || {
-            documents.into_iter().try_for_each(|(path, document)| {
+            documents.iter().try_for_each(|(path, document)| {
                 let path = root.join(path);
-                write_document(&writer, &path, &document, &format!("write `{}`", path.display()))
+                write_document(&writer, &path, document, &format!("write `{}`", path.display()))
             })
         };
-        blocking("write the documents of the run", write).await?;
+        with_space("write the documents of the run", cancel, write).await?;
         // An interrupted run must end soon, and its verdict is only that it was interrupted.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
-                let verdict = judge(&state, plugin, &disk, &tree, &work.scratch(), day).await?;
+                let verdict = judge(&state, plugin, &disk, &tree, &work.scratch(), day, cancel).await?;
                 if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
                     // List the failures that count, not the excused ones.
                     outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);
@@ -70,10 +71,7 @@ impl Run {
             }
         }
         let output = settings.output.join(layout::archive_name(record.started, &record.run));
-        // Everything that was received must fit, whatever limit the operator sets. The other half
-        // is for the documents of the run.
-        let entries = ARCHIVE_ENTRIES.max(settings.receive.run_entries.saturating_mul(2));
-        let options = PackOptions { entries, disk: disk.clone(), ..PackOptions::default() };
+        let options = PackOptions { disk: disk.clone(), ..PackOptions::default() };
         let pack = move || write_archive(&tree, &output, &options).map_err(RunError::Archive);
         let packed: Packed = with_space("write the archive", cancel, pack).await?;
         for skipped in &packed.skipped {
@@ -85,7 +83,9 @@ impl Run {
         state.apply_durable(Event::Archived { tar }).await?;
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
-        let recorded = settings.on_archived.map_or(Ok(()), |keep| keep(&status));
+        let (run, started, archive) = (&record.run, record.started, packed.path.as_path());
+        let recorded =
+            settings.on_archived.map_or(Ok(()), |keep| keep(&ArchivedRun { run, started, archive, status: &status }));
         // The archive is complete and recorded, and the result trees are still there.
         if let (Some(exporter), Some(trace)) = (&exporter, &trace) {
             traces::export(exporter, trace, &state, record.started, &read).await;
@@ -190,11 +190,13 @@ pub(super) async fn judge(
     tree: &Path,
     scratch: &Path,
     day: Date,
+    cancel: &CancellationToken,
 ) -> Result<Option<PluginVerdict>, RunError> {
     let name = plugin.name().clone();
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
     let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
-    let judged = blocking("judge", move || judged(&planned, &disk, &tree, &scratch, day, done)).await?;
+    let judge = move || judged(&planned, &disk, &tree, &scratch, day, done);
+    let judged = with_space(&format!("judge plugin `{name}`"), cancel, judge).await?;
     if let Some(verdict) = &judged {
         let summary = verdict.summary();
         tracing::info!(plugin = %name, "judged: {}", summary.sentence());

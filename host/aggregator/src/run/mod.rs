@@ -10,4 +10,6 @@ mod steer;
 mod traces;
 
 pub use begin::Run;
-pub use settings::{Finished, OnArchived, PluginOutcome, RunError, Settings, StartKind, TelemetrySettings};
+pub use settings::{
+    ArchivedRun, Finished, OnArchived, PluginOutcome, RunError, Settings, StartKind, TelemetrySettings,
+};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,14 +69,27 @@ pub struct Settings {
     pub telemetry: TelemetrySettings,
     /// Directory for the archive.
     pub output: PathBuf,
-    /// Function to call with the last status when the archive is on disk, before the working
-    /// directory is removed. It must record whatever tells a restarted process that the run is
-    /// finished. If it fails, the working directory is kept.
+    /// Function to call when the archive is on disk, before the working directory is removed. It
+    /// must record whatever tells a restarted process that the run is finished. If it fails, the
+    /// working directory is kept.
     pub on_archived: Option<OnArchived>,
 }
 
 /// Type of [`Settings::on_archived`].
-pub type OnArchived = Arc<dyn Fn(&RunStatus) -> io::Result<()> + Send + Sync>;
+pub type OnArchived = Arc<dyn Fn(&ArchivedRun<'_>) -> io::Result<()> + Send + Sync>;
+
+/// A run whose archive is on disk.
+#[derive(Debug, Clone, Copy)]
+pub struct ArchivedRun<'a> {
+    /// ID of the run.
+    pub run: &'a RunId,
+    /// Time of its start.
+    pub started: Timestamp,
+    /// Path of the archive.
+    pub archive: &'a Path,
+    /// The last status.
+    pub status: &'a RunStatus,
+}
 
 impl Default for Settings {
     fn default() -> Self {
@@ -203,7 +216,7 @@ pub enum RunError {
     Vault(#[source] DispatchError),
     /// Error of the CA.
     #[error("failed to set up the run's certificates: {0}")]
-    Authority(#[from] CaError),
+    Ca(#[from] CaError),
     /// Error of the TLS configuration.
     #[error("failed to set up TLS: {0}")]
     Tls(#[from] TlsConfigError),

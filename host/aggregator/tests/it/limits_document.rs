@@ -52,6 +52,7 @@ fn fixed_limits_are_listed() {
         ("files and directories of an archive", ARCHIVE_ENTRIES),
         ("names of all files of a result", RESULT_NAME_BYTES >> 20),
         ("different statuses that one call emits", CALL_STATUSES),
+        ("expected results of a run", plumbline_core::ledger::MAX_EXPECTED as u64),
     ] {
         assert!(row(what)[1].starts_with(&shown("", value)), "{what}: {:?}", row(what));
     }

@@ -11,17 +11,19 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use plumbline_aggregator::{Run, RunError, Settings, State, WorkDir, WorkerAccess};
+use plumbline_aggregator::{ArchivedRun, Run, RunError, Settings, State, WorkDir, WorkerAccess};
 use plumbline_archive::disk::Disk;
 use plumbline_core::ResultKey;
 use plumbline_core::ledger::{Event, KeyState};
-use plumbline_core::run_status::RunStatus;
-use plumbline_phonehome::{Bytes, Outcome, RetryPolicy, Source, Upload};
+use plumbline_phonehome::{
+    Bytes, Heartbeat, HeartbeatAnswer, Hello, Outcome, Phase, RetryPolicy, Source, Timestamp, Upload,
+};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Crash, PATIENCE, Plan, Raw, TestDispatcher, client, key, modules, put_head, source, until};
+use crate::harness::{Crash, Hook, PATIENCE, Plan, Raw, TestDispatcher, client, key, modules, put_head, source, until};
 
 /// Creates a directory in memory, if possible. Real syncs would take most of the time without a
 /// benefit.
@@ -29,7 +31,13 @@ fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// What workers know about the results that they sent.
+/// The timeout of the plugin that sends only partial results.
+const TIMEOUT: &str = "plumbline:\n  timeout: 500ms";
+/// Interval of heartbeats.
+const HEARTBEAT: Duration = Duration::from_millis(20);
+
+/// What workers know about the results that they sent. Partial results count as results, because
+/// their plugin sends no others.
 #[derive(Default)]
 struct Sent {
     all: BTreeMap<ResultKey, BTreeSet<String>>,
@@ -41,13 +49,25 @@ pub(crate) struct Story {
     pub(crate) dir: TempDir,
     sent: Arc<Mutex<Sent>>,
     life: usize,
+    /// Whether there is a plugin that times out and sends only partial results.
+    partial: bool,
 }
 
 impl Story {
     pub(crate) fn new() -> Self {
         let dir = directory();
         fs::create_dir(dir.path().join("output")).unwrap();
-        Self { dir, sent: Arc::default(), life: 0 }
+        Self { dir, sent: Arc::default(), life: 0, partial: false }
+    }
+
+    /// Creates a run with an additional plugin that times out and sends only partial results.
+    pub(crate) fn with_partial() -> Self {
+        Self { partial: true, ..Self::new() }
+    }
+
+    /// Returns how many partial results were acknowledged.
+    pub(crate) fn partial_results(&self) -> usize {
+        self.sent.lock().unwrap().acknowledged.get(&key("r/global")).map_or(0, BTreeSet::len)
     }
 
     fn root(&self) -> PathBuf {
@@ -58,10 +78,15 @@ impl Story {
         self.dir.path().join("marker")
     }
 
-    /// Runs to the end, or until the disk stops. `after` then has the remaining state.
-    pub(crate) async fn until_crash(&mut self, at: usize, crash: Crash) -> usize {
+    /// Runs to the end, or until the disk stops at step `at`. `after` then has the remaining state.
+    /// Returns the number of steps.
+    pub(crate) async fn until_crash(&mut self, at: usize, crash: Crash, event: Option<(usize, Hook)>) -> usize {
         let after = directory();
-        let plan = Arc::new(Plan::stop(self.dir.path(), at, crash, after.path()));
+        let mut plan = Plan::stop(self.dir.path(), at, crash, after.path());
+        if let Some((before, event)) = event {
+            plan = plan.with_event(before, event);
+        }
+        let plan = Arc::new(plan);
         let result = self.live(Some(plan.clone())).await;
         if plan.stopped.is_cancelled() {
             self.dir = after;
@@ -97,10 +122,11 @@ impl Story {
         }
         let (dispatcher, mut launched) = TestDispatcher::new(&["n1", "n2", "n3"]);
         let marking = disk.clone();
-        let keep = move |status: &RunStatus| marking.replace(&marker, status.tar_info.name.as_bytes(), 0o644);
+        let keep = move |run: &ArchivedRun<'_>| marking.replace(&marker, run.status.tar_info.name.as_bytes(), 0o644);
         let output = self.dir.path().join("output");
-        let settings = Settings { output, on_archived: Some(Arc::new(keep)), ..Settings::default() };
-        let sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
+        let settings = Settings { output, on_archived: Some(Arc::new(keep)), collect: PATIENCE, ..Settings::default() };
+        let mut sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
+        sources.extend(self.partial.then(|| source("r", "Job", TIMEOUT)));
         let work = WorkDir::open_on(disk, self.root())?;
         let run = match Run::begin(work, sources, settings, &modules(), Arc::new(dispatcher)).await {
             // Only the marker and the removal were left to do after the crash.
@@ -111,15 +137,17 @@ impl Story {
             begun => begun?.0,
         };
         let state = run.state();
-        let hang_up = plan.map(|plan| {
+        let of_plan = plan.map(|plan| {
             plan.state.set(state.clone()).ok();
-            plan.hang_up.clone()
+            (plan.hang_up.clone(), plan.cancel.clone())
         });
+        let (hang_up, cancel) = of_plan.unwrap_or_default();
         let (life, sent) = (self.life, Arc::clone(&self.sent));
         let workers = async {
             let mut workers = JoinSet::new();
-            let mut awaited: BTreeSet<ResultKey> = state
-                .read(|ledger| ["p", "q"].iter().flat_map(|p| ledger.missing(&p.parse().unwrap())).cloned().collect());
+            let mut awaited: BTreeSet<ResultKey> = state.read(|ledger| {
+                ["p", "q", "r"].iter().flat_map(|p| ledger.missing(&p.parse().unwrap())).cloned().collect()
+            });
             while !awaited.is_empty() {
                 let Some(launch) = launched.next_within(stopped).await else { return };
                 for key in launch.missing {
@@ -131,7 +159,7 @@ impl Story {
                         state: state.clone(),
                         sent: Arc::clone(&sent),
                         stopped: stopped.clone(),
-                        hang_up: hang_up.clone().unwrap_or_default(),
+                        hang_up: hang_up.clone(),
                     };
                     workers.spawn(worker.work());
                 }
@@ -140,7 +168,7 @@ impl Story {
                 worker.unwrap();
             }
         };
-        let execution = Box::pin(run.execute(CancellationToken::new()));
+        let execution = Box::pin(run.execute(cancel));
         tokio::select! {
             result = execution => result.map(drop),
             () = async { workers.await; std::future::pending().await } => Ok(()),
@@ -159,6 +187,33 @@ impl Story {
         for key in ["p/n1", "p/n2", "p/n3", "q/global"].map(key) {
             let may_fail = may_fail.contains(&key.to_string().as_str());
             self.check_result(&key, &found, may_fail, &format!("{what}: {key} in `{}`", archive.display()));
+        }
+        if self.partial {
+            self.check_partial(&found, what);
+        }
+    }
+
+    /// Checks that the archive has the partial result that was acknowledged. The response to it may
+    /// have been lost.
+    fn check_partial(&self, found: &BTreeMap<String, Vec<u8>>, what: &str) {
+        let key = key("r/global");
+        let sent = self.sent.lock().unwrap();
+        let files = found.iter().filter(|(name, _)| name.starts_with("plugins/r/partial/global/"));
+        let texts: Vec<String> = files.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+        assert!(found.contains_key("plugins/r/errors/global/error.json"), "{what}: a timeout without an error");
+        match sent.acknowledged.get(&key) {
+            Some(acknowledged) => {
+                assert_eq!(acknowledged.len(), 1, "{what}: two partial results were acknowledged: {acknowledged:?}");
+                assert!(texts.iter().eq(acknowledged), "{what}: {texts:?} instead of {acknowledged:?}");
+            }
+            None => {
+                assert!(texts.len() <= 1, "{what}: {texts:?}");
+                let all = sent.all.get(&key);
+                assert!(
+                    texts.iter().all(|text| all.is_some_and(|all| all.contains(text))),
+                    "{what}: {texts:?} was never sent"
+                );
+            }
         }
     }
 
@@ -200,7 +255,7 @@ struct Worker {
     state: State,
     sent: Arc<Mutex<Sent>>,
     stopped: CancellationToken,
-    /// Makes the client of `p/n1` close its connection and retry.
+    /// Makes the clients of `p/n1` and `r/global` close their connections and retry.
     hang_up: CancellationToken,
 }
 
@@ -235,7 +290,43 @@ impl Worker {
                 // A duplicate with other bytes.
                 tokio::join!(self.send_until_received("first"), self.send_until_received("second"));
             }
+            "r/global" => Box::pin(self.send_partial()).await,
             _ => self.send_until_received("").await,
+        }
+    }
+
+    /// Sends heartbeats until the aggregator asks for a partial result, and then sends two at once.
+    async fn send_partial(&self) {
+        let client = client(&self.access);
+        let (version, results_dir) = ("test".to_owned(), "/results".to_owned());
+        let hello = Hello { version, pid: None, started: Timestamp::now(), results_dir };
+        // The aggregator may be stopping.
+        let _ = client.hello(&self.key, &hello).await;
+        let mut heartbeats = tokio::time::interval(HEARTBEAT);
+        let mut attempt = 0;
+        while self.state.read(|ledger| ledger.missing(&self.key.plugin).contains(&&self.key)) {
+            heartbeats.tick().await;
+            let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
+            let answer = client.heartbeat(&self.key, &heartbeat).await;
+            if answer.is_ok_and(|answer| HeartbeatAnswer::read(&answer.body).send_partial) {
+                let [first, second] = ["first", "second"].map(|which| Box::pin(self.send_partial_once(which, attempt)));
+                tokio::join!(first, second);
+                attempt += 1;
+            }
+        }
+    }
+
+    async fn send_partial_once(&self, which: &str, attempt: usize) {
+        let text = format!("{} {which}, partial, of life {}, attempt {attempt}", self.key, self.life);
+        self.sent.lock().unwrap().all.entry(self.key.clone()).or_default().insert(text.clone());
+        let upload = crate::harness::file("a", text.clone());
+        let answer = tokio::select! {
+            answer = async { client(&self.access).put_partial(&self.key, &upload).await } => answer,
+            () = self.hang_up.cancelled(), if attempt == 0 => return,
+        };
+        // The other one was first, or the disk fails: the next heartbeat shows whether to retry.
+        if let Ok(Outcome::Stored) = answer {
+            self.sent.lock().unwrap().acknowledged.entry(self.key.clone()).or_default().insert(text);
         }
     }
 
@@ -316,6 +407,12 @@ fn results(archive: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files
+}
+
+/// Returns another number below `limit` for each `n`, in no particular order.
+pub(crate) fn scattered(n: usize, limit: usize) -> usize {
+    let digest = Sha256::digest(n.to_le_bytes());
+    usize::from(u16::from_le_bytes([digest[0], digest[1]])) % limit.max(1)
 }
 
 /// Number of concurrent runs.

@@ -174,7 +174,7 @@ fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
     if !access.ca.trim().is_empty() {
         let path = dir.join(CA_FILE);
         fs::write(&path, &access.ca).map_err(|error| failed(&error))?;
-        settings.authorities.push(path);
+        settings.ca_files.push(path);
     }
     settings.scratch = Some(dir.clone());
     settings.largest_blob = LARGEST_TAR;

@@ -13,7 +13,7 @@ use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, names};
 
-use crate::aggregator::scheduled::Places;
+use crate::aggregator::scheduled::Directories;
 use crate::aggregator::start::Pod;
 use crate::error::AppError;
 
@@ -119,7 +119,7 @@ pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
 
 /// Uploads the archive if the configuration has a URL for it and that was not done before. The
 /// status has the outcome.
-pub(super) async fn upload(config: &Config, places: &Places, mut status: RunStatus) -> RunStatus {
+pub(super) async fn upload(config: &Config, places: &Directories, mut status: RunStatus) -> RunStatus {
     let url = &config.plumbline.upload_url;
     if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {
         return status;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bundles::BundleDirs;
 use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
-use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, State, WorkDir};
+use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
@@ -22,7 +22,7 @@ use plumbline_kubernetes::{
     CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside,
 };
 use plumbline_telemetry::{BoundAddress, Endpoint};
-use scheduled::{Places, Scheduled, is_undelivered};
+use scheduled::{Directories, Scheduled, is_undelivered};
 use serde_json::Value;
 use start::{
     Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
@@ -106,7 +106,7 @@ async fn in_container(
         Storage::Claim { .. } => CancellationToken::new(),
     };
     let scheduled = Scheduled::of(config)?;
-    let places = scheduled.as_ref().map_or_else(|| Places::of(&options.dir), |one| one.places(&options.dir));
+    let places = scheduled.as_ref().map_or_else(|| Directories::of(&options.dir), |one| one.places(&options.dir));
     let (work, id) = open_work_dir(&places.home, config, start_log)?;
     let cluster = connect(options).await.map_err(StartError::published)?;
     let pod = Pod::find(&cluster, config).await;
@@ -141,13 +141,18 @@ async fn in_container(
 struct RunStart<'a> {
     id: RunId,
     pod: &'a Pod,
-    places: &'a Places,
+    places: &'a Directories,
     /// What the archive says about the schedule of the run.
     about: Option<Value>,
 }
 
 /// The end of a run. After a scheduled one, archives of earlier runs are removed.
-fn finished(context: &Context, scheduled: Option<&Scheduled>, places: &Places, status: &RunStatus) -> AggregatorEnd {
+fn finished(
+    context: &Context,
+    scheduled: Option<&Scheduled>,
+    places: &Directories,
+    status: &RunStatus,
+) -> AggregatorEnd {
     let Some(scheduled) = scheduled else { return AggregatorEnd::Finished };
     scheduled.prune(context, places, status);
     // Without its archive, a run that passed proves nothing.
@@ -283,7 +288,7 @@ async fn run(
 /// the endpoint of metrics, which still serves the last ones. A scraper may not have seen them yet.
 async fn observe(
     config: &Config,
-    places: &Places,
+    places: &Directories,
     run: Run,
     early: Option<RunFailure>,
     publishing: &PublishOptions,
@@ -293,24 +298,20 @@ async fn observe(
     let reporting = Reporting::start(&run, bind_metrics(config).await, move || vec![requests.request_family()]);
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
-    let events = tokio::spawn(create_events(RunEvents::new(publishing), run.state(), stop.clone()));
+    // Before the run launches anything, so that its first event says whether it is a new one.
+    let events = RunEvents::new(publishing).map(|events| tokio::spawn(events.follow(run.state(), stop.clone())));
     let ended = execute(config, places, run, early, cancel).await;
     let endpoint = reporting.finish().await;
     stop.cancel();
     if let Err(error) = publisher.await {
         tracing::error!("the task that publishes the status failed: {error}");
     }
-    if let Err(error) = events.await {
+    if let Some(events) = events
+        && let Err(error) = events.await
+    {
         tracing::error!("the task that creates events failed: {error}");
     }
     (ended, endpoint)
-}
-
-/// Creates events on the pod until `stop` is cancelled.
-async fn create_events(events: Option<RunEvents>, state: State, stop: CancellationToken) {
-    if let Some(events) = events {
-        events.follow(&state, &stop).await;
-    }
 }
 
 /// Binds the port for metrics, if they are requested. The run does not depend on it.
@@ -324,7 +325,7 @@ async fn bind_metrics(config: &Config) -> Option<BoundAddress> {
 /// Executes the run, and uploads its archive. Returns the last status.
 async fn execute(
     config: &Config,
-    places: &Places,
+    places: &Directories,
     run: Run,
     early: Option<RunFailure>,
     cancel: &CancellationToken,
@@ -347,11 +348,16 @@ async fn execute(
 /// Records the end of the run before its working directory is removed, so that a restarted
 /// container does not repeat the run.
 fn on_archived(dir: PathBuf) -> OnArchived {
-    Arc::new(move |status| finish::record(&dir, status))
+    Arc::new(move |archived| finish::record(&dir, archived.status))
 }
 
 /// Records and publishes the end of a run that has finished.
-async fn finish_again(config: &Config, places: &Places, publishing: &PublishOptions, status: RunStatus) -> RunStatus {
+async fn finish_again(
+    config: &Config,
+    places: &Directories,
+    publishing: &PublishOptions,
+    status: RunStatus,
+) -> RunStatus {
     update_record(&places.home, &status);
     let status = upload(config, places, status).await;
     publish_end(publishing, &status).await;

@@ -29,14 +29,14 @@ const MAX_NAMED: usize = 5;
 
 /// The directories of an aggregator.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(super) struct Directories {
     /// The directory of this run.
     pub(super) home: PathBuf,
     /// The directory of archives.
     pub(super) archives: PathBuf,
 }
 
-impl Places {
+impl Directories {
     /// The directories of a run that has a volume of its own.
     pub(super) fn of(dir: &Path) -> Self {
         Self { home: dir.to_owned(), archives: dir.to_owned() }
@@ -69,13 +69,13 @@ impl Scheduled {
     }
 
     /// The directories of this run on a volume that it shares with other runs.
-    pub(super) fn places(&self, dir: &Path) -> Places {
-        Places { home: dir.join(format!("{PREFIX}{}", self.job)), archives: dir.to_owned() }
+    pub(super) fn places(&self, dir: &Path) -> Directories {
+        Directories { home: dir.join(format!("{PREFIX}{}", self.job)), archives: dir.to_owned() }
     }
 
     /// Makes sure that no other run is active in the namespace, and removes what earlier ones left.
     /// Returns what the archive says about the schedule.
-    pub(super) async fn enter(&self, cluster: &Cluster, pod: &Pod, places: &Places) -> Result<Value, AppError> {
+    pub(super) async fn enter(&self, cluster: &Cluster, pod: &Pod, places: &Directories) -> Result<Value, AppError> {
         let uid = pod.uid.clone().ok_or_else(|| {
             AppError::system("failed to identify this pod, so other runs cannot be ruled out")
                 .hint("let the aggregator's account get pods in its namespace")
@@ -107,7 +107,7 @@ impl Scheduled {
 
     /// Removes archives of earlier runs that exceed the limits, unless this run's archive could not
     /// be uploaded: the earlier ones may be the only ones.
-    pub(super) fn prune(&self, context: &Context, places: &Places, status: &RunStatus) {
+    pub(super) fn prune(&self, context: &Context, places: &Directories, status: &RunStatus) {
         let keep = self.schedule.keep;
         if !keep.any() || status.tar_info.name.is_empty() {
             return;
@@ -167,7 +167,7 @@ fn missed_message(missed: &MissedRuns) -> Option<String> {
 
 /// Removes the working directories and incomplete archives of earlier runs, which nothing continues:
 /// another Job does not take them over.
-fn remove_earlier(places: &Places) {
+fn remove_earlier(places: &Directories) {
     let Ok(entries) = std::fs::read_dir(&places.archives) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let has = |prefix: &str, suffix: &str| {
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn directories_of_earlier_jobs_go_and_archives_stay() {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places { home: dir.path().join("run-b"), archives: dir.path().to_owned() };
+        let places = Directories { home: dir.path().join("run-b"), archives: dir.path().to_owned() };
         for name in ["run-a", "run-b", "other"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::{Provenance, Source, WorkDir, WorkDirError};
+use plumbline_archive::disk::Disk;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
 use plumbline_core::{PluginName, RunId};
 use plumbline_kubernetes::chunks::unpack_modules;
@@ -77,7 +78,7 @@ pub(super) fn open_work_dir(
     config: &Config,
     start_log: StartLog<'_>,
 ) -> Result<(WorkDir, RunId), StartError> {
-    std::fs::create_dir_all(home).map_err(|error| {
+    Disk::default().create_directories(home).map_err(|error| {
         AppError::system(format!("failed to create the directory `{}`", home.display())).because(&error)
     })?;
     let work = WorkDir::open(home.join(WORK)).map_err(|cause| StartError {

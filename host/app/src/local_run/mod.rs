@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_aggregator::{
-    Finished, PlannedPlugin, PluginRecord, Run, RunError, Settings, Source, StartKind, WorkDir,
+    ArchivedRun, Finished, PlannedPlugin, PluginRecord, Run, RunError, Settings, Source, StartKind, WorkDir,
 };
+use plumbline_archive::disk::Disk;
 use plumbline_bundle::Bundle;
 use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::check_set;
@@ -18,7 +19,7 @@ use plumbline_local::{LocalDispatcher, LocalOptions, SecretValues, StartDirector
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, SELECT_OTHERS};
 use crate::judges::{self, JudgeOptions};
 use crate::local_runs::{self, LocalRun, absolute, log_dir};
 use crate::modules::{self, Limits, LimitsFile};
@@ -111,20 +112,22 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
     }
     let provenance = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    check_set(&definitions).map_err(|error| {
-        AppError::usage("invalid set of plugins")
-            .because(&error)
-            .hint("correct the definitions, or select other plugins")
-    })?;
+    check_set(&definitions)
+        .map_err(|error| AppError::usage("invalid set of plugins").because(&error).hint(SELECT_OTHERS))?;
     let telemetry = options.telemetry.local(context)?;
     if let Some(output) = root.parent() {
-        std::fs::create_dir_all(output).map_err(|error| {
+        Disk::default().create_directories(output).map_err(|error| {
             AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
         })?;
     }
     let work = open_work_dir(options.resume.as_deref(), root)?;
     check_bundles(&work)?;
     let start = start_directories(&work, &found)?;
+    let root = work.root().to_owned();
+    let on_archived = move |archived: &ArchivedRun<'_>| {
+        record_archive(archived, &root);
+        Ok(())
+    };
     let settings = Settings {
         telemetry,
         timeout: options.timeout,
@@ -132,6 +135,7 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
         receive: limits.uploads.clone(),
         provenance,
         output: output_dir(options, work.root()),
+        on_archived: Some(Arc::new(on_archived)),
         ..Settings::default()
     };
     Ok(PreparedRun {
@@ -159,8 +163,8 @@ impl PreparedRun {
         // The directory of a new run has nothing that anybody needs.
         let clean = || {
             let new = !resumes && !root.join("run.json").exists();
-            if new && let Err(error) = std::fs::remove_dir_all(&root) {
-                tracing::warn!("failed to remove `{}`: {error}", root.display());
+            if new && let Err(error) = WorkDir::remove_at(&root) {
+                tracing::warn!("{error}");
             }
         };
         let bound = match metrics {
@@ -213,13 +217,12 @@ impl StartedRun {
             if let Err(error) = plugin.ready() {
                 let failed = AppError::usage("failed to start the run").because(&error);
                 // This error matters more than one of the removal.
-                let _ = std::fs::remove_dir_all(root);
+                let _ = WorkDir::remove_at(root);
                 return Err(failed);
             }
             ready(plugin);
         }
-        std::fs::remove_dir_all(root)
-            .map_err(|error| AppError::system(format!("failed to remove `{}`", root.display())).because(&error))
+        WorkDir::remove_at(root).map_err(|error| AppError::system("failed to end the dry run").because(&error))
     }
 
     /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
@@ -238,10 +241,6 @@ impl StartedRun {
             record_run(&record);
             failed
         })?;
-        // An absolute path, for commands in other directories.
-        record.archive = Some(absolute(&finished.archive)?);
-        record.status = Some(finished.status.clone());
-        record_run(&record);
         Ok(FinishedRun { finished, last_output: dispatcher.last_output() })
     }
 }
@@ -352,9 +351,22 @@ fn finish_record(root: &Path, archive: &Path, status: &RunStatus) {
     if let Some(run) = runs.into_iter().find(|run| run.work == root) {
         record_run(&LocalRun { archive: Some(archive), status: Some(status.clone()), ..run });
     }
-    if let Err(error) = std::fs::remove_dir_all(root) {
-        tracing::warn!("failed to remove `{}`: {error}", root.display());
+    if let Err(error) = WorkDir::remove_at(root) {
+        tracing::warn!("{error}");
     }
+}
+
+/// Records that a run has its archive, before its working directory is removed.
+fn record_archive(archived: &ArchivedRun<'_>, root: &Path) {
+    // An absolute path, for commands in other directories.
+    let archive = std::path::absolute(archived.archive).unwrap_or_else(|_| archived.archive.to_owned());
+    record_run(&LocalRun {
+        run: *archived.run,
+        started: archived.started,
+        work: root.to_owned(),
+        archive: Some(archive),
+        status: Some(archived.status.clone()),
+    });
 }
 
 fn record_run(run: &LocalRun) {

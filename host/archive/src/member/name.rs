@@ -1,6 +1,8 @@
 //! Member names that are safe to join to a directory.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
@@ -140,6 +142,13 @@ pub fn shown(raw: &[u8]) -> String {
     short
 }
 
+/// Whether a format that reads a file named `link` also reads `target`, to which the link leads.
+/// Formats select files by base name or by extension.
+pub(crate) fn is_read_alike(link: &Path, target: &Path) -> bool {
+    let same_extension = |(link, target): (&OsStr, &OsStr)| link.eq_ignore_ascii_case(target);
+    link.file_name() == target.file_name() || link.extension().zip(target.extension()).is_some_and(same_extension)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -184,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn a_link_stands_for_a_file_with_the_same_extension_or_name() {
+        let alike = |link: &str, target: &str| is_read_alike(Path::new(link), Path::new(target));
+        for (link, target) in [("latest.xml", "x/1.XML"), ("a", "x/a"), ("a.tar.gz", "b.gz")] {
+            assert!(alike(link, target), "{link} -> {target}");
+        }
+        for (link, target) in [("junit.xml", "report.txt"), ("junit.xml", "report"), ("report", "a.xml"), ("a", "b")] {
+            assert!(!alike(link, target), "{link} -> {target}");
+        }
+    }
+
+    #[test]
     fn names_for_people_hold_no_control_characters() {
         assert_eq!(shown(b"a\x1b[31m\nb"), "a\\u{1b}[31m\\nb");
         assert_eq!(shown(&[b'a'; 200]).len(), 123);
@@ -193,13 +213,13 @@ mod tests {
         #[test]
         fn accepted_names_stay_inside_the_directory(raw in proptest::collection::vec(prop_oneof![Just(b'/'), Just(b'.'), any::<u8>()], 0..40)) {
             if let Ok(name) = MemberName::parse(&raw, &NameLimits::default()) {
-                let path = std::path::Path::new(name.as_str());
+                let path = Path::new(name.as_str());
                 prop_assert!(path.components().all(|c| matches!(c, std::path::Component::Normal(_))));
                 let again = MemberName::parse(name.as_str().as_bytes(), &NameLimits::default());
                 prop_assert_eq!(again.as_ref(), Ok(&name));
                 if let Some((dir, base)) = name.split() {
                     prop_assert!(!base.is_empty() && !base.contains('/'));
-                    prop_assert_eq!(path.parent(), Some(std::path::Path::new(dir)));
+                    prop_assert_eq!(path.parent(), Some(Path::new(dir)));
                 }
             }
         }

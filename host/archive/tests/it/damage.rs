@@ -115,7 +115,7 @@ impl<R: Read> Read for Lost<R> {
 fn a_lost_connection_is_not_the_archives_fault() {
     let whole = sample().gz();
     for cut in 0..=whole.len() {
-        let place = Place::new();
+        let place = Destination::new();
         let error = extract_tar_gz(Lost(&whole[..cut]), &place.dest(), &ExtractLimits::default()).unwrap_err();
         assert_eq!(error.blame(), Blame::Transport, "cut at {cut}: {error}");
     }
@@ -123,7 +123,7 @@ fn a_lost_connection_is_not_the_archives_fault() {
 
 #[test]
 fn a_destination_that_is_not_there_is_our_fault() {
-    let place = Place::new();
+    let place = Destination::new();
     let gone = place.dest().join("gone");
     let error = extract_tar_gz(sample().gz().as_slice(), &gone, &ExtractLimits::default()).unwrap_err();
     assert_eq!(error.blame(), Blame::Host);

@@ -112,7 +112,7 @@ fn a_link_cannot_leave_the_directory() {
     assert_eq!(files(&extract(&tar.gz()).unwrap().1), [("out/secret", "changed")]);
     // Someone else put a link in the way.
     for name in ["out", "out/secret", "out/new"] {
-        let place = Place::new();
+        let place = Destination::new();
         std::os::unix::fs::symlink("..", place.dest().join("out")).unwrap();
         let error = place.extract(&Tar::new().file(name, b"changed").gz(), &ExtractLimits::default()).unwrap_err();
         assert!(matches!(error, ExtractError::Hostile { why: MemberError::Conflict, .. }), "{name}: {error}");
@@ -146,16 +146,17 @@ fn content_where_none_belongs_is_damage() {
 #[test]
 fn claims_of_size_cost_nothing() {
     for size in [2 << 20, 1 << 40, u64::MAX / 2] {
-        let error = Place::new().extract(&Tar::new().header(b"huge", FILE, size, b"").gz(), &small()).unwrap_err();
+        let error =
+            Destination::new().extract(&Tar::new().header(b"huge", FILE, size, b"").gz(), &small()).unwrap_err();
         assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(1_048_576))), "{size}: {error}");
         assert_eq!(error.blame(), Blame::Size);
     }
     assert!(extract(&Tar::new().header(b"huge", FILE, u64::MAX - 511, b"").gz()).is_err());
     let pax = Tar::new().pax(&[("size", "18446744073709551615")]).file("huge", b"x");
-    assert!(Place::new().extract(&pax.gz(), &small()).is_err());
+    assert!(Destination::new().extract(&pax.gz(), &small()).is_err());
     // Many members, each within the limit.
     let tar = (0..3).fold(Tar::new(), |tar, n| tar.file(&format!("f{n}"), &[0; 400 << 10]));
-    let error = Place::new().extract(&tar.gz(), &small()).unwrap_err();
+    let error = Destination::new().extract(&tar.gz(), &small()).unwrap_err();
     assert_eq!(error.to_string(), "more than 1048576 bytes unpacked");
 }
 
@@ -193,23 +194,23 @@ fn bombs_stop_at_the_limit() {
     let zeros = vec![0; 64 << 20];
     let inside = Tar::new().file("zeros", &zeros).gz();
     assert!(inside.len() < 1 << 20, "{}", inside.len());
-    let error = Place::new().extract(&inside, &small()).unwrap_err();
+    let error = Destination::new().extract(&inside, &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
     // After the end of the archive, where no header declares a size.
     let mut after = Tar::new().file("a", b"a").end();
     after.0.extend_from_slice(&zeros);
-    let error = Place::new().extract(&gz(&after.0), &small()).unwrap_err();
+    let error = Destination::new().extract(&gz(&after.0), &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
     // In a member that is skipped anyway.
-    let error = Place::new().extract(&Tar::new().gnu_sparse(b"sparse", &zeros).gz(), &small()).unwrap_err();
+    let error = Destination::new().extract(&Tar::new().gnu_sparse(b"sparse", &zeros).gz(), &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
 }
 
 #[test]
 fn members_are_counted() {
     let exact = (0..10).fold(Tar::new(), |tar, n| tar.dir(&format!("d{n}")));
-    assert_eq!(Place::new().extract(&exact.clone().gz(), &small()).unwrap().dirs, 10);
-    let error = Place::new().extract(&exact.link("l", SYMLINK, "x").gz(), &small()).unwrap_err();
+    assert_eq!(Destination::new().extract(&exact.clone().gz(), &small()).unwrap().dirs, 10);
+    let error = Destination::new().extract(&exact.link("l", SYMLINK, "x").gz(), &small()).unwrap_err();
     assert_eq!((error.to_string().as_str(), error.blame()), ("more than 10 files and directories", Blame::Size));
 }
 
@@ -217,10 +218,10 @@ fn members_are_counted() {
 #[test]
 fn directories_that_appear_only_in_names_are_counted() {
     let nested = |n: usize| format!("{n}/b/c/d/e/f");
-    let extracted = Place::new().extract(&Tar::new().file(&nested(0), b"").gz(), &small()).unwrap();
+    let extracted = Destination::new().extract(&Tar::new().file(&nested(0), b"").gz(), &small()).unwrap();
     assert_eq!((extracted.entries, extracted.dirs), (6, 0));
     let two = Tar::new().file(&nested(0), b"").file(&nested(1), b"").gz();
-    let error = Place::new().extract(&two, &small()).unwrap_err();
+    let error = Destination::new().extract(&two, &small()).unwrap_err();
     assert_eq!(error.blame(), Blame::Size, "{error}");
 }
 
@@ -229,8 +230,8 @@ fn directories_that_appear_only_in_names_are_counted() {
 fn names_are_bounded_together() {
     let limits = ExtractLimits { name_bytes: 20, ..small() };
     let fits = Tar::new().file("a123456789", b"").file("b123456789", b"");
-    Place::new().extract(&fits.clone().gz(), &limits).unwrap();
-    let error = Place::new().extract(&fits.file("c", b"").gz(), &limits).unwrap_err();
+    Destination::new().extract(&fits.clone().gz(), &limits).unwrap();
+    let error = Destination::new().extract(&fits.file("c", b"").gz(), &limits).unwrap_err();
     assert_eq!(
         (error.to_string().as_str(), error.blame()),
         ("the names of all files together have more than 20 bytes", Blame::Size)
@@ -264,7 +265,7 @@ fn modes_are_ours() {
         header.set_size(0);
         archive.append_data(&mut header, name, std::io::empty()).unwrap();
     }
-    let place = Place::new();
+    let place = Destination::new();
     place.extract(&gz(&archive.into_inner().unwrap()), &ExtractLimits::default()).unwrap();
     let mode = |name| fs::metadata(place.dest().join(name)).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode("setuid") & !0o777, 0);

@@ -126,11 +126,11 @@ pub(crate) fn gz(data: &[u8]) -> Vec<u8> {
 }
 
 /// A directory to unpack into, inside another directory in which nothing else may appear.
-pub(crate) struct Place {
+pub(crate) struct Destination {
     outside: TempDir,
 }
 
-impl Place {
+impl Destination {
     pub(crate) fn new() -> Self {
         let outside = tempfile::tempdir().unwrap();
         fs::create_dir(outside.path().join("dest")).unwrap();
@@ -159,7 +159,7 @@ impl Place {
 
 /// Unpacks into a temporary directory with the default limits.
 pub(crate) fn extract(archive: &[u8]) -> Result<(Extracted, Tree), ExtractError> {
-    let place = Place::new();
+    let place = Destination::new();
     let extracted = place.extract(archive, &ExtractLimits::default())?;
     Ok((extracted, tree(&place.dest())))
 }

@@ -168,19 +168,25 @@ fn files_that_cannot_be_packed_are_reported() {
 fn a_list_in_the_archive_says_what_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    fs::write(at("file"), "x").unwrap();
-    symlink("file", at("link")).unwrap();
-    symlink(at("file"), at("absolute")).unwrap();
+    fs::write(at("a.xml"), "x").unwrap();
+    symlink("a.xml", at("latest.xml")).unwrap();
+    symlink(at("a.xml"), at("absolute.xml")).unwrap();
+    symlink(".", at("here")).unwrap();
     let options = PackOptions { list_lost: Some("lost"), ..PackOptions::default() };
     let names = || {
         let (packed, _) = pack_directory(dir.path(), Vec::new(), &options, &mut go_on).unwrap();
         members(&packed).into_iter().map(|member| member.0).collect::<Vec<_>>()
     };
-    // These links point into the directory, and a plugin's file with the list's name is not a list.
+    // These links lead to content that the same formats read. A plugin's file with the list's name
+    // is not a list.
     fs::write(at("lost"), "nothing").unwrap();
-    assert_eq!(names(), ["file"]);
+    assert_eq!(names(), ["a.xml"]);
+    // A format for JSON reads this link, but not the file.
+    symlink("a.xml", at("report.json")).unwrap();
+    assert_eq!(names(), ["a.xml", "lost"]);
+    fs::remove_file(at("report.json")).unwrap();
     symlink("/etc/passwd", at("out")).unwrap();
-    assert_eq!(names(), ["file", "lost"]);
+    assert_eq!(names(), ["a.xml", "lost"]);
 }
 
 #[test]

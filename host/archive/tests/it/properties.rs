@@ -70,7 +70,7 @@ proptest! {
 
     #[test]
     fn any_tree_comes_back(tree in trees(), threads in 1usize..4) {
-        let (from, to) = (tempfile::tempdir().unwrap(), Place::new());
+        let (from, to) = (tempfile::tempdir().unwrap(), Destination::new());
         write_tree(from.path(), &tree);
         let options = PackOptions { threads: NonZeroUsize::new(threads).unwrap(), ..PackOptions::default() };
         let (packed, packing) = pack_directory(from.path(), Vec::new(), &options, &mut || false).unwrap();
@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn any_bytes_end_and_stay_inside(data in vec(any::<u8>(), 0..3000), packed in any::<bool>()) {
-        let place = Place::new();
+        let place = Destination::new();
         let archive = if packed { gz(&data) } else { data };
         let _ = place.extract(&archive, &small());
         let file = place.dest().join("archive");
@@ -122,7 +122,7 @@ proptest! {
             tar.0.extend(member.0);
         }
         let archive = gz(&if end { tar.end() } else { tar }.0);
-        let place = Place::new();
+        let place = Destination::new();
         let result = place.extract(&archive, &small());
         let written: usize = tree(&place.dest()).values().flatten().map(Vec::len).sum();
         prop_assert!(written as u64 <= small().unpacked_bytes);

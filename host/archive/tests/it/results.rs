@@ -11,16 +11,16 @@ use tempfile::TempDir;
 
 use crate::make::*;
 
-struct Kept {
+struct SavedArchive {
     dir: TempDir,
     file: PathBuf,
 }
 
-fn keep(archive: &[u8]) -> Kept {
+fn keep(archive: &[u8]) -> SavedArchive {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("archive.tar.gz");
     fs::write(&file, archive).unwrap();
-    Kept { dir, file }
+    SavedArchive { dir, file }
 }
 
 fn open(tar: Tar) -> Result<ResultsArchive, ReadError> {
@@ -227,7 +227,7 @@ fn errors_are_unpacked_with_the_results() {
 
 #[test]
 fn links_in_the_way_are_not_followed() {
-    let place = Place::new();
+    let place = Destination::new();
     std::os::unix::fs::symlink("..", place.dest().join("results")).unwrap();
     let mut archive = open(info("{}").file("plugins/p/results/n/secret", b"changed")).unwrap();
     assert!(matches!(

@@ -130,6 +130,9 @@ const CASES: &[(&str, &str, &str, u64, &str)] = &[
     ("item-bytes", "meta-flood", "wall: 60s", 1, "limit `item-bytes`: 16 MiB"),
     ("depth", "deep-tree", "depth: 20, wall: 60s", 1, "limit `depth`: 20 levels"),
     ("hostcall-bytes", "huge-string", "wall: 60s", 1, "limit `hostcall-bytes`: 32 MiB"),
+    // The tables of the guest have 144 elements.
+    ("table-elements", "behave", "table-elements: 100, wall: 60s", 1, "limit `table-elements`: 100 elements"),
+    ("statuses", "status-flood", "wall: 60s", 1, "limit `statuses`: 1000 different statuses"),
 ];
 
 /// Fails unless the name of an item with the status `unknown` contains `want`.
@@ -181,6 +184,58 @@ fn hostile_modules_side_by_side_fit_into_a_pod() {
     assert_eq!(group.killed(), 0);
 }
 
+/// Log lines above the limit do not fail a call.
+#[test]
+fn log_lines_above_the_limit_are_dropped_with_one_warning() {
+    let Some(group) = group() else { return };
+    let bed = Bed::new();
+    let script = "echo a > $SONOBUOY_RESULTS_DIR/a.txt";
+    let hostile = bundle(&bed, "log-flood", "misbehave", &misbehave(), "wall: 60s", script);
+    bed.plugin("good", "result-format: junit", PASSES);
+    let start = Instant::now();
+    let done = run_inside(&bed, &group, &[&hostile, "good.yaml"]);
+    let took = start.elapsed();
+    assert_eq!(bed.tree("good")["status"], "passed", "{}", done.shown(&bed));
+    let log = bed.member("meta/run.log");
+    let (warnings, lines) =
+        (log.matches("limit `log-bytes` reached: 65536 bytes").count(), log.matches("line ").count());
+    assert_eq!(warnings, 1, "{}", done.shown(&bed));
+    assert!((1_000..20_000).contains(&lines), "{lines} of 100,000 lines are in the log");
+    assert_eq!(group.killed(), 0);
+    eprintln!("| `log-bytes` | log-flood | {} MiB | {:.1} s |", group.peak() >> 20, took.as_secs_f64());
+}
+
+/// A judge that exceeds a limit could not finish. The results stay as they are, and so do the checks
+/// that it reported before: they failed.
+#[test]
+fn limits_of_judges_hold_in_the_memory_of_a_pod() {
+    let guest = misbehave();
+    for (behaviour, want, status) in
+        [("rule-flood", "limit `items`: 100000 items", "unknown"), ("check-flood", "more than 10000 checks", "failed")]
+    {
+        let Some(group) = group() else { return };
+        let bed = Bed::new();
+        let yaml = format!(
+            "sonobuoy-config:\n  plugin-name: judged\n  driver: Process\n  result-format: junit\nplumbline:\n  limits: {{items: 100000, wall: 60s}}\n  verdict:\n  - {{judge: misbehave, options: {{behaviour: {behaviour}}}}}\nspec:\n  name: plugin\n  command: [sh, -euc]\n  args:\n  - |\n    {PASSES}\n"
+        );
+        bed.write("judged/plugin.yaml", &yaml);
+        fs::write(bed.path("judged/misbehave.wasm"), &guest).unwrap();
+        bed.plugin("good", "result-format: junit", PASSES);
+        let start = Instant::now();
+        let done = run_inside(&bed, &group, &["./judged", "good.yaml"]);
+        let took = start.elapsed();
+        for plugin in ["good", "judged"] {
+            assert_eq!(bed.tree(plugin)["status"], "passed", "{behaviour}: {}", done.shown(&bed));
+        }
+        let verdict: Value = serde_json::from_str(&bed.member("plugins/judged/plumbline_verdict.json")).unwrap();
+        assert_eq!(verdict["status"], status, "{behaviour}: {verdict}");
+        let error = verdict["chain"][0]["error"].as_str().unwrap_or_default();
+        assert!(error.contains(want), "{behaviour}: {verdict}");
+        assert_eq!(group.killed(), 0, "{behaviour}");
+        eprintln!("| judge | {behaviour} | {} MiB | {:.1} s |", group.peak() >> 20, took.as_secs_f64());
+    }
+}
+
 #[test]
 fn a_module_that_is_too_much_to_compile_is_an_unknown_item() {
     let Some(group) = group() else { return };
@@ -224,4 +279,26 @@ fn a_component_that_unfolds_is_refused_at_once() {
     let done = bed.plumbline(&["run", "--local", "-p", &hostile]);
     assert_ne!(done.code, 0);
     assert!(done.err.contains("too many component instances: 134217727 (limit: 1000)"), "{}", done.shown(&bed));
+}
+
+/// Components with more parts than the sandbox has slots for are rejected before anything runs.
+#[test]
+fn components_with_too_many_parts_are_refused_at_once() {
+    let instances = |part: &str, number: usize| {
+        format!("(core module $m {part}) {}", "(core instance (instantiate $m))".repeat(number))
+    };
+    for (parts, want) in [
+        (instances("", 257), "too many core instances: 257 (limit: 256)"),
+        (instances("(memory 1)", 5), "too many memories: 5 (limit: 4)"),
+        (instances("(memory 16385)", 1), "too many bytes of memory: 1073807360 (limit: 1073741824)"),
+        (instances(&"(table 1 funcref)".repeat(17), 1), "too many tables: 17 (limit: 16)"),
+        (instances("(table 250001 funcref)", 1), "too many table elements: 250001 (limit: 250000)"),
+    ] {
+        let wasm = wat::parse_str(format!("(component {parts} {ROLE})")).unwrap();
+        let bed = Bed::new();
+        let hostile = bundle(&bed, "parts", "large", &wasm, "", "true");
+        let done = bed.plumbline(&["run", "--local", "-p", &hostile]);
+        assert_ne!(done.code, 0, "{want}");
+        assert!(done.err.contains(want), "{}", done.shown(&bed));
+    }
 }

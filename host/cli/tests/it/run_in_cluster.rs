@@ -1,9 +1,13 @@
 //! `run` over an API server: what it creates, what it rejects, and what it only warns about.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use serde_json::json;
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, DEADLINE, Done};
 
 const PLUGIN: &str =
     "sonobuoy-config:\n  driver: Job\n  plugin-name: smoke\nspec:\n  name: plugin\n  image: example.org/smoke:v1\n";
@@ -27,6 +31,39 @@ impl Cluster {
         let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
         tokio::task::block_in_place(|| self.bed.plumbline(&args))
     }
+
+    /// Runs a command line on a terminal, where a user types `n`. Returns the exit code and the
+    /// output, or `None` without the program `script`.
+    fn on_a_terminal(&self, line: &str) -> Option<(Option<i32>, String)> {
+        let line = format!("exec ./{line} --kubeconfig kubeconfig");
+        let script = self.bed.program(Path::new("script"), &["-qec", &line, "/dev/null"]);
+        let mut script = assert_cmd::Command::from_std(script);
+        let run = || script.write_stdin("n\n").timeout(DEADLINE).output();
+        match tokio::task::block_in_place(run) {
+            Ok(output) => Some((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                eprintln!("SKIPPED: `script` not found");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_terminal_sonobuoy_neither_follows_a_run_nor_asks_before_a_deletion() {
+    let cluster = Cluster::new().await;
+    for name in ["plumbline", "sonobuoy"] {
+        symlink(env!("CARGO_BIN_EXE_plumbline"), cluster.bed.path(name)).unwrap();
+    }
+    let Some((code, shown)) = cluster.on_a_terminal("sonobuoy run -p smoke.yaml") else { return };
+    assert_eq!(code, Some(0), "{shown}");
+    let (code, shown) = cluster.on_a_terminal("plumbline delete").unwrap();
+    assert!(code == Some(130) && shown.contains("delete it? [y/N]"), "{code:?} {shown}");
+    assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
+    let (code, shown) = cluster.on_a_terminal("sonobuoy delete --wait").unwrap();
+    assert!(code == Some(0) && !shown.contains("delete it?"), "{code:?} {shown}");
+    assert!(cluster.double.get("namespaces", "", "sonobuoy").is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -157,8 +194,51 @@ async fn a_role_that_an_earlier_run_left_behind_is_replaced_in_both_directions()
         assert_eq!(rules(&cluster).contains(r#"["*"],"verbs":["*"]"#), after == "clusterAdmin", "{}", rules(&cluster));
     }
     let deleted = cluster.plumbline(&["delete", "--yes"]).expect(0);
-    assert!(deleted.err.contains(&format!("removed: cluster role `{ROLE}`")), "{}", deleted.err);
+    assert!(deleted.err.contains(&format!("deleted: cluster role `{ROLE}`")), "{}", deleted.err);
     assert!(cluster.double.list("clusterroles").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_binding_that_the_run_does_not_replace_stops_it() {
+    let cluster = Cluster::new().await;
+    run_and_lose_the_namespace(&cluster, "clusterAdmin");
+    for fewer in [&["--aggregator-permissions", "namespaceAdmin"][..], &["--rbac", "disable"]] {
+        for more in [&["--dry-run"][..], &[]] {
+            let run = [&["run", "-p", "smoke.yaml"][..], fewer, more].concat();
+            let refused = cluster.plumbline(&run).expect(4);
+            let binding = format!("ClusterRoleBinding `{ROLE}` of an earlier run");
+            assert!(refused.err.contains(&binding) && refused.err.contains("plumbline delete"), "{}", refused.err);
+            assert!(cluster.double.list("serviceaccounts").is_empty());
+        }
+    }
+    // The account of another namespace has another name, and one that exists is the user's choice.
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--rbac", "disable", "-n", "two"]).expect(0);
+    cluster.plumbline(&["delete", "--yes"]).expect(0);
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", "namespaceAdmin"]).expect(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_permissions_of_an_earlier_plugin_are_not_inherited() {
+    let cluster = Cluster::new().await;
+    cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(0);
+    let pod = cluster.double.get("pods", "sonobuoy", "sonobuoy").unwrap();
+    let account = pod["spec"]["serviceAccountName"].clone();
+    cluster.plumbline(&["delete", "--yes"]).expect(0);
+    let labels = json!({"component": "sonobuoy", "namespace": "sonobuoy"});
+    let binding = |name: &str, namespace: &str| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+            "metadata": {"name": name, "namespace": namespace, "labels": labels},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "sonobuoy"}],
+        })
+    };
+    cluster.double.put("rolebindings", binding("sonobuoy-plugin-old", "kube-system"));
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(refused.err.contains("RoleBinding `sonobuoy-plugin-old` of an earlier run"), "{}", refused.err);
+    // Who may not list bindings cannot check them.
+    cluster.double.deny("list", "rolebindings");
+    cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,6 +303,19 @@ async fn a_server_that_is_too_old_is_refused_unless_the_check_is_skipped() {
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=dnscheck,permissions"]).expect(4);
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=versioncheck"]).expect(0);
     assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_server_is_named_with_what_it_lacks() {
+    let cluster = Cluster::new().await;
+    with_dns(&cluster);
+    cluster.double.set_version("v1.28.9");
+    let lacks = "warning: the API server is v1.28.9, which has no native sidecars";
+    assert!(cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(0).err.contains(lacks));
+    let skipped = ["run", "-p", "smoke.yaml", "-n", "two", "--skip-preflight=versioncheck"];
+    assert!(!cluster.plumbline(&skipped).expect(0).err.contains(lacks));
+    cluster.double.set_version("v1.29.0");
+    assert!(!cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "three"]).expect(0).err.contains("native sidecars"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

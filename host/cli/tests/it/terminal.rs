@@ -39,6 +39,23 @@ fn names_and_errors_from_outside_reach_no_terminal_raw() {
 }
 
 #[test]
+fn a_bundle_from_outside_cannot_control_the_terminal() {
+    let bed = Bed::new();
+    let yaml = "sonobuoy-config:\n  driver: Process\n  plugin-name: p\n  description: \"a\\e[2Jb\\u202ec\\u009bd\"\nspec: {name: plugin, command: ['true']}\n";
+    bed.write("p/plugin.yaml", yaml);
+    bed.write("p/x\u{1b}[2J\u{202e}.txt", "text");
+    for command in
+        [&["plugin", "inspect", "p"][..], &["plugin", "inspect", "p", "-o", "json"], &["plugin", "pack", "p"]]
+    {
+        let done = bed.plumbline(command);
+        let raw: Vec<char> = done.out.chars().filter(|&c| steers_terminal(c) && c != '\n').collect();
+        assert!(raw.is_empty(), "{command:?}: {raw:?} in {:?}", done.out);
+    }
+    let shown = bed.plumbline(&["plugin", "inspect", "p"]).expect(0).out;
+    assert!(shown.contains("a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"), "{shown}");
+}
+
+#[test]
 fn a_warning_stays_on_its_line() {
     let bed = Bed::new();
     let yaml = "sonobuoy-config:\n  driver: Process\n  plugin-name: p\n  \"odd\\u202e\\nerror: forged\\e[2J\": 1\nspec: {name: plugin, command: ['true']}\n";

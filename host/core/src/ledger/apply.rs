@@ -50,6 +50,7 @@ impl Ledger {
         let planning = matches!(event, Event::Planned { .. });
         let scope = self.record(at, event, &mut effects)?;
         self.begun |= !planning;
+        self.last = self.last.max(Some(at));
         if !matches!(scope, SettleScope::Silent) {
             effects.push(Effect::StatusChanged);
         }

@@ -95,6 +95,12 @@ impl Ledger {
         self.plugin(plugin)?.launched
     }
 
+    /// Returns when the latest event happened, or `None` if there was no event.
+    #[must_use]
+    pub fn last_event(&self) -> Option<Timestamp> {
+        self.last
+    }
+
     /// Returns why a plugin was skipped. `None` means that it was not skipped or is not planned.
     #[must_use]
     pub fn skipped(&self, plugin: &PluginName) -> Option<&str> {

@@ -66,6 +66,8 @@ pub struct Ledger {
     pub(super) run_complete: bool,
     pub(super) interrupted: bool,
     pub(super) tar: Option<TarInfo>,
+    /// When the latest event happened.
+    pub(super) last: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

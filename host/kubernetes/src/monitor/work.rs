@@ -10,12 +10,11 @@ use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::ApiResource;
 use kube::runtime::watcher::{Config, Event};
 use plumbline_aggregator::{Exit, Report};
 use plumbline_core::timeline::Change;
 use plumbline_core::{PluginName, ResultKey};
-use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -34,7 +33,7 @@ use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
 use crate::pod_view::PodView;
 use crate::timeline::{Before, Observer, Recorder};
-use crate::watch::watch;
+use crate::watch::{JsonObject, watch};
 
 /// Capacity of the command queue. There is one command for the start and one for the end of each
 /// plugin.
@@ -270,12 +269,8 @@ impl Work {
         watch(api, config, format!("watch the pods of plugins in namespace `{namespace}`"))
     }
 
-    fn pods_changed(&mut self, event: Result<Event<DynamicObject>, ClusterError>) {
+    fn pods_changed(&mut self, event: Result<Event<JsonObject>, ClusterError>) {
         let now = self.now();
-        let read = |object| {
-            let object = to_json(object);
-            PodView::read(&object).map(|pod| (pod, object))
-        };
         match event {
             Ok(Event::Init) => {
                 self.options.workers.lock().begin_list();
@@ -286,22 +281,22 @@ impl Work {
                 self.index.pods_listed(now);
             }
             Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                let Some((pod, _)) = read(object) else { return };
+                let Some(pod) = PodView::read(&object.json) else { return };
                 self.options.workers.lock().apply(&pod);
                 self.report_end(&pod);
                 self.observer.pod(self.index.pod(&pod.name), &pod);
                 self.index.pod_applied(pod, now);
             }
             Ok(Event::Delete(object)) => {
-                let Some((pod, object)) = read(object) else { return };
+                let Some(pod) = PodView::read(&object.json) else { return };
                 self.options.workers.lock().remove(&pod.name);
-                self.index.pod_removed(pod, object.to_string().into_boxed_str(), now);
+                self.index.pod_removed(pod, object.json.to_string().into_boxed_str(), now);
             }
             Err(error) => warn_interrupted(&error, "their state is unknown"),
         }
     }
 
-    fn nodes_changed(&mut self, event: Result<Event<DynamicObject>, ClusterError>) {
+    fn nodes_changed(&mut self, event: Result<Event<JsonObject>, ClusterError>) {
         let now = self.now();
         match event {
             Ok(Event::Init) => self.index.nodes_list_begins(),
@@ -310,17 +305,17 @@ impl Work {
                 self.index.nodes_listed(now).iter().for_each(|name| self.observer.node_removed(name));
             }
             Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                if let Some(node) = NodeView::read(&to_json(object)) {
+                if let Some(node) = NodeView::read(&object.json) {
                     self.observer.node(self.index.node(&node.name), &node);
                     self.index.node_applied(node, now);
                 }
             }
             Ok(Event::Delete(object)) => {
-                let name = object.metadata.name.unwrap_or_default();
-                if matches!(self.index.node(&name), Before::Seen(_)) {
-                    self.observer.node_removed(&name);
+                let name = object.name();
+                if matches!(self.index.node(name), Before::Seen(_)) {
+                    self.observer.node_removed(name);
                 }
-                self.index.node_removed(&name, now);
+                self.index.node_removed(name, now);
             }
             Err(error) => warn_interrupted(&error, "nodes that disappear or are not ready are not noticed"),
         }
@@ -417,7 +412,7 @@ async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-type Watch = BoxStream<'static, Result<Event<DynamicObject>, ClusterError>>;
+type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
 
 /// Watches the nodes. If the account may not list them, there is only an error.
 fn watch_nodes(cluster: &Cluster) -> Watch {
@@ -434,11 +429,4 @@ fn watch_config(page: u32) -> Config {
 fn warn_interrupted(error: &ClusterError, consequence: &str) {
     let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
     tracing::warn!("{error}; retrying: until then {consequence}{hint}");
-}
-
-/// Returns the whole object, because a pod is evidence once it is gone, without the managed fields,
-/// which may be half of it.
-fn to_json(mut object: DynamicObject) -> Value {
-    object.metadata.managed_fields = None;
-    serde_json::to_value(object).unwrap_or_default()
 }

@@ -1,7 +1,6 @@
 //! Warnings of Kubernetes (core events of type `Warning`), as entries.
 
 use jiff::Timestamp;
-use kube::core::DynamicObject;
 use plumbline_core::timeline::{TimelineEntry, TimelineKind};
 use serde_json::Value;
 
@@ -21,8 +20,7 @@ pub(super) struct Warning {
 }
 
 /// Reads an event. Returns `None` if it comes from Plumbline, or if a name in it is not valid.
-pub(super) fn read(object: &DynamicObject, now: Timestamp) -> Option<Warning> {
-    let event = &object.data;
+pub(super) fn read(event: &Value, now: Timestamp) -> Option<Warning> {
     let component = match text_at(event, "/source/component") {
         "" => text_at(event, "/reportingComponent"),
         component => component,
@@ -31,8 +29,8 @@ pub(super) fn read(object: &DynamicObject, now: Timestamp) -> Option<Warning> {
         return None;
     }
     let time = |pointer: &str| text_at(event, pointer).parse::<Timestamp>().ok();
-    let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    let first = time("/firstTimestamp").or_else(|| time("/eventTime")).or(created).unwrap_or(now).min(now);
+    let first = ["/firstTimestamp", "/eventTime", "/metadata/creationTimestamp"].into_iter().find_map(time);
+    let first = first.unwrap_or(now).min(now);
     let last = time("/series/lastObservedTime").or_else(|| time("/lastTimestamp")).unwrap_or(first).min(now);
     let count = ["/series/count", "/count"].into_iter().find_map(|at| event.pointer(at).and_then(Value::as_u64));
     let reason = line(text_at(event, "/reason"))?;
@@ -60,7 +58,7 @@ pub(super) fn read(object: &DynamicObject, now: Timestamp) -> Option<Warning> {
         .times(count.unwrap_or(1));
     entry.namespace = Some(namespace).filter(|namespace| !namespace.is_empty() && kind != "Node").map(str::to_owned);
     entry.pod = (kind == "Pod").then(|| name.to_owned());
-    Some(Warning { entry, first, uid: object.metadata.uid.clone().unwrap_or_default() })
+    Some(Warning { entry, first, uid: text_at(event, "/metadata/uid").to_owned() })
 }
 
 /// Returns what an event is about, from the reasons of the kubelet, the scheduler and the
@@ -98,7 +96,7 @@ mod tests {
         for (key, value) in change.as_object().unwrap() {
             object[key] = value.clone();
         }
-        read(&serde_json::from_value(object).unwrap(), "2026-01-01T01:00:00Z".parse().unwrap())
+        read(&object, "2026-01-01T01:00:00Z".parse().unwrap())
     }
 
     #[test]

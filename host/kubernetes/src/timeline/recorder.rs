@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event as CoreEvent;
 use kube::Api;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::ApiResource;
 use kube::runtime::watcher::{Config, Event};
 use plumbline_archive::layout::META_TIMELINE;
 use plumbline_core::timeline::{ApiRequests, Change, TimelineEntry, TimelineKind};
@@ -27,7 +27,7 @@ use crate::error::ClusterError;
 use crate::monitor::MonitorOptions;
 use crate::nodes::NodeView;
 use crate::pod_view::PodView;
-use crate::watch::watch;
+use crate::watch::{JsonObject, watch};
 
 /// How often entries that are due are written.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -203,7 +203,7 @@ struct Work {
     window: (Timestamp, Instant),
 }
 
-type Watch = BoxStream<'static, Result<Event<DynamicObject>, ClusterError>>;
+type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
 
 impl Work {
     async fn run(mut self, stop: CancellationToken) {
@@ -249,7 +249,7 @@ impl Work {
     }
 
     /// Processes what the watch sent. Returns an error if the account lacks the permission.
-    fn warned(&mut self, event: Result<Event<DynamicObject>, ClusterError>) -> Option<ClusterError> {
+    fn warned(&mut self, event: Result<Event<JsonObject>, ClusterError>) -> Option<ClusterError> {
         match event {
             Ok(Event::Init) => {
                 // Everything before was received, or is older than the run.
@@ -267,8 +267,8 @@ impl Work {
         None
     }
 
-    fn add(&self, object: &DynamicObject, is_listed: bool) {
-        let Some(warning) = events::read(object, Timestamp::now()) else { return };
+    fn add(&self, object: &JsonObject, is_listed: bool) {
+        let Some(warning) = events::read(&object.json, Timestamp::now()) else { return };
         if is_listed && warning.entry.time <= self.since {
             return;
         }

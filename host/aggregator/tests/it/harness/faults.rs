@@ -35,7 +35,7 @@ pub(crate) enum Crash {
 }
 
 /// Function to call before a step.
-type Event = fn(&State, &Plan);
+pub(crate) type Hook = fn(&State, &Plan);
 
 /// Faults and events by step, counted from 0.
 pub(crate) struct Plan {
@@ -43,12 +43,14 @@ pub(crate) struct Plan {
     root: PathBuf,
     stop: Option<(usize, Crash, PathBuf)>,
     fail: Option<(Range<usize>, Failure)>,
-    event: Option<(usize, Event)>,
+    event: Option<(usize, Hook)>,
     seen: Mutex<Seen>,
     /// Cancelled when the disk has stopped.
     pub(crate) stopped: CancellationToken,
     /// Cancelled to make a client hang up.
     pub(crate) hang_up: CancellationToken,
+    /// Cancelled to end the run early, as a user does.
+    pub(crate) cancel: CancellationToken,
     /// The state of the run, once it has started.
     pub(crate) state: OnceLock<State>,
 }
@@ -72,8 +74,13 @@ impl Plan {
     }
 
     /// Triggers `event` before step `at`, if the run has started by then.
-    pub(crate) fn event(root: &Path, at: usize, event: fn(&State, &Self)) -> Self {
-        Self { event: Some((at, event)), ..Self::of(root) }
+    pub(crate) fn event(root: &Path, at: usize, event: Hook) -> Self {
+        Self::of(root).with_event(at, event)
+    }
+
+    /// Returns the plan with `event` before step `at`.
+    pub(crate) fn with_event(self, at: usize, event: Hook) -> Self {
+        Self { event: Some((at, event)), ..self }
     }
 
     fn of(root: &Path) -> Self {
@@ -85,6 +92,7 @@ impl Plan {
             seen: Mutex::default(),
             stopped: CancellationToken::new(),
             hang_up: CancellationToken::new(),
+            cancel: CancellationToken::new(),
             state: OnceLock::new(),
         }
     }
@@ -106,10 +114,11 @@ impl Plan {
         if crash == Crash::Machine {
             seen.volatile.lose(&there);
         }
-        // A write that the crash interrupts leaves a part of its bytes.
+        // A write that the crash interrupts leaves a part of its bytes. At the end of a run, the
+        // journal is removed, and may still be written.
         if let Step::Write(path, _) = step
             && path.file_name().is_some_and(|name| name == "journal")
-            && let Some(path) = there(path)
+            && let Some(path) = there(path).filter(|path| path.exists())
         {
             OpenOptions::new().append(true).open(path).unwrap().write_all(b"0badc0de {\"at\"").unwrap();
         }

@@ -8,7 +8,7 @@ mod raw;
 
 pub(crate) use archive::Archive;
 pub(crate) use dispatcher::{Launched, TestDispatcher};
-pub(crate) use faults::{Crash, Failure, Plan};
+pub(crate) use faults::{Crash, Failure, Hook, Plan};
 pub(crate) use fixture::{LiveRun, RunFixture, copy_all, modules, source, with_bundle};
 pub(crate) use raw::{Answer, Raw, put_head};
 

@@ -146,6 +146,20 @@ async fn links_and_devices_are_left_out_and_of_two_files_the_last_counts() {
 }
 
 #[tokio::test]
+async fn a_link_to_a_file_that_no_reader_of_the_link_reads_is_lost() {
+    let uploads = UploadFixture::new().await;
+    let members = [
+        file("runs/1.xml", b"<testsuites/>"),
+        other("latest.xml", EntryType::Symlink, "runs/1.xml"),
+        other("report.json", EntryType::Symlink, "runs/1.xml"),
+        other("all", EntryType::Symlink, "runs"),
+    ];
+    assert_eq!(uploads.put(&[GZIP], &packed(&members)).await.status, 200);
+    let list = std::fs::read_to_string(uploads.place().join("plumbline-left-out.txt")).unwrap();
+    assert_eq!(list, "not in the results: `report.json`: a symbolic link\n");
+}
+
+#[tokio::test]
 async fn nothing_is_written_through_a_link() {
     let uploads = UploadFixture::new().await;
     let members = [
