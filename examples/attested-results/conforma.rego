@@ -15,6 +15,19 @@ _results := [attestation.statement |
 	attestation.statement.predicateType == _predicate_type
 ]
 
+# The UIDs of the clusters whose results are accepted, from the rule data `clusters`. Without it,
+# those of any cluster are.
+default _clusters := []
+
+_clusters := data.rule_data__configuration__.clusters
+
+_is_expected(statement) if {
+	some resource in statement.predicate.configuration
+	resource.name == "cluster"
+	some uid in _clusters
+	resource.uri == sprintf("urn:uuid:%s", [uid])
+}
+
 # METADATA
 # title: There is a result
 # description: An attestation of the result of tests must be attached.
@@ -41,5 +54,21 @@ deny contains result if {
 	result := {
 		"code": "test_results.passed",
 		"msg": sprintf("The result is %s", [statement.predicate.result]),
+	}
+}
+
+# METADATA
+# title: The cluster is the expected one
+# description: Every attested result must be about one of the clusters in the rule data.
+# custom:
+#   short_name: cluster
+#   failure_msg: The results are not about an expected cluster
+deny contains result if {
+	count(_clusters) > 0
+	some statement in _results
+	not _is_expected(statement)
+	result := {
+		"code": "test_results.cluster",
+		"msg": "The results are not about an expected cluster",
 	}
 }

@@ -1,12 +1,12 @@
 //! Prepares the built-in modules that `cargo xtask setup` built and compiled, so that the program can
-//! embed them. Components are compressed here; their code is already.
+//! embed them. Components are compressed here; their code is already. Lists the built-in profiles.
 
 use std::env;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -58,5 +58,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     list.push_str("];\n");
     fs::write(out.join("modules.rs"), list)?;
+    fs::write(out.join("profiles.rs"), profiles(&here.join("../../plugins/profiles"))?)?;
     Ok(())
+}
+
+/// Lists the bundles in `root`: each directory has a definition for a cluster, and its profile.
+fn profiles(root: &Path) -> Result<String, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", root.display());
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries.collect::<Result<Vec<_>, _>>()?,
+        // Git keeps no empty directory.
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut bundles: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+    bundles.sort();
+    let mut list = "static PROFILES: &[BuiltInProfile] = &[\n".to_owned();
+    for bundle in bundles {
+        let (definition, profile) = (bundle.join("plugin.yaml"), bundle.join("profile.yaml"));
+        let text = fs::read_to_string(&definition).map_err(|error| format!("{}: {error}", definition.display()))?;
+        let name = text.lines().find_map(|line| line.trim().strip_prefix("plugin-name:"));
+        let name = name.ok_or_else(|| format!("{} has no `plugin-name`", definition.display()))?.trim();
+        writeln!(
+            list,
+            "    BuiltInProfile {{ plugin: BuiltInDefinition {{ name: {name:?}, local: None, \
+             cluster: Some(include_str!({definition:?})) }}, profile: include_bytes!({profile:?}) }},"
+        )?;
+    }
+    list.push_str("];\n");
+    Ok(list)
 }

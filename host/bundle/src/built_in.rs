@@ -1,7 +1,7 @@
-//! Built-in modules, compiled ahead of time, and built-in plugin definitions.
+//! Built-in modules, compiled ahead of time, built-in plugin definitions, and built-in profiles.
 
 use std::io::Read as _;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use flate2::read::DeflateDecoder;
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
@@ -99,12 +99,19 @@ impl BuiltInDefinition {
     }
 }
 
-static DEFINITIONS: &[BuiltInDefinition] = &[
-    BuiltInDefinition {
-        name: "e2e",
-        local: None,
-        cluster: Some(include_str!("../../../plugins/definitions/e2e.yaml")),
-    },
+/// A profile that is part of this program. Its suite runs as a plugin in a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltInProfile {
+    /// The plugin that runs the suite.
+    pub plugin: BuiltInDefinition,
+    /// The bytes of `profile.yaml`.
+    pub profile: &'static [u8],
+}
+
+include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
+
+/// The plugins without a profile.
+const PLAIN: [BuiltInDefinition; 2] = [
     BuiltInDefinition {
         name: "host-facts",
         local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
@@ -117,9 +124,17 @@ static DEFINITIONS: &[BuiltInDefinition] = &[
     },
 ];
 
-/// Returns all built-in definitions.
+static DEFINITIONS: LazyLock<Vec<BuiltInDefinition>> =
+    LazyLock::new(|| PROFILES.iter().map(|profile| profile.plugin).chain(PLAIN).collect());
+
+/// Returns the built-in profiles: those that the build found in `plugins/profiles`.
+pub fn profiles() -> &'static [BuiltInProfile] {
+    PROFILES
+}
+
+/// Returns all built-in definitions: those of profiles, then the others.
 pub fn definitions() -> &'static [BuiltInDefinition] {
-    DEFINITIONS
+    &DEFINITIONS
 }
 
 /// Returns the built-in definition named `name`.
@@ -200,13 +215,23 @@ mod definitions_tests {
                 assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
                 let process = parsed.definition.driver == Driver::Process;
                 assert_eq!(process, place == Environment::Local, "{} {place:?}", built_in.name);
-                // The run chooses the version of this program, and the cluster chooses the version
-                // of the suite.
-                let suite = (built_in.name == "e2e").then_some("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION");
-                assert_eq!(parsed.definition.spec.image(), suite, "{}", built_in.name);
+                // The run chooses the version of this program. A suite has an image of its own.
+                let has_image = parsed.definition.spec.image().is_some();
+                let runs_suite = profiles().iter().any(|profile| profile.plugin == *built_in);
+                assert_eq!(has_image, runs_suite, "{}", built_in.name);
             }
         }
         assert!(definition("nobody").is_none());
+    }
+
+    #[test]
+    fn every_built_in_profile_fits_its_definition() {
+        for built_in in profiles() {
+            let profile = plumbline_profile::Profile::parse(built_in.profile).unwrap();
+            let definition = Definition::parse(built_in.plugin.cluster.unwrap()).unwrap().definition;
+            let settings = plumbline_profile::Settings::choose(&profile, None, &[]).unwrap();
+            settings.apply(&definition, plumbline_profile::Place::Cluster, &[]).unwrap();
+        }
     }
 
     /// The definition for a cluster, which exists in addition to the one for a machine.

@@ -136,6 +136,8 @@ pub struct ProfileMode {
     pub set: BTreeMap<String, String>,
     /// File with the names of tests that must pass.
     pub required: Option<String>,
+    /// Whether results are submitted of this mode, and of no other.
+    pub submit: bool,
 }
 
 /// The options that select tests by their names.
@@ -149,6 +151,8 @@ pub struct TestSelection {
     pub clear: Vec<String>,
     /// Prefix of names in results that is not a part of the names.
     pub strip: String,
+    /// Text before each name that the suite matches the expressions against.
+    pub prefix: String,
 }
 
 /// A file to submit.
@@ -211,6 +215,12 @@ impl Profile {
     #[must_use]
     pub fn default_mode(&self) -> Option<&ProfileMode> {
         self.modes.iter().find(|mode| mode.default)
+    }
+
+    /// Returns the only mode whose results can be submitted. `None` if those of each can.
+    #[must_use]
+    pub fn submitted_mode(&self) -> Option<&ProfileMode> {
+        self.modes.iter().find(|mode| mode.submit)
     }
 
     /// Returns the version to show before a run: the text, or the default of the option. `None` if

@@ -110,6 +110,15 @@ fn a_report_that_says_what_happened_passes() {
     assert!(Run::new().wrong().is_empty(), "{:?}", Run::new().wrong());
 }
 
+/// A test in Go compares this report with the type of the Gateway API project.
+#[test]
+fn a_report_with_every_field_of_the_project_is_read() {
+    let whole = include_str!("../suite/schema/report.yaml");
+    let wrong = Run { report: Some(whole.to_owned()), ..Run::new() }.wrong();
+    assert!(wrong.iter().all(|check| !check.starts_with("GWAPI-REPORT ")), "{wrong:?}");
+    assert!(wrong.iter().any(|check| check.contains("core tests that failed: C")), "{wrong:?}");
+}
+
 #[test]
 fn a_partial_report_passes_only_if_it_is_accepted() {
     let run = Run { accept: "success\n".to_owned(), ..Run::new() };

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -27,6 +28,15 @@ import (
 
 	"github.com/mattfenwick/cyclonus/pkg/generator"
 	"github.com/sirupsen/logrus"
+)
+
+// Variables select tests. Plumbline changes them to run failed tests again.
+const (
+	tagsVariable    = "NETWORK_POLICY_TAGS"
+	excludeVariable = "NETWORK_POLICY_EXCLUDE_TAGS"
+	testsVariable   = "NETWORK_POLICY_TESTS"
+	focusVariable   = "NETWORK_POLICY_FOCUS"
+	skipVariable    = "NETWORK_POLICY_SKIP"
 )
 
 // The exit codes. A panic of Cyclonus ends the program with 2, and a fatal error of Cyclonus with 1.
@@ -40,7 +50,8 @@ const (
 type Options struct {
 	context, image, target, family string
 	results                        string
-	include, exclude, focus        []string
+	include, exclude, names        []string
+	focus, skip                    *regexp.Regexp
 	ports                          []int
 	protocols                      []string
 	wait, timeout, podTimeout      time.Duration
@@ -83,9 +94,11 @@ func parse(args []string) (*Options, error) {
 	flags.StringVar(&o.image, "probe-image", "", "image of the pods, which has /agnhost; the default is that of Cyclonus")
 	flags.StringVar(&o.target, "target", "service-ip", "what connections go to: service-ip, service-name or pod-ip")
 	flags.StringVar(&o.family, "ip-family", "", "IP family of the connections: ipv4 or ipv6; the default is the first one of the cluster")
-	include := list("include", "", "run tests with one of these tags")
-	exclude := list("exclude", "", "skip tests with one of these tags")
-	names := flags.String("tests", "", "run tests with these names, separated by semicolons")
+	include := list("include", os.Getenv(tagsVariable), "run tests with one of these tags")
+	exclude := list("exclude", os.Getenv(excludeVariable), "skip tests with one of these tags")
+	names := flags.String("tests", os.Getenv(testsVariable), "run tests with these names, separated by semicolons")
+	focus := flags.String("focus", os.Getenv(focusVariable), "run tests whose names match this regular expression")
+	skip := flags.String("skip", os.Getenv(skipVariable), "skip tests whose names match this regular expression")
 	ports := list("ports", "80,81", "ports that the pods serve")
 	protocols := list("protocols", "TCP,UDP", "protocols that the pods serve: TCP, UDP, SCTP")
 	flags.DurationVar(&o.wait, "wait", 5*time.Second, "time that the cluster has to enforce a change")
@@ -104,7 +117,14 @@ func parse(args []string) (*Options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o.include, o.exclude, o.focus = split(*include, ","), split(*exclude, ","), split(*names, ";")
+	o.include, o.exclude, o.names = split(*include, ","), split(*exclude, ","), split(*names, ";")
+	var err error
+	if o.focus, err = expression("focus", *focus); err != nil {
+		return nil, err
+	}
+	if o.skip, err = expression("skip", *skip); err != nil {
+		return nil, err
+	}
 	o.protocols = split(strings.ToUpper(*protocols), ",")
 	for _, port := range split(*ports, ",") {
 		var number int
@@ -114,6 +134,18 @@ func parse(args []string) (*Options, error) {
 		o.ports = append(o.ports, number)
 	}
 	return o, o.check()
+}
+
+// expression compiles the value of a flag. Without a value, it is nil.
+func expression(name, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid value for --%s: %w", name, err)
+	}
+	return compiled, nil
 }
 
 func (o *Options) check() error {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -298,13 +299,41 @@ func TestNamesAreUniqueAndSelectionsAreChecked(t *testing.T) {
 		names[test.name] = true
 	}
 	for _, wrong := range []*Options{
-		{focus: []string{"there is no such test"}},
+		{names: []string{"there is no such test"}},
+		{focus: regexp.MustCompile("no such test")},
+		{focus: regexp.MustCompile("deny all"), skip: regexp.MustCompile("all")},
 		{include: []string{"no-such-tag"}},
 		{include: []string{"multi-peer"}, exclude: []string{"ingress", "egress"}},
 	} {
 		if chosen, err := selectTests(wrong); err == nil {
 			t.Errorf("%v selects %d tests", wrong, len(chosen))
 		}
+	}
+}
+
+func TestExpressionsInVariablesSelectTests(t *testing.T) {
+	t.Setenv(focusVariable, "^(ingress|egress): deny all$")
+	t.Setenv(skipVariable, "^egress")
+	t.Setenv(excludeVariable, "")
+	options, err := parse([]string{"--results", "items.jsonl"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := selectTests(options)
+	if err != nil || len(chosen) != 1 || !chosen["ingress: deny all"] {
+		t.Errorf("%v: %v", chosen, err)
+	}
+	// The control may be the only test that failed.
+	t.Setenv(focusVariable, "^"+regexp.QuoteMeta(controlName)+"$")
+	options, err = parse([]string{"--results", "items.jsonl"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chosen, err := selectTests(options); err != nil || len(chosen) != 0 {
+		t.Errorf("%v: %v", chosen, err)
+	}
+	if _, err := parse([]string{"--results", "items.jsonl", "--skip", "("}); err == nil {
+		t.Error("an invalid expression is accepted")
 	}
 }
 

@@ -8,13 +8,11 @@ use plumbline_core::text::excerpt;
 use plumbline_core::{Digest, Verdict};
 use serde_json::Value;
 
-use super::predicate::{MAX_NAME, ResourceDescriptor};
+use super::resource::{MAX_NAME, ResourceDescriptor};
 use crate::error::AppError;
 use crate::trees::Trees;
-use crate::trees::cluster::{ClusterFile, ClusterIdentity};
+use crate::trees::cluster::ClusterIdentity;
 
-/// The largest document that is read, in bytes.
-const MAX_DOCUMENT: u64 = 64 << 20;
 /// The file of a survey with the pods of a namespace.
 const PODS: &str = "core_v1_pods.json";
 
@@ -31,7 +29,7 @@ pub(super) fn configuration(trees: &mut Trees, verdict: Verdict) -> Result<Vec<R
         .annotation("started", info.started.map(|started| started.to_string()).as_deref());
     all.push(if info.run.is_some() { run } else { ResourceDescriptor { uri: None, ..run } });
     all.extend(cluster(trees));
-    let modules = document(trees, META_MODULES);
+    let modules = trees.document(META_MODULES);
     for plugin in modules.get("plugins").and_then(Value::as_array).into_iter().flatten() {
         all.extend(plugin_resources(plugin));
     }
@@ -49,10 +47,7 @@ fn attester() -> Result<ResourceDescriptor, AppError> {
 
 /// The cluster: its identity, and the version of its API server.
 fn cluster(trees: &mut Trees) -> Option<ResourceDescriptor> {
-    let files = trees.archive().files().map(|(name, _)| name);
-    let files: BTreeMap<ClusterFile, String> =
-        files.filter_map(|name| Some((ClusterFile::of(name)?, name.to_owned()))).collect();
-    let cluster = ClusterIdentity::of(|file| files.get(&file).map_or(Value::Null, |name| document(trees, name)));
+    let cluster = trees.cluster();
     if cluster == ClusterIdentity::default() {
         return None;
     }
@@ -88,13 +83,13 @@ fn plugin_resources(entry: &Value) -> Vec<ResourceDescriptor> {
 
 /// The suites and the images of plugins, as their definitions say.
 fn definitions(trees: &mut Trees) -> Vec<ResourceDescriptor> {
-    let config = document(trees, META_CONFIG);
+    let config = trees.document(META_CONFIG);
     let namespace = config.get("Namespace").and_then(Value::as_str).unwrap_or_default();
-    let pulled = pulled_images(&document(trees, &format!("resources/ns/{namespace}/{PODS}")));
+    let pulled = pulled_images(&trees.document(&format!("resources/ns/{namespace}/{PODS}")));
     let mut all = Vec::new();
     for plugin in trees.plugins() {
         let Some(member) = trees.archive().definition(&plugin) else { continue };
-        let document = document(trees, &member);
+        let document = trees.document(&member);
         let definition = document.get("Definition").unwrap_or(&document);
         all.extend(suite(&plugin, definition));
         all.extend(image(&plugin, definition, &pulled));
@@ -137,13 +132,4 @@ fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
         }
     }
     images
-}
-
-/// A JSON document of the archive, or `null` if it is missing, too large or invalid. The
-/// attestation then says less.
-fn document(trees: &mut Trees, member: &str) -> Value {
-    let archive = trees.archive();
-    let small = archive.size(member).is_some_and(|bytes| bytes <= MAX_DOCUMENT);
-    let bytes = small.then(|| archive.read(member, MAX_DOCUMENT).ok()).flatten();
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }

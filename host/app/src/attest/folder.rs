@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plumbline_bundle::signing::{
-    PrivateKey, SignatureFile, Subject, TEST_RESULT, folder_subjects, named_path, sign_statement,
+    PrivateKey, SignatureFile, Subject, TEST_RESULT, Wanted, folder_subjects, named_path, sign_statement,
 };
 use plumbline_core::{Digest, DigestWriter, Verdict};
 
@@ -115,7 +115,8 @@ pub fn verify_folder(
     files.retain(|name, _| names.is_none_or(|names| names.contains(&name.as_str())));
     let all: Vec<[u8; 32]> = files.values().copied().collect();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let verified = trust.statements(&attestations, &name, &all).and_then(|found| found.about_folder(&files));
+    let verified =
+        trust.statements(&attestations, &name, Wanted::All(&all)).and_then(|found| found.about_folder(&files));
     Ok(match verified.and_then(accepted) {
         Ok(accepted) => FolderAttestation::Accepted(Box::new(accepted)),
         Err(reasons) => FolderAttestation::Rejected(reasons),

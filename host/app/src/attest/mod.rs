@@ -4,6 +4,7 @@
 mod configuration;
 mod folder;
 mod predicate;
+mod resource;
 mod transfer;
 mod verify;
 
@@ -20,7 +21,8 @@ use crate::signing::key_error;
 use crate::trees::{Reprocess, Trees};
 
 pub use folder::{FolderAttestation, SubmittedSuite, attest_folder, verify_folder};
-pub use predicate::{ResourceDescriptor, TestOutcome, TestResult};
+pub use predicate::{TestOutcome, TestResult};
+pub use resource::ResourceDescriptor;
 pub(crate) use transfer::client;
 pub use transfer::{PulledArchive, PushedArchive, pull, push};
 pub use verify::{Accepted, AttestationTrust, Verification, verify};

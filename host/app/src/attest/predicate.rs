@@ -1,32 +1,20 @@
 //! What an attestation says about an archive: the predicate `test-result` of in-toto, version 0.1.
 
-use std::collections::BTreeMap;
-
 use plumbline_conformance::chain::Chain;
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
-use plumbline_core::text::{excerpt, one_line};
-use plumbline_core::{Digest, GLOBAL, Item, Status, Verdict};
+use plumbline_core::text::excerpt;
+use plumbline_core::{GLOBAL, Item, Status, Verdict};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::configuration::configuration;
+use super::resource::{MAX_NAME, ResourceDescriptor};
 use crate::error::AppError;
 use crate::results::ShownResults;
 use crate::trees::{TreeFacts, Trees};
 
 /// The most names in one list. A longer list is left out, because a part of it would mislead.
 const MAX_TESTS: usize = 10_000;
-/// The most characters of a name.
-pub(super) const MAX_NAME: usize = 300;
-
-/// What precedes the name of a plugin in the name of a resource: the suite that it ran.
-const SUITE_OF: &str = "suite of ";
-/// The annotation of a suite that ran only the failed tests of another run.
-const RERUN: &str = "rerun";
-/// The value of that annotation.
-const TRUE: &str = "true";
-
 /// The result of a run's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,9 +41,7 @@ pub struct TestResult {
 impl TestResult {
     /// The plugins that ran only the failed tests of another run.
     pub fn reruns(&self) -> Vec<&str> {
-        let is_rerun = |one: &&ResourceDescriptor| one.annotations.get(RERUN).and_then(Value::as_str) == Some(TRUE);
-        let reruns = self.configuration.iter().filter(is_rerun);
-        reruns.filter_map(|one| one.name.strip_prefix(SUITE_OF)).collect()
+        self.configuration.iter().filter_map(ResourceDescriptor::rerun_of).collect()
     }
 }
 
@@ -87,65 +73,6 @@ impl TestOutcome {
             (Verdict::Passed, true) => Self::Warned,
             _ => Self::Failed,
         }
-    }
-}
-
-/// A thing that a statement refers to (in-toto, `ResourceDescriptor`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ResourceDescriptor {
-    /// What it is.
-    pub name: String,
-    /// Where it is, or which one it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
-    /// Its digests, by algorithm, in hexadecimal.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub digest: BTreeMap<String, String>,
-    /// More about it.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub annotations: BTreeMap<String, Value>,
-}
-
-impl ResourceDescriptor {
-    pub(super) fn new(name: &str) -> Self {
-        Self { name: excerpt(name, MAX_NAME), ..Self::default() }
-    }
-
-    /// Creates the descriptor of the suite that `plugin` ran. `rerun` says whether it ran only the
-    /// failed tests of another run.
-    pub(super) fn suite(plugin: &str, rerun: bool) -> Self {
-        Self::new(&format!("{SUITE_OF}{plugin}")).annotation(RERUN, rerun.then_some(TRUE))
-    }
-
-    pub(super) fn uri(mut self, uri: impl Into<String>) -> Self {
-        self.uri = Some(uri.into());
-        self
-    }
-
-    /// Adds a digest `sha256:…`. Another text is ignored.
-    pub(super) fn digest(mut self, digest: Option<&str>) -> Self {
-        if let Some(digest) = digest.and_then(|text| text.parse::<Digest>().ok()) {
-            self.digest.insert("sha256".to_owned(), digest.hex());
-        }
-        self
-    }
-
-    pub(super) fn annotation(mut self, key: &str, value: Option<&str>) -> Self {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            self.annotations.insert(key.to_owned(), excerpt(value, MAX_NAME).into());
-        }
-        self
-    }
-
-    /// Adds the names of the options that the user has set. The list is never cut, because each
-    /// option may select fewer tests. A definition has at most 200 of them.
-    pub(super) fn options(mut self, names: &[impl AsRef<str>]) -> Self {
-        if !names.is_empty() {
-            let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-            self.annotations.insert("set".to_owned(), one_line(&names.join(", ")).into());
-        }
-        self
     }
 }
 
@@ -234,7 +161,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::context::{Context, Silent};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    Attestation, Keyless, ResultStatement, SignatureFile, Trusted, TrustedRoot, VerifiedResult, verify_result,
+    Attestation, Keyless, ResultStatement, SignatureFile, Trusted, TrustedRoot, VerifiedResult, Wanted, verify_result,
 };
 use plumbline_core::Digest;
 
@@ -65,17 +65,17 @@ impl AttestationTrust {
 }
 
 impl Loaded {
-    /// Finds the trusted statements about the digests `files`. `name` is that of the archive or the
+    /// Finds the trusted statements with the digests `wanted`. `name` is that of the archive or the
     /// folder, for a policy.
     pub(super) fn statements(
         &self,
         attestations: &[Attestation],
         name: &str,
-        files: &[[u8; 32]],
+        wanted: Wanted<'_>,
     ) -> Result<VerifiedResult, Vec<String>> {
         match self {
-            Self::Keys(trust) => trust.verify_result(attestations, name, files),
-            Self::Identity(policy) => verify_result(attestations, files, &Trusted::Identity(policy), Timestamp::now()),
+            Self::Keys(trust) => trust.verify_result(attestations, name, wanted),
+            Self::Identity(policy) => verify_result(attestations, wanted, &Trusted::Identity(policy), Timestamp::now()),
         }
     }
 }
@@ -134,12 +134,13 @@ pub fn verify(path: &Path, file: Option<&Path>, trust: &AttestationTrust) -> Res
         None => SignatureFile::next_to(path),
     };
     let attestations = file.read().map_err(|error| key_error(&error))?;
-    let digest = *archive.digest.as_bytes();
+    // Tools that know only registries sign the manifest that the archive has there.
+    let (digest, manifest) = (*archive.digest.as_bytes(), *archive.artifact(&archive.name)?.digest().as_bytes());
     let verified = match attestations.is_empty() {
         true => Err(vec![format!("`{}` has no attestation", file.path().display())]),
-        false => trust.statements(&attestations, &archive.name, &[digest]),
+        false => trust.statements(&attestations, &archive.name, Wanted::Any(&[digest, manifest])),
     };
-    let accepted = verified.and_then(|found| found.about_archive(&digest)).and_then(accepted);
+    let accepted = verified.and_then(|found| found.about_archive(&digest, &manifest)).and_then(accepted);
     Ok(Verification { archive: archive.digest, accepted })
 }
 

@@ -1,5 +1,4 @@
-//! Finds profiles: the built-in one, those of installed bundles, and those of any reference to a
-//! bundle.
+//! Finds profiles: built-in ones, those of installed bundles, and those of any reference to a bundle.
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use plumbline_bundle::built_in::Environment;
 use plumbline_core::closest;
 use plumbline_profile::Profile;
 
-use super::kubernetes::{KUBERNETES, kubernetes};
+use super::built_in::{BuiltInProfile, built_in};
 use crate::context::Context;
 use crate::error::{AppError, store_error};
 use crate::sources::{self, ResolvedPlugin, SourceKind};
@@ -40,22 +39,18 @@ pub struct FoundProfile {
     pub installed: bool,
 }
 
-/// Lists the profiles that can be run by their names: the built-in one, then the installed ones.
+/// Lists the profiles that can be run by their names: the built-in ones, then the installed ones.
 /// Without a home directory, nothing is installed. Damaged bundles are left out.
 pub fn list() -> Result<Vec<ListedProfile>, AppError> {
-    let built_in = kubernetes()?;
-    let mut all = vec![ListedProfile {
-        name: KUBERNETES.to_owned(),
-        title: built_in.title.clone(),
-        description: built_in.description.clone(),
-        version: built_in.shown_version().map(str::to_owned),
-        source: None,
-        local: built_in.local.is_some(),
-    }];
+    let mut all = listed_built_in(built_in()?);
+    let built_in = all.len();
     let Ok(store) = sources::store() else { return Ok(all) };
     let installed = store.list().map_err(|error| store_error("failed to list installed bundles", &error))?;
-    // A bundle with the name of the built-in profile has to be named by its path.
-    for entry in installed.into_iter().filter(|entry| entry.name != KUBERNETES) {
+    for entry in installed {
+        // A bundle with the name of a built-in profile has to be named by its path.
+        if all.iter().take(built_in).any(|listed| listed.name == entry.name) {
+            continue;
+        }
         let Ok(found) = entry.state else { continue };
         let Some(profile) = found.bundle.profile else { continue };
         all.push(ListedProfile {
@@ -68,6 +63,18 @@ pub fn list() -> Result<Vec<ListedProfile>, AppError> {
         });
     }
     Ok(all)
+}
+
+pub(super) fn listed_built_in(all: &[BuiltInProfile]) -> Vec<ListedProfile> {
+    let listed = |BuiltInProfile { profile, .. }: &BuiltInProfile| ListedProfile {
+        name: profile.name.to_string(),
+        title: profile.title.clone(),
+        description: profile.description.clone(),
+        version: profile.shown_version().map(str::to_owned),
+        source: None,
+        local: profile.local.is_some(),
+    };
+    all.iter().map(listed).collect()
 }
 
 /// Finds the profile that `reference` names: an installed bundle, a directory, a packed bundle, or
@@ -113,10 +120,22 @@ pub(crate) fn check_name(reference: &str) -> Result<(), AppError> {
     if names.iter().any(|name| name == plain) || installed.is_some() {
         return Ok(());
     }
+    Err(not_found(reference, &names))
+}
+
+/// The error for a name that is not among `names`, those of the profiles that can be run.
+pub(super) fn not_found(reference: &str, names: &[String]) -> AppError {
+    let error = AppError::usage(format!("profile `{reference}` not found"));
+    if names.is_empty() {
+        return error.hint(
+            "it is not in this program, and no profile is installed; install one with `plumbline plugin install`, or pass a directory with `profile.yaml`",
+        );
+    }
+    let plain = reference.split_once('@').map_or(reference, |(name, _)| name);
     let near = closest(plain, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?\n"));
     let all = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Err(AppError::usage(format!("profile `{reference}` not found")).hint(format!(
+    error.hint(format!(
         "{}profiles: {all}; install more with `plumbline plugin install`, or pass a directory with `profile.yaml`",
         near.unwrap_or_default()
-    )))
+    ))
 }

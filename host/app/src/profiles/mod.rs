@@ -2,9 +2,9 @@
 //! and copies what is submitted.
 
 mod apply;
+mod built_in;
 mod find;
 mod images;
-mod kubernetes;
 mod lists;
 mod select;
 mod submit;
@@ -13,8 +13,11 @@ mod version;
 
 pub(crate) use apply::{AppliedProfile, applied, apply, wrong_settings};
 pub use apply::{ProfileRun, check};
+pub use built_in::{
+    BuiltInProfile, CLUSTER_VERSION, UnknownMode, built_in, built_in_for, default_profile, mode_help, modes,
+    parse_mode, with_default_profile,
+};
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::images;
-pub use kubernetes::{KUBERNETES, KUBERNETES_VERSION, UnknownMode, kubernetes, modes, parse_mode};
-pub use submit::{Submitted, can_submit, check_submission, submit};
+pub use submit::{Submitted, can_submit, check_submission, mode_to_submit, submit};
 pub use tests::tests_of;

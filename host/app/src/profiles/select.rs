@@ -20,7 +20,7 @@ pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Set
         return Ok(());
     }
     let list = test_list(bundle, profile, settings.version(), &file)?;
-    match check_list(&list, focus, skip) {
+    match check_list(&list, &selection.prefix, focus, skip) {
         Ok(Checked { selected, total, version, .. }) => {
             context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
             Ok(())
@@ -45,5 +45,20 @@ fn rejected(error: &SelectionError, profile: &Profile) -> AppError {
             .because(error)
             .hint(format!("similar tests:\n{}\n{tests}", near.join("\n"))),
         _ => AppError::usage("no test selected").because(error).hint(tests),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_match_names_as_the_suite_does() {
+        let list = TestList::new("1", ["kite flies", "kite sinks"], "profile `toy`");
+        let selected =
+            |prefix: &str, focus: &str| check_list(&list, prefix, Some(focus), None).map(|found| found.selected);
+        assert_eq!(selected("", "^kite f").unwrap(), 1);
+        assert!(selected("Toys ", "^kite f").is_err());
+        assert_eq!(selected("Toys ", "^Toys kite").unwrap(), 2);
     }
 }

@@ -50,6 +50,20 @@ pub fn can_submit(profile: &Profile, dir: &Path) -> Result<(), AppError> {
     }
 }
 
+/// Returns the mode of a run whose results will be submitted: the one that the user names, or else
+/// the one whose results the profile submits.
+pub fn mode_to_submit(profile: &Profile, named: Option<String>) -> Result<Option<String>, AppError> {
+    match (profile.submitted_mode(), named) {
+        (Some(submitted), Some(named)) if submitted.name != named => {
+            Err(AppError::usage("the results of this run could not be submitted")
+                .cause(format!("results are submitted of the mode `{}`, and not of `{named}`", submitted.name))
+                .hint("leave out `--submission-dir`, or `--mode`"))
+        }
+        (Some(submitted), _) => Ok(Some(submitted.name.clone())),
+        (None, named) => Ok(named),
+    }
+}
+
 /// Copies the files that the profile submits from `archive` into the new directory `dir`: all of them
 /// or none. The run must have been one of this profile, in which nothing failed.
 pub fn submit(context: &Context, found: &FoundProfile, archive: &Path, dir: &Path) -> Result<Submitted, AppError> {
@@ -151,7 +165,7 @@ pub fn check_submission(found: &FoundProfile, dir: &Path, trust: &AttestationTru
     };
     let other = Finding::passed(rules::OTHER_FILES, other).names(others);
     let none = || {
-        Finding::not_checked(rules::ATTESTATION, "nothing proves that these files come from a run that passed")
+        Finding::not_checked(rules::ATTESTATION, "the files are not signed: no attestation was found or trusted")
             .hint("sign the run, or `submission assemble`, with `--sign FILE`")
             .ours()
     };
@@ -194,6 +208,11 @@ fn suite_in(
     };
     if run.rerun {
         return Err(wrong("it ran only the failed tests of another run".to_owned()));
+    }
+    if let Some(submitted) = found.profile.submitted_mode()
+        && run.mode.as_deref() != Some(submitted.name.as_str())
+    {
+        return Err(wrong(format!("its mode is not `{}`", submitted.name)));
     }
     let document = archive.read(META_MODULES, MAX_DEFINITION).ok();
     let document: Value = document.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();

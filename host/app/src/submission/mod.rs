@@ -174,7 +174,7 @@ fn check_mode(context: &Context, options: &AssembleOptions, facts: &RunFacts) ->
     let Err(problem) = facts.settings.submittable() else { return Ok(()) };
     let error = AppError::usage("this run cannot be submitted")
         .because(&problem)
-        .hint("run the suite with `--mode certified-conformance`");
+        .hint("run the suite with `--submission-dir`, which selects all required tests");
     // A dry run tests nothing, so no option makes it a result.
     if problem == NotSubmittable::DryRun { Err(error) } else { reject(context, options, &error) }
 }
@@ -193,7 +193,7 @@ fn check_results(
     }
     if cases.ran() == 0 {
         return Err(AppError::usage("no test of the suite ran: there is nothing to submit")
-            .hint("run the suite with `--mode certified-conformance`"));
+            .hint("run the suite with `--submission-dir`, which selects all required tests"));
     }
     if !cases.failed().is_empty() {
         let n = cases.failed().len();
@@ -219,7 +219,7 @@ fn check_results(
                     options,
                     &AppError::failed(what)
                         .cause(listed(missing))
-                        .hint("run the suite with `--mode certified-conformance`"),
+                        .hint("run the suite with `--submission-dir`, which selects all required tests"),
                 )?;
             }
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list, check_selection, read_dir};
+use plumbline_conformance::lists::{Checked, SUITE, SelectionError, TestList, check_list, check_selection, read_dir};
 use plumbline_conformance::submission::{Release, Required};
 use plumbline_conformance::suite::{self, Chosen, chosen};
 use plumbline_core::Definition;
@@ -79,7 +79,7 @@ async fn check_tests(
                     .hint("name it with `--kubernetes-version`, such as `v1.30.2`, or leave out `--e2e-lists`")
             })?;
             let list = read_list(context, place, version).await?;
-            check_list(&list, focus, skip)
+            check_list(&list, &format!("{SUITE} "), focus, skip)
         }
     };
     // Other images may have other tests.
@@ -128,7 +128,7 @@ fn report_selection(context: &Context, checked: &Checked, chosen: bool, known: b
         context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
     } else if chosen {
         context.reporter.progress(&format!(
-            "{selected} of the {total} tests of {version} match; the cluster has another version, whose suite prints how many it runs"
+            "{selected} of {total} tests of {version} match; the cluster runs another version, so the number may differ"
         ));
     }
     if chosen && !known {
@@ -136,6 +136,12 @@ fn report_selection(context: &Context, checked: &Checked, chosen: bool, known: b
     }
     for warning in warnings.iter().filter(|_| chosen) {
         context.reporter.warning(warning);
+    }
+    // Only lists of this program have warnings.
+    if chosen && !warnings.is_empty() {
+        context.reporter.hint(
+            "the suite in the cluster decides which tests run; for an exact check, write its list to `DIR/VERSION.txt` with `plumbline conformance tests --input image --version VERSION`, and add `--e2e-lists DIR`",
+        );
     }
 }
 

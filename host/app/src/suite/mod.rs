@@ -21,14 +21,11 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
-use crate::profiles::{self, ProfileRun, applied, kubernetes, wrong_settings};
+use crate::profiles::{self, ProfileRun, applied, default_profile, wrong_settings};
 use crate::reruns::{Retries, failed_tests_of};
 use crate::sources::url;
 
 pub use check::check;
-
-/// Help for the option of that name. A test compares the names with the profile's.
-const MODE_HELP: &str = "Select tests: `certified-conformance`, `conformance-lite`, `non-disruptive-conformance` or `quick`; `plumbline conformance modes` describes them [default: that of the definition, `non-disruptive-conformance`]";
 
 /// The most retries of failed tests: a test that fails so often fails.
 const MAX_RETRIES: i64 = 5;
@@ -38,7 +35,7 @@ const MAX_RETRIES: i64 = 5;
 #[command(next_help_heading = "Conformance suite options")]
 pub struct SuiteOptions {
     /// The mode, which selects tests.
-    #[arg(short, long, value_name = "MODE", value_parser = profiles::parse_mode, help = MODE_HELP)]
+    #[arg(short, long, value_name = "MODE", value_parser = profiles::parse_mode, help = profiles::mode_help())]
     pub mode: Option<String>,
     /// Run the tests whose names match this Go regular expression; overrides the mode
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
@@ -145,7 +142,7 @@ impl SuiteOptions {
     ///
     /// A value, or the name of the mode or of an option, does not fit the profile.
     pub fn settings(&self) -> Result<plumbline_profile::Settings<'static>, AppError> {
-        let profile = kubernetes()?;
+        let profile = &default_profile()?.profile;
         let run = ProfileRun { set: self.set.clone(), set_files: self.set_files.clone(), ..ProfileRun::default() };
         let flags = [
             ("focus", self.e2e_focus.clone()),
@@ -167,7 +164,7 @@ impl SuiteOptions {
     /// The reruns of failed tests, if there are any.
     pub fn retries(&self) -> Option<Retries> {
         let plugin = suite::PLUGIN.parse().ok().filter(|_| self.retry_failed > 0)?;
-        Some(Retries { count: self.retry_failed, how: kubernetes().ok()?.reruns(plugin)? })
+        Some(Retries { count: self.retry_failed, how: default_profile().ok()?.profile.reruns(plugin)? })
     }
 
     /// Whether an option selects tests.
@@ -400,41 +397,40 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
 
 #[cfg(test)]
 mod tests {
+    use plumbline_conformance::lists::{Selection, embedded};
+    use plumbline_conformance::submission::{Release, Required};
     use plumbline_core::Definition;
     use plumbline_core::definition::EnvValue;
 
     use super::*;
 
-    fn built_in() -> Definition {
-        let yaml = plumbline_bundle::built_in::definition("e2e").unwrap().cluster.unwrap();
-        Definition::parse(yaml).unwrap().definition
+    /// Returns the definition of the suite. `None` if this program has no built-in profile.
+    fn built_in() -> Option<Definition> {
+        let Ok(profile) = default_profile() else {
+            eprintln!("SKIPPED: this program has no built-in profile");
+            return None;
+        };
+        let yaml = plumbline_bundle::built_in::definition(profile.plugin).unwrap().cluster.unwrap();
+        Some(Definition::parse(yaml).unwrap().definition)
     }
 
-    fn applied(options: &SuiteOptions) -> Definition {
-        let changed = changed(&options.settings().unwrap(), &built_in(), &[]).unwrap();
+    fn applied(options: &SuiteOptions, definition: &Definition) -> Definition {
+        let changed = changed(&options.settings().unwrap(), definition, &[]).unwrap();
         more_settings(options, &mut Config::default(), "v1.30.2").unwrap().apply(&changed).unwrap()
     }
 
     #[test]
-    fn the_help_names_the_modes_of_the_profile() {
-        let modes = profiles::modes();
-        let names: Vec<String> = modes.iter().map(|mode| format!("`{}`", mode.name)).collect();
-        let (last, first) = names.split_last().unwrap();
-        assert!(MODE_HELP.starts_with(&format!("Select tests: {} or {last};", first.join(", "))), "{names:?}");
-        let default = modes.iter().find(|mode| mode.default).unwrap();
-        assert!(MODE_HELP.ends_with(&format!("definition, `{}`]", default.name)));
-    }
-
-    #[test]
     fn the_built_in_definition_is_the_default_mode() {
-        let default = Some("non-disruptive-conformance".to_owned());
+        let Some(definition) = built_in() else { return };
+        let default = default_profile().unwrap().profile.default_mode().map(|mode| mode.name.clone());
         let options = SuiteOptions { mode: default, ..SuiteOptions::default() };
-        assert_eq!(applied(&options), built_in());
-        assert_eq!(applied(&SuiteOptions::default()), built_in(), "without options, nothing changes");
+        assert_eq!(applied(&options, &definition), definition);
+        assert_eq!(applied(&SuiteOptions::default(), &definition), definition, "without options, nothing changes");
     }
 
     #[test]
     fn options_come_before_the_mode_and_an_empty_value_removes_a_variable() {
+        let Some(definition) = built_in() else { return };
         let options = SuiteOptions {
             mode: Some("conformance-lite".to_owned()),
             e2e_skip: Some(String::new()),
@@ -443,7 +439,7 @@ mod tests {
             kube_conformance_image: Some("mirror/conformance:v1".to_owned()),
             ..SuiteOptions::default()
         };
-        let made = applied(&options);
+        let made = applied(&options, &definition);
         let env = made.spec.env();
         let value = |name: &str| env.iter().find(|variable| variable.name == name).map(|found| found.value.clone());
         let text = |text: &str| Some(EnvValue::Text(text.to_owned()));
@@ -455,16 +451,63 @@ mod tests {
         assert_eq!(twice.settings().unwrap_err().causes(), ["option `focus` has several values"]);
     }
 
+    /// Returns what the mode `conformance-lite` skips, if the profile is in this program.
+    fn lite_skip() -> Option<&'static str> {
+        built_in()?;
+        let lite = profiles::modes().iter().find(|mode| mode.name == "conformance-lite").unwrap();
+        Some(&lite.set["skip"])
+    }
+
     #[test]
-    fn the_lite_mode_skips_three_tags_and_fifty_six_tests() {
-        let modes = profiles::modes();
-        let lite = modes.iter().find(|mode| mode.name == "conformance-lite").unwrap();
-        let skip = &lite.set["skip"];
+    fn the_lite_mode_skips_three_tags_and_one_test_with_each_other_expression_in_every_version() {
+        let Some(skip) = lite_skip() else { return };
         // No name contains a bar, so each bar separates two alternatives.
-        assert_eq!(skip.split('|').count(), 59);
-        let quoted = r"\[sig-node\] Probing container should \*not\* be restarted with a exec .cat /tmp/health. liveness probe \[NodeConformance\] \[Conformance\]";
-        assert!(skip.split('|').any(|part| part == quoted) && !skip.contains('"'));
-        plumbline_conformance::lists::Selection::parse(None, Some(skip)).unwrap();
+        let expressions: Vec<&str> = skip.split('|').collect();
+        assert_eq!((expressions.len(), &expressions[..3]), (37, &["Serial", "Slow", "Disruptive"][..]));
+        // A double quote would end an argument of old images.
+        assert!(!skip.contains('"'));
+        let mut versions = 0;
+        for (version, release) in Required::known() {
+            let required = Required::embedded(release).unwrap().unwrap();
+            for (index, expression) in expressions.iter().enumerate() {
+                let selection = Selection::parse(Some(expression), None).unwrap();
+                let skipped: Vec<&String> = required.names.iter().filter(|name| selection.runs(name)).collect();
+                match index < 3 {
+                    true => assert!(skipped.len() > 1, "{version}: `{expression}` skips {skipped:?}"),
+                    false => assert_eq!(skipped.len(), 1, "{version}: `{expression}` skips {skipped:?}"),
+                }
+            }
+            versions += 1;
+        }
+        assert_eq!(versions, 9);
+    }
+
+    #[test]
+    fn the_lite_mode_selects_these_numbers_of_tests() {
+        let Some(skip) = lite_skip() else { return };
+        let lite = Selection::parse(Some(r"\[Conformance\]"), Some(skip)).unwrap();
+        let of_required = |(version, release): (&'static str, Release)| {
+            let required = Required::embedded(release).unwrap().unwrap();
+            (version, required.names.iter().filter(|name| lite.runs(name)).count())
+        };
+        let expected = [
+            ("v1.29.15", 321),
+            ("v1.30.14", 335),
+            ("v1.31.14", 336),
+            ("v1.32.13", 345),
+            ("v1.33.13", 350),
+            ("v1.34.4", 357),
+            ("v1.35.4", 374),
+            ("v1.36.3", 379),
+            ("v1.37.2", 395),
+        ];
+        assert_eq!(Required::known().map(of_required).collect::<Vec<_>>(), expected);
+        // Two conformance tests of v1.33 are not in its list of required tests.
+        for (version, required) in expected {
+            let Some(all) = embedded(version) else { continue };
+            let selected = all.unwrap().specs().filter(|name| lite.runs(name)).count();
+            assert_eq!(selected, required + if version == "v1.33.13" { 2 } else { 0 }, "{version}");
+        }
     }
 
     #[test]

@@ -23,6 +23,9 @@ const AUTO: &str = "auto";
 /// Versions of Sonobuoy that stand for the latest one that is known.
 const LATEST: [&str; 2] = ["latest", "ignore"];
 
+/// The input that stands for the lists of this program.
+const OFFLINE: &str = "offline";
+
 /// Where the names of tests come from.
 #[derive(Debug, Clone, Default)]
 pub struct TestSource {
@@ -43,7 +46,7 @@ pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError
     let version = version(source)?;
     let version = version.as_deref();
     let list = match source.input.as_str() {
-        "offline" => embedded_for(version).map_err(|error| offline(&error))?,
+        OFFLINE => embedded_for(version).map_err(|error| offline(&error))?,
         "online" => by_version(context, &source.url, version)?,
         "-" => {
             let mut bytes = Vec::new();
@@ -65,6 +68,9 @@ pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError
     };
     if let Some(warning) = version.and_then(|version| list.replacement_note(version)) {
         context.reporter.warning(&warning.to_string());
+        if source.input == OFFLINE {
+            context.reporter.hint("print the real list of a version with `--input image`, which asks the suite itself");
+        }
     }
     Ok(list)
 }

@@ -36,7 +36,7 @@ pub use file::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX, SignatureFile, named_
 pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public, write_pair};
 pub use keyless::{Keyless, TrustedRoot};
 pub use policy::{Policy, TrustedKey, default_policy_path};
-pub use results::{ResultStatement, Trusted, VerifiedResult, archive_subjects, folder_subjects, verify_result};
+pub use results::{ResultStatement, Trusted, VerifiedResult, Wanted, archive_subjects, folder_subjects, verify_result};
 pub use sign::{sign, sign_statement};
 pub use statement::{ModuleDigest, Predicate, RELEASE, Subject, TEST_RESULT, UnverifiedStatement};
 pub use verify::{Verified, verify};

@@ -44,6 +44,33 @@ pub enum Trusted<'a> {
     Identity(&'a Keyless),
 }
 
+/// The digests that the subjects of a statement must have.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    /// All of these: the files of a folder.
+    All(&'a [[u8; 32]]),
+    /// One of these: an archive, or the manifest that it has in a registry.
+    Any(&'a [[u8; 32]]),
+}
+
+impl<'a> Wanted<'a> {
+    fn digests(self) -> &'a [[u8; 32]] {
+        match self {
+            Self::All(digests) | Self::Any(digests) => digests,
+        }
+    }
+
+    /// Returns the first digest that `subjects` lack.
+    fn missing_in(self, subjects: &[(String, String)]) -> Option<&'a [u8; 32]> {
+        let is_there = |digest: &[u8; 32]| has_digest(subjects, &hex::encode(digest));
+        match self {
+            Self::Any(digests) if digests.iter().any(is_there) => None,
+            Self::Any(digests) => digests.first(),
+            Self::All(digests) => digests.iter().find(|digest| !is_there(digest)),
+        }
+    }
+}
+
 /// A statement about the result of tests that a trusted signer has signed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultStatement {
@@ -70,8 +97,8 @@ pub struct VerifiedResult {
     reasons: Vec<String>,
 }
 
-/// Searches `attestations` for statements about the result of tests whose subjects have all digests
-/// of `files`, by a `trusted` signer.
+/// Searches `attestations` for statements about the result of tests whose subjects have the digests
+/// `wanted`, by a `trusted` signer.
 ///
 /// `now` decides which keys have expired.
 ///
@@ -79,17 +106,16 @@ pub struct VerifiedResult {
 /// The reason why each attestation does not count, as sentences without duplicates.
 pub fn verify_result(
     attestations: &[Attestation],
-    files: &[[u8; 32]],
+    wanted: Wanted<'_>,
     trusted: &Trusted<'_>,
     now: Timestamp,
 ) -> Result<VerifiedResult, Vec<String>> {
-    if files.is_empty() {
+    if wanted.digests().is_empty() {
         return Err(vec!["no file to verify".to_owned()]);
     }
     let (statements, reasons) = all_that_count(attestations, |attestation, signature| {
         let found = signed_result(attestation, signature, trusted, now)?;
-        let missing = files.iter().map(hex::encode).find(|file| !has_digest(&found.subjects, file));
-        let Some(wanted) = missing else { return Ok(found) };
+        let Some(wanted) = wanted.missing_in(&found.subjects).map(hex::encode) else { return Ok(found) };
         let Some(first) = first_digest(&found.subjects) else { return Err(invalid(&found.by, NO_SUBJECT)) };
         let (by, first) = (&found.by, shown(first));
         Err(format!("{by} signed a statement about another file: sha256:{first}, expected sha256:{wanted}"))
@@ -120,19 +146,21 @@ fn signed_result(
 
 impl VerifiedResult {
     /// Returns the statements about the archive with this digest: all of their subjects are the
-    /// archive, or the manifest that it has in a registry. Names of archives are not compared,
-    /// because archives are renamed.
+    /// archive, or a manifest of it in a registry. That is `manifest`, or has the name that a
+    /// statement of [`archive_subjects`] gives it. Names of archives are not compared, because
+    /// archives are renamed.
     ///
     /// # Errors
     /// The reason why each attestation does not count.
-    pub fn about_archive(self, archive: &[u8; 32]) -> Result<Vec<ResultStatement>, Vec<String>> {
-        let archive = hex::encode(archive);
+    pub fn about_archive(self, archive: &[u8; 32], manifest: &[u8; 32]) -> Result<Vec<ResultStatement>, Vec<String>> {
+        let (archive, manifest) = (hex::encode(archive), hex::encode(manifest));
         self.only(|subjects| {
             let is_manifest = |name: &str| {
                 let of = name.strip_suffix(MANIFEST_SUFFIX);
                 of.is_some_and(|of| subjects.iter().any(|(other, digest)| other == of && *digest == archive))
             };
-            let other = subjects.iter().find(|(name, digest)| *digest != archive && !is_manifest(name));
+            let is_it = |name: &str, digest: &str| digest == archive || digest == manifest || is_manifest(name);
+            let other = subjects.iter().find(|(name, digest)| !is_it(name, digest));
             match other {
                 None => Ok(()),
                 Some((name, _)) => {

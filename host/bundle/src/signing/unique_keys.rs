@@ -6,7 +6,10 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::statement::shown;
+use plumbline_core::text::first_chars;
+
+/// The number of characters of a key in an error.
+const MAX_SHOWN: usize = 100;
 
 /// Any JSON value in which no object has a key twice. It keeps nothing of the value.
 #[derive(Debug)]
@@ -58,7 +61,7 @@ impl<'de> Visitor<'de> for UniqueKeys {
         let mut keys = BTreeSet::new();
         while let Some(key) = object.next_key::<String>()? {
             if keys.contains(&key) {
-                return Err(A::Error::custom(format_args!("duplicate key `{}`", shown(&key))));
+                return Err(A::Error::custom(format_args!("duplicate key `{}`", first_chars(&key, MAX_SHOWN))));
             }
             keys.insert(key);
             object.next_value::<Self>()?;

@@ -6,15 +6,14 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use plumbline_app::AppError;
 use plumbline_app::attest::AttestationTrust;
-use plumbline_app::profiles::KUBERNETES;
+use plumbline_app::profiles::{BuiltInProfile, built_in_for, with_default_profile};
 use plumbline_app::signing::signing_key;
 use plumbline_app::submission::{AssembleOptions, RequiredFrom, assemble};
 use plumbline_app::suite::Submitted;
-use plumbline_conformance::suite;
 use plumbline_core::Verdict;
 
 use crate::args::global::Global;
-use crate::args::shared::{DataFormat, EXIT_CODES, context, insert, limit};
+use crate::args::shared::{DataFormat, EXIT_CODES, context, insert};
 use crate::commands::profiles::{self, ListProfilesArgs, RunOfProfile, ShowProfileArgs};
 use crate::commands::run::{Follow, RunOptions, in_cluster};
 use crate::commands::submission::{self, Checked, SubmissionArgs};
@@ -41,13 +40,13 @@ pub(crate) enum ConformanceCommand {
     List(ListProfilesArgs),
     /// Show the options and modes of a profile, and what is submitted
     Show(ShowProfileArgs),
-    /// Run a suite to its verdict: check the cluster, run, wait, and download the archive
+    /// Run a conformance suite, wait for the verdict, and download the archive
     Run(Box<ConformanceRunArgs>),
     /// List the tests of a suite, and which of them a focus selects
     Tests(ConformanceTestsArgs),
     /// List the modes, which are named sets of tests
     Modes(ModesArgs),
-    /// Assemble and check a submission to the CNCF
+    /// Assemble and check a conformance submission
     Submission(SubmissionArgs),
 }
 
@@ -65,13 +64,17 @@ pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<Exit
 /// Help on the option of that name, whose values depend on the profile.
 const MODE_HELP: &str = "Select tests by a mode: one that `plumbline conformance modes` lists, or, with PROFILE, one that `plumbline conformance show` lists";
 
+/// Help on the option of that name, which always waits.
+const WAIT_HELP: &str =
+    "Wait for the run at most this long; without a value, 24h; `0` does not wait [default: no limit]";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(mut_arg("mode", |arg| arg.value_parser(clap::value_parser!(String)).help(MODE_HELP)))]
+#[command(mut_arg("wait", |arg| arg.help(WAIT_HELP)))]
 pub(crate) struct ConformanceRunArgs {
-    /// Suite to run: the name of a profile, a directory or a packed bundle with a profile [default:
-    /// kubernetes]
-    #[arg(value_name = "PROFILE", conflicts_with = "manifest")]
+    /// Suite to run.
+    #[arg(value_name = "PROFILE", conflicts_with = "manifest", help = with_default_profile("Suite to run: the name of a profile, a directory or a packed bundle with a profile"))]
     pub(crate) profile: Option<String>,
     /// Set an option of the profile; repeatable
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "manifest")]
@@ -79,14 +82,14 @@ pub(crate) struct ConformanceRunArgs {
     /// Set an option of the profile to the content of a file; repeatable
     #[arg(long, value_name = "NAME=FILE", conflicts_with = "manifest")]
     pub(crate) set_file: Vec<String>,
-    /// Run on this machine, as a process (not for `kubernetes`)
+    /// Run on this machine, as a process, if the profile can
     #[arg(long, requires = "profile", conflicts_with_all = ["manifest", "wait"])]
     pub(crate) local: bool,
-    /// Write a submission into this directory; for `kubernetes`, needs `--product`, and selects the
-    /// mode `certified-conformance` unless other options select tests
+    /// Write a submission into this directory; selects the mode whose results are submitted, unless
+    /// other options select tests. A submission to the CNCF needs `--product`
     #[arg(long, value_name = "DIR")]
     pub(crate) submission_dir: Option<PathBuf>,
-    /// Description of the product to certify: a `PRODUCT.yaml` (only for `kubernetes`)
+    /// Description of the product to certify: a `PRODUCT.yaml`
     #[arg(long, value_name = "FILE", requires = "submission_dir")]
     pub(crate) product: Option<PathBuf>,
     /// Tests that a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks
@@ -97,11 +100,21 @@ pub(crate) struct ConformanceRunArgs {
     pub(crate) run: RunOptions,
 }
 
+/// Prints the options of the profile that `args` name, below the help of `conformance run`. The help
+/// was printed already, so errors, such as an unknown profile, are ignored.
+pub(crate) fn print_help_of_profile(args: &ConformanceArgs) {
+    let ConformanceCommand::Run(args) = &args.command else { return };
+    // Help never contacts a registry.
+    if let Some(reference) = args.profile.as_deref().filter(|reference| !reference.contains("://")) {
+        let _ = profiles::print_help(&context(&args.run.registry), reference);
+    }
+}
+
 /// Runs a suite to its verdict, and assembles a submission.
 fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match args.profile.as_deref() {
-        None | Some(KUBERNETES) => run_kubernetes(args, global),
-        Some(_) => run_profile(args, global),
+    match built_in_for(args.profile.as_deref())? {
+        Some(built_in) => run_built_in(args, built_in, global),
+        None => run_profile(args, global),
     }
 }
 
@@ -110,7 +123,7 @@ fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, Ap
     let reference = args.profile.unwrap_or_default();
     for (option, given) in [("--product", args.product.is_some()), ("--required", args.required.is_some())] {
         if given {
-            return Err(AppError::usage(format!("`{option}` is for the profile `{KUBERNETES}`"))
+            return Err(AppError::usage(format!("`{option}` is for submissions to the CNCF"))
                 .hint(format!("remove it; `plumbline conformance show {reference}` lists options")));
         }
     }
@@ -125,18 +138,22 @@ fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, Ap
     profiles::run(run, global)
 }
 
-/// Runs the suite of Kubernetes.
-fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+/// Runs the suite of a built-in profile.
+fn run_built_in(
+    args: ConformanceRunArgs,
+    built_in: &'static BuiltInProfile,
+    global: &Global,
+) -> Result<ExitCode, AppError> {
     if args.local {
-        return Err(
-            AppError::usage(format!("profile `{KUBERNETES}` runs only in a cluster")).hint("leave out `--local`")
-        );
+        let name = &built_in.profile.name;
+        return Err(AppError::usage(format!("profile `{name}` runs only in a cluster")).hint("leave out `--local`"));
     }
     if args.submission_dir.is_some() && args.product.is_none() {
         return Err(AppError::usage("`--submission-dir` needs a description of the product")
             .hint("add `--product PRODUCT.yaml`; docs/submission.md lists its fields"));
     }
-    let args = whole(args)?;
+    let follow = args.run.follows_to_end(args.submission_dir.is_some())?;
+    let args = whole(args, built_in, follow);
     args.run.suite.settings()?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.
@@ -147,11 +164,10 @@ fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
                 .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
         }
     }
-    // Without a time limit by default, because each plugin has one.
-    let mut ended = in_cluster(&args.run, Follow::UntilEnd(args.run.wait.and_then(limit)), global)?;
+    let mut ended = in_cluster(&args.run, follow, global)?;
     let verdict = if ended.passed { Verdict::Passed } else { Verdict::Failed };
     let submitted = match (&args.submission_dir, &args.product, ended.archives.first()) {
-        (Some(dir), Some(product), Some(archive)) => Some(submit(&args, archive, dir, product, verdict)),
+        (Some(dir), Some(product), Some(archive)) => Some(submit(&args, built_in, archive, dir, product, verdict)),
         (Some(_), Some(_), None) if !args.run.dry_run => {
             say("the run left no archive, so nothing was submitted");
             None
@@ -182,6 +198,7 @@ fn run_kubernetes(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
 /// Assembles a submission, and checks it.
 fn submit(
     args: &ConformanceRunArgs,
+    built_in: &BuiltInProfile,
     archive: &Path,
     dir: &Path,
     product: &Path,
@@ -198,7 +215,7 @@ fn submit(
         archive: archive.to_owned(),
         product: Some(product.to_owned()),
         dir: dir.to_owned(),
-        plugin: suite::PLUGIN.to_owned(),
+        plugin: built_in.plugin.to_owned(),
         folder: None,
         kubernetes_version: version,
         readme: None,
@@ -210,7 +227,8 @@ fn submit(
     if run.format.is_none() {
         submission::print_assembled(&assembled, DataFormat::Text)?;
     }
-    let checked = Checked::read(&context, &assembled.written.folder, required.as_ref(), &AttestationTrust::default())?;
+    let trust = AttestationTrust::default();
+    let checked = Checked::read(&context, built_in, &assembled.written.folder, required.as_ref(), &trust)?;
     if let Some(file) = &run.sign {
         let key = signing_key(&context, Some(file))?;
         submission::attest(
@@ -218,32 +236,29 @@ fn submit(
             archive,
             Some(verdict),
             &assembled.written.folder,
-            &submission::kubernetes(&assembled),
+            &submission::suite_of(built_in, &assembled),
             &key,
         )?;
     }
     Ok(checked)
 }
 
-/// The mode of the suite of Kubernetes that runs all required tests.
-const SUBMITTED_MODE: &str = "certified-conformance";
-
 /// Adds the settings of a complete conformance run.
-fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
+fn whole(mut args: ConformanceRunArgs, built_in: &BuiltInProfile, follow: Follow) -> ConformanceRunArgs {
     let run = &mut args.run;
     run.suite.set = std::mem::take(&mut args.set);
     run.suite.set_files = std::mem::take(&mut args.set_file);
     if run.plugins.is_empty() && run.manifest.is_none() {
-        run.plugins = vec![suite::PLUGIN.to_owned()];
+        run.plugins = vec![built_in.plugin.to_owned()];
     }
-    run.retrieve = true;
+    run.retrieve = follow != Follow::No;
     if args.submission_dir.is_some() && !run.suite.selects() && run.manifest.is_none() {
-        run.suite.mode = Some(SUBMITTED_MODE.to_owned());
+        run.suite.mode = built_in.profile.submitted_mode().map(|mode| mode.name.clone());
     }
     // A manifest has its plugins already.
     let required = args.required.is_some();
     run.suite.submitted = (args.submission_dir.is_some() && run.manifest.is_none()).then_some(Submitted { required });
-    Ok(args)
+    args
 }
 
 /// Checks that the results of the run can be submitted. An expression may select all required tests.
@@ -251,7 +266,7 @@ fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
     let suite = &run.suite;
     let settings = suite.settings()?;
     let why = match settings.mode() {
-        Some(mode) if mode.name != SUBMITTED_MODE => {
+        Some(mode) if settings.profile().submitted_mode().is_some_and(|submitted| submitted.name != mode.name) => {
             format!("`--mode {}` leaves out tests that are required", mode.name)
         }
         _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs only some of the tests".to_owned(),

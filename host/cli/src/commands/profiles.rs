@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use plumbline_app::profiles::{
-    self, FoundProfile, KUBERNETES, KUBERNETES_VERSION, ListedProfile, ProfileRun, Submitted, kubernetes,
+    self, CLUSTER_VERSION, FoundProfile, ListedProfile, ProfileRun, Submitted, built_in_for,
 };
 use plumbline_app::report::print_json;
 use plumbline_app::signing::signing_key;
@@ -48,12 +47,13 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
     let rerun_failed = run.suite.rerun_failed.take();
     let retries = std::mem::take(&mut run.suite.retry_failed);
     let kubernetes_version = run.cluster_run.kubernetes_version.clone();
-    let chosen = ProfileRun { mode, set, set_files, rerun_failed, retries, kubernetes_version };
+    let mut chosen = ProfileRun { mode, set, set_files, rerun_failed, retries, kubernetes_version };
     let context = context(&run.registry);
     // Checked before the run, which may take hours.
     let found = profiles::find(&context, &reference)?;
     if let Some(dir) = &submission_dir {
         profiles::can_submit(&found.profile, dir)?;
+        chosen.mode = profiles::mode_to_submit(&found.profile, chosen.mode.take())?;
         if let Some(archive) = &chosen.rerun_failed {
             return Err(AppError::usage(format!(
                 "the results of this run could not be submitted: `--rerun-failed {}` runs only some of the tests",
@@ -70,22 +70,18 @@ pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppEr
     run.profile = Some(chosen);
     let (format, dry_run) = (run.format, run.dry_run);
     let key = run.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-    let run_is_over = local || run.wait != Some(Duration::ZERO);
     let mut ended = if local {
         not_local(&run)?;
         let args = RunArgs { options: run, local: LocalRunArgs { local: true, ..LocalRunArgs::default() } };
         on_this_machine(&args, format, global)?
     } else {
-        let follow = match run.wait {
-            Some(Duration::ZERO) => Follow::No,
-            wait => Follow::UntilEnd(wait),
-        };
+        let follow = run.follows_to_end(submission_dir.is_some())?;
         run.retrieve = follow != Follow::No;
         in_cluster(&run, follow, global)?
     };
     let submitted = match (&submission_dir, ended.archives.first()) {
         (Some(dir), Some(archive)) if ended.passed => Some(submit(&context, &found, archive, dir, key.as_ref())),
-        (Some(_), _) if !dry_run && run_is_over => {
+        (Some(_), _) if !dry_run => {
             say("the run did not pass, so nothing was submitted");
             None
         }
@@ -156,7 +152,7 @@ fn listed_data(listed: &ListedProfile) -> Value {
 fn print_list(all: &[ListedProfile], out: &mut impl Write) -> io::Result<()> {
     let mut rows = vec![["NAME", "VERSION", "ORIGIN", "SUITE"].map(str::to_owned)];
     for listed in all {
-        let version = listed.version.as_deref().unwrap_or(KUBERNETES_VERSION);
+        let version = listed.version.as_deref().unwrap_or(CLUSTER_VERSION);
         let origin = if listed.source.is_some() { "installed" } else { "built-in" };
         rows.push([&listed.name, version, origin, &listed.title].map(one_line));
     }
@@ -179,11 +175,10 @@ fn print_rows<const N: usize>(rows: &[[String; N]], indent: &str, out: &mut impl
 
 /// Shows what a profile lets users set, and what is submitted.
 pub(crate) fn show(args: &ShowProfileArgs) -> Result<ExitCode, AppError> {
-    if args.profile == KUBERNETES {
-        let profile = kubernetes()?;
+    if let Some(built_in) = built_in_for(Some(&args.profile))? {
         return print("failed to print the profile", |out| match args.output.format() {
-            DataFormat::Json => print_json(&kubernetes_data(profile), out),
-            DataFormat::Text => print_kubernetes(profile, out),
+            DataFormat::Json => print_json(&built_in_data(&built_in.profile), out),
+            DataFormat::Text => print_built_in(&built_in.profile, out),
         });
     }
     let found = profiles::find(&context(&args.registry), &args.profile)?;
@@ -198,21 +193,21 @@ pub(crate) fn show(args: &ShowProfileArgs) -> Result<ExitCode, AppError> {
     })
 }
 
-/// The files of a submission of Kubernetes, which are not copies of files of the archive.
-const KUBERNETES_FILES: [&str; 4] = plumbline_conformance::submission::FILES;
+/// The files of a submission to the CNCF, which are not copies of files of the archive.
+const CNCF_FILES: [&str; 4] = plumbline_conformance::submission::FILES;
 
-fn kubernetes_data(profile: &Profile) -> Value {
+fn built_in_data(profile: &Profile) -> Value {
     let option = |option: &SuiteOption| json!({"flag": option.flag, "value": option.value, "help": option.help});
     let mut data = profile_data(profile, "built-in");
     insert(&mut data, "local", profile.local.is_some().into());
     insert(&mut data, "source", Value::Null);
     insert(&mut data, "places", json!(["cluster"]));
     insert(&mut data, "flags", suite_options().iter().map(option).collect());
-    insert(&mut data, "submission", KUBERNETES_FILES.map(|name| json!({"name": name})).to_vec().into());
+    insert(&mut data, "submission", CNCF_FILES.map(|name| json!({"name": name})).to_vec().into());
     data
 }
 
-fn print_kubernetes(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+fn print_built_in(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     print_profile(profile, "built-in", &["cluster"], out)?;
     let rows: Vec<[String; 2]> = suite_options()
         .into_iter()
@@ -222,7 +217,7 @@ fn print_kubernetes(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         })
         .collect();
     writeln!(out, "submission (docs/submission.md):")?;
-    KUBERNETES_FILES.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
+    CNCF_FILES.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
     writeln!(out, "options of `plumbline conformance run` for this suite:")?;
     print_rows(&rows, "  ", out)
 }
@@ -242,7 +237,7 @@ fn version(profile: &Profile) -> String {
             Some(version) => format!("{version} (option `{name}`)"),
             None => format!("value of the option `{name}`"),
         },
-        plumbline_profile::Version::Cluster => KUBERNETES_VERSION.to_owned(),
+        plumbline_profile::Version::Cluster => CLUSTER_VERSION.to_owned(),
         plumbline_profile::Version::Crd { name, annotation } => {
             format!("that of the cluster (annotation `{annotation}` of custom resource definition `{name}`)")
         }
@@ -264,6 +259,16 @@ fn print_profile(profile: &Profile, origin: &str, places: &[&str], out: &mut imp
     writeln!(out, "version:     {}", one_line(&version(profile)))?;
     writeln!(out, "origin:      {}", one_line(origin))?;
     writeln!(out, "runs:        {}", places.join(", "))?;
+    print_options(profile, out)?;
+    if !profile.submission.is_empty() {
+        writeln!(out, "submission:")?;
+        let rows: Vec<[String; 2]> = profile.submission.iter().map(submitted_row).collect();
+        print_rows(&rows, "  ", out)?;
+    }
+    Ok(())
+}
+
+fn print_options(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     if !profile.options.is_empty() {
         writeln!(out, "options:")?;
         let rows: Vec<[String; 4]> = profile.options.iter().map(option_row).collect();
@@ -274,12 +279,19 @@ fn print_profile(profile: &Profile, origin: &str, places: &[&str], out: &mut imp
         let row = |mode: &ProfileMode| mode_row(&mode.name, mode.default, &mode.description);
         print_rows(&profile.modes.iter().map(row).collect::<Vec<_>>(), "  ", out)?;
     }
-    if !profile.submission.is_empty() {
-        writeln!(out, "submission:")?;
-        let rows: Vec<[String; 2]> = profile.submission.iter().map(submitted_row).collect();
-        print_rows(&rows, "  ", out)?;
-    }
     Ok(())
+}
+
+/// Prints what a user can set of a profile, below the help of `conformance run`.
+pub(super) fn print_help(context: &Context, reference: &str) -> Result<ExitCode, AppError> {
+    let found = match built_in_for(Some(reference))? {
+        Some(built_in) => built_in.profile.clone(),
+        None => profiles::find(context, reference)?.profile,
+    };
+    print("failed to print the options of the profile", |out| {
+        writeln!(out, "\nProfile `{}`, for `--set NAME=VALUE` and `--mode MODE`:", found.name)?;
+        print_options(&found, out)
+    })
 }
 
 /// Lists the modes of a profile.
@@ -311,7 +323,7 @@ fn mode_text(mode: &ProfileMode) -> String {
 fn mode_data(mode: &ProfileMode) -> Value {
     json!({
         "name": mode.name, "description": mode.description, "default": mode.default, "set": mode.set,
-        "required": mode.required,
+        "required": mode.required, "submit": mode.submit,
     })
 }
 

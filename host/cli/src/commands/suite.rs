@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
-use plumbline_app::profiles::{self, KUBERNETES, ProfileRun};
+use plumbline_app::profiles::{self, ProfileRun, built_in_for, with_default_profile};
 use plumbline_app::report::{self, print_json};
 use plumbline_app::suite::test_names::{self, TestSource};
 use plumbline_conformance::lists::{SUITE, Selection, TestList, near, tags};
@@ -65,9 +65,8 @@ pub(crate) struct E2eArgs {
 /// List the tests of a suite, and which of them a focus selects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConformanceTestsArgs {
-    /// Suite whose tests to list: the name of a profile, a directory or a packed bundle [default:
-    /// kubernetes]
-    #[arg(value_name = "PROFILE", conflicts_with_all = ["kubeconfig", "context", "input"])]
+    /// Suite whose tests to list.
+    #[arg(value_name = "PROFILE", help = with_default_profile("Suite whose tests to list: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["kubeconfig", "context", "input"])]
     pub(crate) profile: Option<String>,
     /// Set an option of the profile that decides its version; repeatable
     #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
@@ -95,9 +94,8 @@ pub(crate) enum E2eFormat {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModesArgs {
-    /// Suite whose modes to list: the name of a profile, a directory or a packed bundle [default:
-    /// kubernetes]
-    #[arg(value_name = "PROFILE")]
+    /// Suite whose modes to list.
+    #[arg(value_name = "PROFILE", help = with_default_profile("Suite whose modes to list: the name of a profile, a directory or a packed bundle"))]
     pub(crate) profile: Option<String>,
     /// Also show the settings of each mode
     #[arg(long)]
@@ -110,10 +108,10 @@ pub(crate) struct ModesArgs {
 
 /// Lists the tests of a profile.
 pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppError> {
-    let reference = match args.profile.as_deref() {
-        None | Some(KUBERNETES) => return e2e(&args.tests),
-        Some(reference) => reference,
-    };
+    if built_in_for(args.profile.as_deref())?.is_some() {
+        return e2e(&args.tests);
+    }
+    let reference = args.profile.as_deref().unwrap_or_default();
     let tests = &args.tests;
     if let Some(version) = &tests.version {
         return Err(AppError::usage(format!("`--version {version}` is for the tests of Kubernetes"))
@@ -251,10 +249,11 @@ fn print_tests(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut imp
 const MAX_LINE: usize = 200;
 
 pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
-    if let Some(reference) = args.profile.as_deref().filter(|profile| *profile != KUBERNETES) {
+    let Some(built_in) = built_in_for(args.profile.as_deref())? else {
+        let reference = args.profile.as_deref().unwrap_or_default();
         return modes_of_profile(&context(&args.registry), reference, args.output.format());
-    }
-    let modes = profiles::modes();
+    };
+    let modes = &built_in.profile.modes;
     print("failed to print the modes", |out| match args.output.format() {
         DataFormat::Text => {
             write!(out, "{}", modes.iter().map(|mode| mode_text(mode, args.verbose)).collect::<Vec<_>>().join("\n"))

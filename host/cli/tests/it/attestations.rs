@@ -1,21 +1,26 @@
 //! Attestations of archives: `run --sign`, `results attest`, `verify`, `push` and `pull`; with
-//! cosign and the Python package `in-toto-attestation`, if they are installed.
+//! `openssl` and the Python package `in-toto-attestation`, if they are installed. With cosign, see
+//! [`crate::interop`].
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use plumbline_bundle::signing::{
-    Attestation, Envelope, PAYLOAD_TYPE, RELEASE, Signature, TEST_RESULT, pae, parse_attestations, read_private,
+    Attestation, Envelope, PAYLOAD_TYPE, Signature, TEST_RESULT, pae, parse_attestations, read_private,
 };
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, entries};
 use crate::registries::Registry;
 use crate::signing::keygen;
 
+const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+/// Bundles that others have published, with their trusted roots.
+const SIGSTORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bundle/tests/data/sigstore");
+
 /// Makes an archive with a run of tests: two that pass, and with `fails` one that fails.
-fn archive(bed: &Bed, fails: bool) -> String {
+pub(crate) fn archive(bed: &Bed, fails: bool) -> String {
     let failure = if fails { "<testcase name='c'><failure/></testcase>" } else { "" };
     let report = format!("<testsuite name='s'><testcase name='a'/><testcase name='b'/>{failure}</testsuite>");
     bed.write("report.xml", &report);
@@ -27,20 +32,20 @@ fn archive(bed: &Bed, fails: bool) -> String {
     name
 }
 
-fn attest(bed: &Bed, archive: &str, key: &str) -> Done {
+pub(crate) fn attest(bed: &Bed, archive: &str, key: &str) -> Done {
     bed.plumbline(&["results", "attest", archive, "--key", &format!("{key}.key"), "-o", "json"])
 }
 
-fn verify(bed: &Bed, archive: &str, more: &[&str]) -> Done {
+pub(crate) fn verify(bed: &Bed, archive: &str, more: &[&str]) -> Done {
     bed.plumbline(&[&["results", "verify", archive, "-o", "json"], more].concat())
 }
 
-fn json(done: &Done) -> Value {
+pub(crate) fn json(done: &Done) -> Value {
     serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
 }
 
 /// The statement in the attestation of `archive`.
-fn statement(bed: &Bed, archive: &str) -> Value {
+pub(crate) fn statement(bed: &Bed, archive: &str) -> Value {
     let text = fs::read(bed.path(&format!("{archive}.sigstore.json"))).unwrap();
     serde_json::from_slice(&parse_attestations(&text).unwrap()[0].envelope().payload).unwrap()
 }
@@ -81,6 +86,35 @@ fn an_archive_is_attested_and_verified() {
     fs::rename(bed.path(&archive), bed.path("renamed.tar.gz")).unwrap();
     let file = format!("{archive}.sigstore.json");
     verify(&bed, "renamed.tar.gz", &["--key", "release.pub", "--attestation", &file]).expect(0);
+}
+
+#[test]
+fn an_archive_of_sonobuoy_is_attested_and_verified() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = "sonobuoy.tar.gz";
+    fs::copy(SONOBUOY, bed.path(archive)).unwrap();
+    let written = json(&attest(&bed, archive, "release").expect(0));
+    assert_eq!((&written["result"], &written["verdict"]), (&json!("FAILED"), &json!("failed")));
+    let statement = statement(&bed, archive);
+    let failed = statement["predicate"]["failedTests"].as_array().unwrap();
+    assert_eq!(failed.len(), 4, "{failed:?}");
+    assert!(failed.iter().all(|name| name.as_str().unwrap().starts_with("e2e › ")), "{failed:?}");
+    let cluster = resource(&statement, "cluster");
+    assert_eq!(cluster["uri"], "urn:uuid:ff8861ac-3c94-48fb-8fbf-f4b2fa1c2120");
+    assert_eq!(cluster["annotations"]["server-version"], "v1.21.1");
+    assert_eq!(resource(&statement, "run")["uri"], "urn:uuid:fbc8bfe2-e77b-4aec-9ad8-07ed99f93167");
+    let verified = json(&verify(&bed, archive, &["--key", "release.pub"]).expect(1));
+    assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!("FAILED")));
+    // It travels through a registry like an archive of Plumbline.
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    let name = format!("oci://{}/team/results:sonobuoy", registry.host);
+    registry.plumbline(&bed, &["results", "push", &name, archive]).expect(0);
+    fs::remove_file(bed.path(archive)).unwrap();
+    fs::remove_file(bed.path("sonobuoy.tar.gz.sigstore.json")).unwrap();
+    registry.plumbline(&bed, &["results", "pull", &name, "--file", archive]).expect(0);
+    assert!(fs::read(bed.path(archive)).unwrap() == fs::read(SONOBUOY).unwrap());
+    verify(&bed, archive, &["--key", "release.pub"]).expect(1);
 }
 
 #[test]
@@ -183,8 +217,16 @@ fn an_attestation_that_does_not_count_has_its_reason() {
 
     write(&bed, &archive, payload.clone(), &payload, "stranger");
     assert!(reason().contains("which is not trusted for this name"), "{}", reason());
-    forge(&bed, &archive, |statement| statement["subject"][0]["digest"]["sha256"] = json!("00".repeat(32)));
+    forge(&bed, &archive, |statement| {
+        for subject in 0..2 {
+            statement["subject"][subject]["digest"]["sha256"] = json!("00".repeat(32));
+        }
+    });
     assert!(reason().contains("signed a statement about another file: sha256:0000"), "{}", reason());
+    restore();
+    // The manifest in a registry alone does not make it a statement about this archive.
+    forge(&bed, &archive, |statement| statement["subject"][0]["digest"]["sha256"] = json!("00".repeat(32)));
+    assert!(reason().contains("a statement that is not about this archive alone"), "{}", reason());
     restore();
     forge(&bed, &archive, |statement| statement["predicateType"] = json!("https://slsa.dev/provenance/v1"));
     assert!(
@@ -230,7 +272,7 @@ fn invalid_files_and_options_are_errors() {
     assert!(error(&["attest", ".", "--key", "release.key"]).contains("is a directory"));
     assert!(error(&["attest", &archive]).contains("PLUMBLINE_SIGNING_KEY"));
     bed.write("text.tar.gz", "no archive");
-    assert!(error(&["attest", "text.tar.gz", "--key", "release.key"]).contains("failed to read archive"));
+    assert!(error(&["attest", "text.tar.gz", "--key", "release.key"]).contains("`text.tar.gz` is not an archive"));
     assert!(error(&["verify", &archive]).contains("found no policy"));
     let args = ["verify", &archive, "--key", "release.pub", "--attestation", "gone.json"];
     assert!(error(&args).contains("found no attestation `gone.json`"));
@@ -243,6 +285,174 @@ fn invalid_files_and_options_are_errors() {
     let identity =
         [&identity[..], &["--certificate-oidc-issuer", "https://i.example", "--trusted-root", "root.json"]].concat();
     assert!(error(&identity).contains("invalid trusted root `root.json`"), "{}", error(&identity));
+}
+
+const IDENTITY: &str = "https://ci.example.com/team";
+const ISSUER: &str = "https://issuer.example.com";
+/// A CA, a certificate as Sigstore's CA issues it, and a timestamp authority, for `openssl`.
+const AUTHORITIES: &str = "\
+[req]
+distinguished_name = name
+[name]
+[ca]
+basicConstraints = critical,CA:TRUE
+keyUsage = critical,keyCertSign
+[signer]
+keyUsage = critical,digitalSignature
+extendedKeyUsage = codeSigning
+subjectAltName = URI:https://ci.example.com/team
+1.3.6.1.4.1.57264.1.8 = ASN1:UTF8String:https://issuer.example.com
+[clock]
+keyUsage = critical,digitalSignature
+extendedKeyUsage = critical,timeStamping
+[timestamps]
+serial = serial
+default_policy = 1.2.3
+digests = sha256
+signer_digest = sha256
+";
+
+#[track_caller]
+fn openssl(bed: &Bed, args: &[&str]) -> Vec<u8> {
+    let output = Command::new("openssl").args(args).current_dir(bed.root()).output().unwrap();
+    assert!(output.status.success(), "openssl {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// The base64 in a PEM file.
+fn pem_body(bed: &Bed, file: &str) -> String {
+    fs::read_to_string(bed.path(file)).unwrap().lines().filter(|line| !line.starts_with("-----")).collect()
+}
+
+/// Creates the keys and certificates of a CA, a signer and a timestamp authority, and the trusted root.
+fn authorities(bed: &Bed) {
+    bed.write("openssl.cnf", AUTHORITIES);
+    let new = ["req", "-x509", "-config", "openssl.cnf", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
+    for name in ["ca", "signer", "clock"] {
+        let (subject, key, file) = (format!("/CN={name}"), format!("{name}.key"), format!("{name}.pem"));
+        let own = ["-nodes", "-days", "2", "-subj", &subject, "-extensions", name, "-keyout", &key, "-out", &file];
+        let issuer: &[&str] = if name == "ca" { &[] } else { &["-CA", "ca.pem", "-CAkey", "ca.key"] };
+        openssl(bed, &[&new[..], &own, issuer].concat());
+    }
+    let authority = json!({"certChain": {"certificates": [{"rawBytes": pem_body(bed, "ca.pem")}]},
+        "validFor": {"start": "2020-01-01T00:00:00Z"}});
+    let root = json!({"mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
+        "certificateAuthorities": [authority], "timestampAuthorities": [authority]});
+    bed.write("root.json", &root.to_string());
+}
+
+/// Signs `payload` as an identity, with a timestamp. Returns the Sigstore bundle.
+fn signed_by_identity(bed: &Bed, payload: Vec<u8>) -> Value {
+    let key = read_private(&bed.path("signer.key")).unwrap();
+    let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload)).unwrap();
+    fs::write(bed.path("signature"), &bytes).unwrap();
+    let query = ["ts", "-query", "-config", "openssl.cnf", "-data", "signature", "-sha256", "-cert", "-out", "query"];
+    openssl(bed, &query);
+    let reply = ["ts", "-reply", "-config", "openssl.cnf", "-section", "timestamps", "-queryfile", "query"];
+    openssl(bed, &[&reply[..], &["-signer", "clock.pem", "-inkey", "clock.key", "-out", "reply"]].concat());
+    let timestamp = String::from_utf8(openssl(bed, &["base64", "-A", "-in", "reply"])).unwrap();
+    let signatures = vec![Signature { key_id: String::new(), bytes }];
+    let envelope = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
+    let mut bundle: Value = serde_json::from_str(Attestation::of_key(envelope, "").json()).unwrap();
+    bundle["verificationMaterial"] = json!({
+        "certificate": {"rawBytes": pem_body(bed, "signer.pem")},
+        "timestampVerificationData": {"rfc3161Timestamps": [{"signedTimestamp": timestamp.trim()}]},
+    });
+    bundle
+}
+
+#[test]
+fn an_archive_is_verified_by_the_identity_of_its_signer() {
+    if !Command::new("openssl").arg("version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: `openssl` not found");
+        return;
+    }
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    attest(&bed, &archive, "release").expect(0);
+    authorities(&bed);
+    let bundle = signed_by_identity(&bed, statement(&bed, &archive).to_string().into_bytes());
+    let look = |bundle: &Value, identity: &str, issuer: &str, code: i32| {
+        bed.write("identity.json", &bundle.to_string());
+        let trust = ["--certificate-identity", identity, "--certificate-oidc-issuer", issuer];
+        let files = ["--trusted-root", "root.json", "--attestation", "identity.json"];
+        json(&verify(&bed, &archive, &[trust, files].concat()).expect(code))
+    };
+    let verified = look(&bundle, IDENTITY, ISSUER, 0);
+    assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!("PASSED")), "{verified}");
+    assert_eq!(verified["signer"], IDENTITY);
+    assert!(verified["signed"].is_string(), "{verified}");
+
+    let reason = |bundle: &Value, identity: &str, issuer: &str| {
+        let document = look(bundle, identity, issuer, 1);
+        assert_eq!(document["verified"], false);
+        document["reasons"][0].as_str().unwrap().to_owned()
+    };
+    let other = reason(&bundle, "https://ci.example.com/other", ISSUER);
+    assert!(other.contains("its certificate is for `https://ci.example.com/team`, expected"), "{other}");
+    let other = reason(&bundle, IDENTITY, "https://other.example.com");
+    assert!(other.contains("its certificate has the issuer `https://issuer.example.com`, expected"), "{other}");
+    let mut untimed = bundle.clone();
+    untimed["verificationMaterial"]["timestampVerificationData"] = json!({});
+    let other = reason(&untimed, IDENTITY, ISSUER);
+    assert!(other.contains("nothing proves when it was signed"), "{other}");
+    let changed = statement(&bed, &archive).to_string().replace("PASSED", "WARNED").into_bytes();
+    let mut forged = bundle.clone();
+    forged["dsseEnvelope"]["payload"] = signed_by_identity(&bed, changed)["dsseEnvelope"]["payload"].take();
+    let other = reason(&forged, IDENTITY, ISSUER);
+    assert!(other.contains("the signature does not match"), "{other}");
+    // A CA that the root does not have.
+    fs::copy(format!("{SIGSTORE}/root-public.json"), bed.path("root.json")).unwrap();
+    let other = reason(&bundle, IDENTITY, ISSUER);
+    assert!(other.contains("its timestamp is not valid"), "{other}");
+}
+
+/// What others have published are statements about builds. Their signers are verified, and no archive
+/// counts as tested because of them.
+#[test]
+fn a_published_attestation_of_another_type_does_not_count() {
+    let bed = Bed::new();
+    bed.write("a.tar.gz", "an artifact");
+    let identity = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";
+    let (bundle, root) =
+        (format!("{SIGSTORE}/happy-path-intoto-in-dsse-v3.json"), format!("{SIGSTORE}/root-public.json"));
+    let trust = ["--certificate-identity", identity, "--trusted-root", &root];
+    let issuer = ["--certificate-oidc-issuer", "https://token.actions.githubusercontent.com", "--attestation", &bundle];
+    let document = json(&verify(&bed, "a.tar.gz", &[trust, issuer].concat()).expect(1));
+    let reason = document["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("it is a statement of type `https://slsa.dev/provenance/v1`, expected"), "{reason}");
+}
+
+/// What cosign looks for in a registry, as its version 3 writes it.
+#[test]
+fn an_attestation_in_a_registry_has_the_form_of_cosign() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    let written = json(&attest(&bed, &archive, "release").expect(0));
+    let name = format!("oci://{}/team/results:run-1", registry.host);
+    registry.plumbline(&bed, &["results", "push", &name, &archive]).expect(0);
+    let mut manifests: Vec<Value> = Vec::new();
+    for prefix in entries(&bed.path("registry/docker/registry/v2/blobs/sha256")) {
+        let blobs = entries(&prefix).into_iter().map(|blob| fs::read(blob.join("data")).unwrap());
+        manifests.extend(blobs.filter_map(|blob| serde_json::from_slice::<Value>(&blob).ok()));
+    }
+    let bundle_type = "application/vnd.dev.sigstore.bundle.v0.3+json";
+    let referrer = manifests.iter().find(|one| one["subject"]["digest"] == written["manifest"]).unwrap();
+    assert_eq!(referrer["artifactType"], bundle_type, "{referrer:#}");
+    let annotations = referrer["annotations"].as_object().unwrap();
+    assert_eq!(annotations["dev.sigstore.bundle.content"], "dsse-envelope");
+    assert_eq!(annotations["dev.sigstore.bundle.predicateType"], TEST_RESULT);
+    assert!(annotations.contains_key("org.opencontainers.image.created"), "{annotations:?}");
+    let layers = referrer["layers"].as_array().unwrap();
+    assert_eq!((layers.len(), &layers[0]["mediaType"]), (1, &json!(bundle_type)));
+    // Where a registry has no API for referrers, the list under the tag has the same annotations.
+    let lists = manifests.iter().filter_map(|one| one["manifests"].as_array());
+    for listed in lists.flatten().filter(|one| one["artifactType"] == bundle_type) {
+        assert_eq!(listed["annotations"]["dev.sigstore.bundle.predicateType"], TEST_RESULT, "{listed:#}");
+    }
 }
 
 #[test]
@@ -275,127 +485,10 @@ fn an_archive_and_its_attestations_travel_through_a_registry() {
     assert!(done.err.contains("failed to read archive `text.tar.gz`"), "{}", done.err);
 }
 
-/// Cosign, in the version 3. `None`, and a message, if it is not there.
-fn cosign(bed: &Bed, args: &[&str]) -> Option<std::process::Output> {
-    let Some(program) = std::env::var_os("PLUMBLINE_COSIGN").filter(|named| !named.is_empty()) else {
-        eprintln!("SKIPPED: PLUMBLINE_COSIGN names no program of cosign");
-        return None;
-    };
-    let mut command = Command::new(program);
-    command.args(args).current_dir(bed.root()).env("HOME", bed.path("home")).env("COSIGN_PASSWORD", "");
-    command.env("NO_PROXY", "127.0.0.1");
-    Some(command.output().unwrap())
-}
-
 #[track_caller]
-fn accepted(output: &std::process::Output) {
+pub(crate) fn accepted(output: &std::process::Output) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
-}
-
-#[test]
-fn cosign_verifies_our_attestations_and_we_verify_those_of_cosign() {
-    let bed = Bed::new();
-    keygen(&bed, "release");
-    let archive = archive(&bed, false);
-    attest(&bed, &archive, "release").expect(0);
-    let bundle = format!("{archive}.sigstore.json");
-    let args = |key, archive| {
-        [
-            "verify-blob-attestation",
-            "--key",
-            key,
-            "--bundle",
-            &bundle,
-            "--type",
-            TEST_RESULT,
-            "--insecure-ignore-tlog",
-            archive,
-        ]
-        .map(str::to_owned)
-        .to_vec()
-    };
-    let run = |args: &[String]| cosign(&bed, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    let Some(output) = run(&args("release.pub", &archive)) else { return };
-    accepted(&output);
-    // It rejects what we reject.
-    keygen(&bed, "stranger");
-    assert!(!run(&args("stranger.pub", &archive)).unwrap().status.success());
-    bed.write("other.tar.gz", "other");
-    assert!(!run(&args("release.pub", "other.tar.gz")).unwrap().status.success());
-
-    // A statement of the same type that cosign has signed, with the same key.
-    let predicate = &statement(&bed, &archive)["predicate"];
-    bed.write("predicate.json", &predicate.to_string());
-    accepted(&cosign(&bed, &["import-key-pair", "--key", "release.key", "--output-key-prefix", "cosign"]).unwrap());
-    let args = [
-        "attest-blob",
-        "--yes",
-        "--key",
-        "cosign.key",
-        "--predicate",
-        "predicate.json",
-        "--type",
-        TEST_RESULT,
-        "--bundle",
-        "cosign.sigstore.json",
-        "--tlog-upload=false",
-        "--use-signing-config=false",
-        &archive,
-    ];
-    accepted(&cosign(&bed, &args).unwrap());
-    let verified = verify(&bed, &archive, &["--key", "release.pub", "--attestation", "cosign.sigstore.json"]).expect(0);
-    assert_eq!(json(&verified)["result"], "PASSED");
-
-    // The signature of a plugin, with the command of docs/signing.md.
-    let tar = crate::signing::packed(&bed, "tap", "hello");
-    crate::signing::sign(&bed, &tar, "release").expect(0);
-    let bundle = format!("{tar}.sigstore.json");
-    let args = [
-        "verify-blob-attestation",
-        "--key",
-        "release.pub",
-        "--insecure-ignore-tlog",
-        "--bundle",
-        &bundle,
-        "--type",
-        RELEASE,
-        &tar,
-    ];
-    accepted(&cosign(&bed, &args).unwrap());
-}
-
-#[test]
-fn cosign_verifies_an_archive_in_a_registry() {
-    let bed = Bed::new();
-    let Some(registry) = Registry::start(&bed, "registry") else { return };
-    keygen(&bed, "release");
-    let archive = archive(&bed, false);
-    attest(&bed, &archive, "release").expect(0);
-    let image = format!("{}/team/results:run-1", registry.host);
-    registry.plumbline(&bed, &["results", "push", &format!("oci://{image}"), &archive]).expect(0);
-    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/attested-results/passed.rego");
-    let args = |key| {
-        [
-            "verify-attestation",
-            "--key",
-            key,
-            "--type",
-            TEST_RESULT,
-            "--insecure-ignore-tlog",
-            "--allow-http-registry",
-            "--policy",
-            policy,
-            &image,
-        ]
-        .map(str::to_owned)
-        .to_vec()
-    };
-    let run = |args: &[String]| cosign(&bed, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    let Some(output) = run(&args("release.pub")) else { return };
-    accepted(&output);
-    keygen(&bed, "stranger");
-    assert!(!run(&args("stranger.pub")).unwrap().status.success());
 }
 
 #[test]

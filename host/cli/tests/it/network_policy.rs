@@ -70,6 +70,25 @@ fn all_tests_of_the_suite_are_in_the_list_and_run() {
 }
 
 #[test]
+fn failed_tests_run_again_after_the_first_test() {
+    let Some(suite) = program("PLUMBLINE_NETWORK_POLICY") else { return };
+    let bed = Bed::new();
+    let focus = ["--mode", "selection", "--set", "focus=^egress: allow all$|^Create/delete policy$"];
+    simulated(&bed, &suite, "allow", &[&focus[..], &["--retry-failed", "1"]].concat()).expect(1);
+    let failed = tests(&bed, NAME, "failed");
+    assert!(!failed.is_empty(), "{failed:?}");
+    assert_eq!(tests(&bed, "network-policy-retry-1", "failed"), failed);
+    let archive = bed.archive();
+    fs::rename(&archive, bed.path("before.tar.gz")).unwrap();
+    // The default mode leaves out tests with some tags, and a rerun does not.
+    simulated(&bed, &suite, "allow", &["--rerun-failed", "before.tar.gz"]).expect(1);
+    assert_eq!((tests(&bed, NAME, "failed"), tests(&bed, NAME, "passed")), (failed, vec![CONTROL.to_owned()]));
+    let missing = ["--mode", "selection", "--set", "focus=egress: alow all"];
+    let done = simulated(&bed, &suite, "allow", &missing).expect(2);
+    assert!(done.err.contains("no test selected"), "{}", done.err);
+}
+
+#[test]
 fn probes_that_do_not_run_are_never_green() {
     let Some(suite) = program("PLUMBLINE_NETWORK_POLICY") else { return };
     let bed = Bed::new();

@@ -112,6 +112,43 @@ fn profiles_are_listed_and_shown() {
 }
 
 #[test]
+fn every_profile_of_the_repository_is_installed_and_listed() {
+    // Two of them have components.
+    if !crate::ai_conformance::is_built() {
+        return;
+    }
+    let bed = Bed::new();
+    crate::check_languages::plumbline(&bed, &["plugin", "build", &crate::suites::profile("gateway-api")]).expect(0);
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles");
+    let mut dirs: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    dirs.sort();
+    let names: Vec<_> = dirs.iter().map(|dir| dir.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["ai-conformance", "csi", "gateway-api", "network-policy", "oci-distribution"]);
+    for dir in &dirs {
+        bed.plumbline(&["plugin", "install", dir.to_str().unwrap()]).expect(0);
+    }
+    let listed = json(&bed.plumbline(&["conformance", "list", "-o", "json"]).expect(0));
+    let listed: Vec<_> = listed["profiles"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+    let expected: Vec<_> = ["kubernetes"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn the_help_of_a_run_has_the_options_of_its_profile() {
+    let bed = Bed::new();
+    toy(&bed);
+    let help = |profile: &[&str]| bed.plumbline(&[&["conformance", "run"], profile, &["--help"]].concat()).expect(0);
+    let of_toy = help(&["./toy"]).out;
+    assert!(of_toy.contains("\nProfile `toy`") && of_toy.contains("Tests to run"), "{of_toy}");
+    assert!(of_toy.contains("quick") && of_toy.contains("--submission-dir"), "{of_toy}");
+    assert!(help(&["kubernetes"]).out.contains("Take the images of all tests from this registry"));
+    for other in [&[][..], &["./nothing"], &["oci://localhost:1/toy:1"]] {
+        let done = help(other);
+        assert!(!done.out.contains("\nProfile `") && done.err.is_empty(), "{other:?}: {}{}", done.out, done.err);
+    }
+}
+
+#[test]
 fn the_tests_of_a_profile_are_listed() {
     let bed = Bed::new();
     toy(&bed);
@@ -189,6 +226,47 @@ fn what_is_submitted_is_copied_after_a_run_that_passed() {
     assert!(done.err.contains("submission: sub (junit.xml)"), "{}", done.err);
     assert!(fs::read_to_string(bed.path("sub/junit.xml")).unwrap().contains("testcase name='kite'"));
     assert!(submit("names=ball kite").expect(2).err.contains("`sub` exists"));
+}
+
+#[test]
+fn results_are_submitted_of_one_mode_if_the_profile_says_so() {
+    let bed = Bed::new();
+    toy(&bed);
+    let marked = PROFILE.replace("set: {names: ball, retries: 3}}", "set: {names: ball, retries: 3}, submit: true}");
+    bed.write("toy/profile.yaml", &marked);
+    let refused = local(&bed, &["--mode", "full", "--set", "names=ball kite", "--submission-dir", "sub"]).expect(2);
+    assert!(refused.err.contains("results are submitted of the mode `quick`, and not of `full`"), "{}", refused.err);
+    // Without `--mode`, it is the mode of the run.
+    let done = local(&bed, &["--submission-dir", "sub"]).expect(0);
+    assert!(done.err.contains("mode `quick`") && bed.path("sub/junit.xml").exists(), "{}", done.err);
+    fs::remove_dir_all(bed.path("out")).unwrap();
+    local(&bed, &["--set", "names=ball kite"]).expect(0);
+    let archive = bed.archive();
+    let assemble = ["conformance", "submission", "assemble", "--profile", "./toy", "--archive", &archive, "--dir", "b"];
+    let refused = bed.plumbline(&assemble).expect(2);
+    assert!(refused.err.contains("its mode is not `quick`"), "{}", refused.err);
+}
+
+/// A profile is the first plugin of its run, and others may follow.
+#[test]
+fn a_profile_runs_together_with_other_plugins() {
+    let bed = Bed::new();
+    toy(&bed);
+    let script = bed.write("other/run.sh", RUN);
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    let with = |test: &str| {
+        let plugin = PLUGIN.replace("plugin-name: toy", "plugin-name: other").replace("driver: Job", "driver: Process");
+        let command = format!("command: [./run.sh], env: [{{name: TESTS, value: {test}}}]");
+        let plugin = plugin.replace("image: r.example/toy:1, command: [/run.sh]", &command);
+        bed.write("other/plugin.yaml", &plugin);
+        local(&bed, &["--mode", "quick", "-p", "./other"])
+    };
+    with("hoop").expect(0);
+    let of = |plugin: &str| bed.member(&format!("plugins/{plugin}/results/global/junit.xml"));
+    assert!(of("toy").contains("name='ball'") && of("other").contains("name='hoop'"));
+    fs::remove_dir_all(bed.path("out")).unwrap();
+    // The verdict is about both.
+    assert!(with("-hoop").expect(1).out.contains("hoop"));
 }
 
 #[test]
@@ -475,7 +553,7 @@ fn a_submission_has_an_attestation_of_its_run() {
     let archive = bed.archive();
     let assemble = ["conformance", "submission", "assemble", "--profile", "./toy", "--archive", &archive, "--dir"];
     bed.plumbline(&[&assemble[..], &["again"]].concat()).expect(0);
-    assert!(check("again", &[]).expect(3).out.contains("nothing proves"));
+    assert!(check("again", &[]).expect(3).out.contains("the files are not signed"));
     assert!(check("again", &key).expect(1).out.contains("does not exist"));
     fs::copy(bed.path("sub.sigstore.json"), bed.path("again.sigstore.json")).unwrap();
     check("again", &key).expect(0);

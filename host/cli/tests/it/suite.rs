@@ -235,6 +235,18 @@ fn lists_of_ones_own_say_what_is_chosen() {
     assert!(done.err.contains("the image may have other tests"), "{}", done.err);
 }
 
+#[test]
+fn a_newer_version_is_checked_with_the_newest_list_and_a_way_to_the_real_one() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["gen", "-p", "e2e", "--e2e-focus", "DNS", "--kubernetes-version", "v1.99.0"]).expect(0);
+    assert!(
+        done.err.contains("no list of the tests of v1.99.0 in this program: using that of v1.37.2"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("conformance tests --input image") && done.err.contains("--e2e-lists"), "{}", done.err);
+}
+
 /// Writes the definition that the options make, as a process on this machine with the stand-in for
 /// the suite's image.
 fn played(bed: &Bed, options: &[&str], more: &[(&str, &str)]) {

@@ -114,6 +114,21 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conformance_run_that_does_not_wait_returns_at_once() {
+    let cluster = Cluster::new("v1.30.2").await;
+    let image = format!("{NO_REGISTRY}/conformance:v1.30.2");
+    let run = ["conformance", "run", "--kube-conformance-image", &image, "--wait=0"];
+    // Its results are needed, and they do not exist yet.
+    let submitted = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
+    let refused = cluster.plumbline(&[&run[..], &submitted].concat()).expect(2);
+    assert!(refused.err.contains("`--wait=0` does not wait for it"), "{}", refused.err);
+    assert!(cluster.double.list("pods").is_empty());
+    let started = cluster.plumbline(&run).expect(0);
+    assert!(started.err.contains("next: `plumbline wait"), "{}", started.err);
+    assert_eq!(cluster.plugins().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_required_tests_are_reported_before_the_run_starts() {
     let image = format!("{NO_REGISTRY}/conformance:v1");
     for (version, more, warned) in [

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -155,6 +155,28 @@ fn a_storage_driver_that_is_not_there_and_an_empty_selection_are_never_green() {
     assert!(done.out.contains("REQUIRED-001"), "{}", done.out);
     // Without required tests, nothing was judged.
     run(&bed, "csi", &suite, &[&skipped[..], &["--mode", "identity"]].concat()).expect(5);
+}
+
+/// The judge of the profile reads the same report with every field, in its own tests.
+#[test]
+fn reports_of_the_gateway_api_have_the_schema_of_its_project() {
+    let suite = format!("{}/suite", profile("gateway-api"));
+    let go = |args: &[&str]| -> std::io::Result<Output> {
+        let mut command = Command::new("go");
+        command.args(args).current_dir(&suite).env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
+        command.env("GOTOOLCHAIN", "local").stdin(Stdio::null()).output()
+    };
+    for (args, reason) in [
+        (&["version"][..], "there is no `go` here"),
+        (&["list", "-deps", "-test", "./schema"], "this `go` is too old, or its modules cannot be downloaded"),
+    ] {
+        if !go(args).is_ok_and(|output| output.status.success()) {
+            eprintln!("SKIPPED: reports of the Gateway API have the schema of its project: {reason}");
+            return;
+        }
+    }
+    let done = go(&["test", "-p=2", "-count=1", "./schema"]).unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
 }
 
 /// What Debian's registry does not do.

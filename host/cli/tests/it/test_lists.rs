@@ -33,6 +33,9 @@ fn lists_of_this_program_need_nothing() {
     assert!(lines(&some).iter().all(|name| name.contains("[Conformance]") && !name.contains("[Serial]")));
     let close = list(&bed, &["--version", "v1.29.99", "-f", "DNS"]).expect(0);
     assert!(close.err.contains("using that of v1.29.15"), "{}", close.err);
+    let newer = list(&bed, &["--version", "v1.99.0", "-f", "DNS"]).expect(0).err;
+    assert!(newer.contains("using that of v1.37.2, although tests were added and renamed since"), "{newer}");
+    assert!(newer.contains("print the real list of a version with `--input image`"), "{newer}");
     let far = list(&bed, &["--version", "v1.28.0"]).expect(2);
     insta::assert_snapshot!(far.err, @r"
     error: failed to list the tests

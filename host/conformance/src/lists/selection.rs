@@ -48,7 +48,13 @@ impl Selection {
     /// [`SUITE`] and the test's name, so `^` matches before [`SUITE`]. Setup and teardown nodes
     /// cannot be selected.
     pub fn runs(&self, test: &str) -> bool {
-        !is_suite_node(test) && self.matches(&format!("{SUITE} {test}"))
+        self.runs_after(&format!("{SUITE} "), test)
+    }
+
+    /// Returns whether a suite would run the test that matches the expressions against `prefix` and
+    /// the test's name.
+    fn runs_after(&self, prefix: &str, test: &str) -> bool {
+        !is_suite_node(test) && self.matches(&format!("{prefix}{test}"))
     }
 
     /// Returns the `tests` that the selection matches, with each name exactly as it is.
@@ -152,7 +158,7 @@ pub fn check_selection(
     // Within a minor version, tests keep their names.
     let other = version.filter(|_| !certain).and_then(|version| list.replacement_note(version));
     let mut warnings: Vec<String> = other.into_iter().collect();
-    match checked(&list, &selection, focus, skip) {
+    match checked(&list, &selection, &format!("{SUITE} "), focus, skip) {
         Ok(checked) => Ok(Checked { warnings, ..checked }),
         Err(nothing) if certain => Err(nothing),
         Err(nothing) => {
@@ -162,29 +168,35 @@ pub fn check_selection(
     }
 }
 
-/// Applies a focus and a skip to `list`.
-pub fn check_list(list: &TestList, focus: Option<&str>, skip: Option<&str>) -> Result<Checked, SelectionError> {
+/// Applies a focus and a skip to `list`. The suite matches them against `prefix` and a name.
+pub fn check_list(
+    list: &TestList,
+    prefix: &str,
+    focus: Option<&str>,
+    skip: Option<&str>,
+) -> Result<Checked, SelectionError> {
     let selection =
         Selection::parse(focus, skip).map_err(|(what, error)| SelectionError::Expression { what, error })?;
-    checked(list, &selection, focus, skip)
+    checked(list, &selection, prefix, focus, skip)
 }
 
 /// Applies compiled expressions to `list`. The strings are for messages.
 fn checked(
     list: &TestList,
     selection: &Selection,
+    prefix: &str,
     focus: Option<&str>,
     skip: Option<&str>,
 ) -> Result<Checked, SelectionError> {
     let total = list.specs().count();
-    let selected = list.specs().filter(|test| selection.runs(test)).count();
+    let selected = list.specs().filter(|test| selection.runs_after(prefix, test)).count();
     if selected > 0 {
         return Ok(Checked { selected, total, version: list.version.clone(), warnings: Vec::new() });
     }
     let focus = focus.unwrap_or_default();
     // The expression is known to be valid.
     let alone = Selection::parse(Some(focus), None).unwrap_or_default();
-    let focused = list.specs().filter(|test| alone.runs(test)).count();
+    let focused = list.specs().filter(|test| alone.runs_after(prefix, test)).count();
     let what = match (focused, skip) {
         (0, _) => format!("the focus `{focus}` selects none"),
         (focused, Some(skip)) => {

@@ -150,7 +150,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
     );
     let _ = writeln!(
         text,
-        "   ```sh\n   plumbline conformance run --mode certified-conformance --submission-dir submission --product PRODUCT.yaml\n   ```\n"
+        "   ```sh\n   plumbline conformance run --submission-dir submission --product PRODUCT.yaml\n   ```\n"
     );
     let _ = writeln!(
         text,

@@ -58,7 +58,7 @@ fn required_files(contents: &Contents<'_>) -> Finding {
         return Finding::failed(rules::REQUIRED_FILES, format!("empty: {}", empty.join(", "))).hint(hint);
     }
     match contents.product.map(Product::parse) {
-        Some(Ok(_)) => Finding::passed(rules::REQUIRED_FILES, format!("{} are there", FILES.join(", "))),
+        Some(Ok(_)) => Finding::passed(rules::REQUIRED_FILES, format!("{} exist", FILES.join(", "))),
         Some(Err(error)) => Finding::failed(rules::REQUIRED_FILES, format!("failed to read `{PRODUCT}`: {error}"))
             .hint("write it as YAML: a mapping of fields to text"),
         None => Finding::failed(rules::REQUIRED_FILES, format!("missing: {PRODUCT}")).hint(hint),
@@ -222,7 +222,7 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
         required.source
     );
     Finding::failed(rule, what)
-        .hint("run the suite with `--mode certified-conformance`; a similar name belongs to a suite of another version")
+        .hint("run the suite with `--submission-dir`, which selects all required tests; a similar name belongs to a suite of another version")
         .names(missing)
 }
 

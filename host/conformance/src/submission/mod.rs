@@ -3,7 +3,8 @@
 //! A submission is a folder `vX.Y/product` with four files ([`FILES`]). [`assemble`] creates one,
 //! and [`check`] applies every rule that does not need the network.
 //!
-//! The rules are those of the program that verifies submissions (`cncf-infra/verify-conformance`).
+//! The rules are those of the program that verifies submissions
+//! (`kubernetes-sigs/verify-conformance`, commit 86d380d8115c1715f098cdfd4a161a25bdd32782).
 //! [`Cases`] and [`Product`] accept the same input as that program. A module cannot be used here,
 //! because modules accept more dialects than the verifier. A test compares both implementations
 //! rule by rule.

@@ -1,9 +1,35 @@
-//! Tests of settings with the built-in definition.
+//! Tests of settings with a definition of the suite.
 
 use super::*;
 
+const DEFINITION: &str = r#"
+sonobuoy-config:
+  driver: Job
+  plugin-name: e2e
+  description: The conformance tests of Kubernetes, from the image of the cluster's version
+  source-url: https://github.com/kubernetes/kubernetes/tree/master/test/conformance
+  result-format: junit
+spec:
+  name: e2e
+  image: registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION
+  imagePullPolicy: IfNotPresent
+  command: ["/run_e2e.sh"]
+  env:
+  - {name: E2E_EXTRA_ARGS, value: --progress-report-url=http://localhost:8099/progress}
+  - {name: E2E_FOCUS, value: '\[Conformance\]'}
+  - {name: E2E_PARALLEL, value: "false"}
+  - {name: E2E_SKIP, value: '\[Disruptive\]|NoExecuteTaintManager'}
+  - {name: E2E_USE_GO_RUNNER, value: "true"}
+plumbline:
+  progress: {file: e2e.log, format: ginkgo}
+  permissions:
+    cluster:
+    - {apiGroups: ["*"], resources: ["*"], verbs: ["*"]}
+    - {nonResourceURLs: ["/", "/*"], verbs: ["get"]}
+"#;
+
 fn built_in() -> Definition {
-    Definition::parse(include_str!("../../../../plugins/definitions/e2e.yaml")).unwrap().definition
+    Definition::parse(DEFINITION).unwrap().definition
 }
 
 fn env(definition: &Definition) -> Vec<(String, String)> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use plumbline_conformance::lists::embedded;
 use plumbline_conformance::submission::{
@@ -197,6 +199,92 @@ fn required_tests_are_tests_of_their_version() {
         compared += 1;
     }
     assert_eq!(compared, 7);
+}
+
+/// Names of required tests, with the first version whose sources have them. The sources are
+/// `test/conformance/testdata/conformance.yaml` in the module `k8s.io/kubernetes`. The names below
+/// did not change in later versions.
+const SINCE: &[(&str, &str)] = &[
+    ("v1.29", "[sig-network] Services should serve endpoints on same port and different protocols [Conformance]"),
+    (
+        "v1.29",
+        "[sig-storage] StorageClasses CSI Conformance should run through the lifecycle of a StorageClass [Conformance]",
+    ),
+    ("v1.30", "[sig-api-machinery] AggregatedDiscovery should support aggregated discovery interface [Conformance]"),
+    (
+        "v1.30",
+        "[sig-storage] VolumeAttachment Conformance should run through the lifecycle of a VolumeAttachment [Conformance]",
+    ),
+    (
+        "v1.31",
+        "[sig-apps] Job should allow to use the pod failure policy on exit code to fail the job early [Conformance]",
+    ),
+    (
+        "v1.32",
+        "[sig-auth] ServiceAccounts should create a serviceAccountToken and ensure a successful TokenReview [Conformance]",
+    ),
+    ("v1.32", "[sig-node] Node Lifecycle should run through the lifecycle of a node [Conformance]"),
+    (
+        "v1.33",
+        "[sig-apps] Job should execute all indexes despite some failing when using backoffLimitPerIndex [Conformance]",
+    ),
+    ("v1.33", "[sig-apps] Job with successPolicy should succeeded when all indexes succeeded [Conformance]"),
+    ("v1.34", "[sig-api-machinery] OrderedNamespaceDeletion namespace deletion should delete pod first [Conformance]"),
+    ("v1.34", "[sig-network] ServiceCIDR and IPAddress API should support ServiceCIDR API operations [Conformance]"),
+    ("v1.35", "[sig-network] EndpointsController should create Endpoints for Pods matching a Service [Conformance]"),
+    ("v1.35", "[sig-node] [DRA] CRUD Tests resource.k8s.io/v1 ResourceClaim [Conformance]"),
+    (
+        "v1.36",
+        "[sig-api-machinery] MutatingAdmissionPolicy [Privileged:ClusterAdmin] should mutate a Deployment [Conformance]",
+    ),
+    (
+        "v1.37",
+        "[sig-auth] PodCertificateRequest API [Privileged:ClusterAdmin] should support PodCertificateRequest API operations [Conformance]",
+    ),
+    ("v1.37", "[sig-node] [DRA] CRUD Tests resource.k8s.io/v1 DeviceTaintRule [Conformance]"),
+];
+
+#[test]
+fn required_tests_are_in_the_lists_from_their_first_version_on() {
+    let (mut versions, mut first) = (0, BTreeSet::new());
+    for (version, release) in Required::known() {
+        let required = Required::embedded(release).unwrap().unwrap().names;
+        for (since, name) in SINCE {
+            let since: Release = since.parse().unwrap();
+            assert_eq!(required.contains(*name), since <= release, "{version}: {name}");
+            first.insert(since);
+        }
+        versions += 1;
+    }
+    assert_eq!(first.len(), versions, "each version has a test that its sources were the first to have");
+}
+
+/// Compares the lists with the sources that are in Go's module cache, for example because the
+/// end-to-end tests built that version.
+#[test]
+fn required_tests_are_those_of_the_sources() {
+    let cache = Command::new("go").args(["env", "GOMODCACHE"]).env("GOTOOLCHAIN", "local").output();
+    let cache = cache.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    let cache = String::from_utf8(cache).unwrap();
+    for (version, release) in Required::known() {
+        let module = Path::new(cache.trim()).join(format!("k8s.io/kubernetes@{version}"));
+        let Ok(yaml) = fs::read_to_string(module.join("test/conformance/testdata/conformance.yaml")) else {
+            eprintln!("SKIPPED: required tests of {version}: its sources are not in the module cache of Go");
+            continue;
+        };
+        let source = Required::from_yaml(&yaml, release, version).unwrap();
+        assert_eq!(Required::embedded(release).unwrap().unwrap().names, source.names, "{version}");
+    }
+}
+
+#[test]
+fn the_documentation_has_the_number_of_required_tests_of_each_version() {
+    let page = include_str!("../../../../docs/submission.md");
+    let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| v1.")).collect();
+    let numbers = Required::known().map(|(version, release)| {
+        format!("| {release} | {version} | {} |", Required::embedded(release).unwrap().unwrap().names.len())
+    });
+    assert_eq!(documented, numbers.collect::<Vec<_>>());
 }
 
 #[test]

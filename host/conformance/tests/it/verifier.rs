@@ -2,10 +2,11 @@
 //! parsers and field types (`tests/data/verifier`) checks the same submissions.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use flate2::read::GzDecoder;
 use plumbline_conformance::submission::{
     Cases, Contents, FoundFile, JUNIT, LogVersions, Outcome, PRODUCT, Required, check,
 };
@@ -897,4 +898,56 @@ fn a_good_submission_keeps_every_rule_of_the_verifier() {
     let broken: Vec<&String> =
         ours.as_object().unwrap().iter().filter(|(_, keeps)| **keeps == json!(false)).map(|(rule, _)| rule).collect();
     assert!(broken.is_empty(), "{broken:?}");
+}
+
+/// Returns the text of a fixture of the verifier (`tests/data/verifier-fixtures`).
+fn fixture(compressed: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(compressed).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn the_verifiers_own_fixtures_break_the_rules_that_its_tests_expect() {
+    const STATUS: &str = "\" classname=\"Kubernetes e2e suite\" status=\"";
+    let good = fixture(include_bytes!("../data/verifier-fixtures/junit_01.xml.gz"));
+    let list = fixture(include_bytes!("../data/verifier-fixtures/conformance.yaml.gz"));
+    let required = Required::from_yaml(&list, "v1.30".parse().unwrap(), "the verifier".to_owned()).unwrap();
+    assert!(required.names.len() > 390, "{}", required.names.len());
+    // The changes of the verifier's other results.
+    let changed = |from: &str, to: &str| {
+        assert_eq!(good.matches(from).count(), 1, "{from}");
+        good.replace(from, to)
+    };
+    let extra = format!(
+        "<testcase name=\"[It] [sig-soup] Soup should be really nice [Conformance]{STATUS}passed\"></testcase>"
+    );
+    let first = good.find("<testcase ").unwrap();
+    let with_extra = format!("{}{extra}{}", &good[..first], &good[first..]);
+    let name = "[It] [sig-apps] Daemon set [Serial] should verify changes to a daemon set status [Conformance]";
+    let passed = format!("{name}{STATUS}passed\" time=\"4.8455901279999996\">");
+    let failed =
+        format!("{name}{STATUS}failed\" time=\"4.8455901279999996\"><failure message=\"Something\">Test!</failure>");
+    let name = "[It] [sig-apps] Deployment should run the lifecycle of a Deployment [Conformance]";
+    let missing = format!("<testcase name=\"{name}{STATUS}passed\" time=\"5.183582284\"></testcase>");
+    for (about, results, broken) in [
+        ("as it is", good.clone(), &[][..]),
+        ("an extra test", with_extra, &[]),
+        ("a failed test", changed(&passed, &failed), &["required-tests", "no-failed-tests"]),
+        ("a missing test", changed(&missing, ""), &["required-tests"]),
+    ] {
+        let submission = Submission::with(JUNIT, &results);
+        let files: Vec<FoundFile> =
+            submission.files.keys().map(|path| FoundFile { path: path.clone(), bytes: 1 }).collect();
+        let cases = Cases::read(results.as_bytes());
+        let findings = check(&Contents {
+            files: &files,
+            product: Some(GOOD_PRODUCT.as_bytes()),
+            log: &LogVersions::default(),
+            cases: Some(&cases),
+            required: Some(&required),
+        });
+        let failed = findings.iter().filter(|finding| finding.outcome == Outcome::Failed);
+        assert_eq!(failed.map(|finding| finding.rule).collect::<Vec<_>>(), broken, "{about}");
+    }
 }

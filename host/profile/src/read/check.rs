@@ -187,7 +187,7 @@ fn kind(path: &str, raw: &RawOption) -> Result<OptionType, ProfileError> {
             let fits =
                 |value: &String| !value.is_empty() && value.len() <= MAX_TEXT && !value.contains(char::is_control);
             if values.value.is_empty() || values.value.len() > MAX_ENUM || !values.value.iter().all(fits) {
-                return Err(invalid(values_path, values, format!("write 1 to {MAX_ENUM} texts in one line each")));
+                return Err(invalid(values_path, values, format!("write 1 to {MAX_ENUM} strings of one line each")));
             }
             OptionType::Enum(values.value.clone())
         }
@@ -277,35 +277,15 @@ fn modes(
             let why = format!("mode `{}` is the default already", first.name);
             return Err(invalid(format!("{path}.default"), &raw.name, why));
         }
-        let mut set = BTreeMap::new();
-        for (name, value) in raw.set {
-            let key = format!("{path}.set.{}", cut(&name));
-            let Some(option) = options.iter().find(|option| option.name == name) else {
-                let near = closest(&name, options.iter().map(|option| option.name.as_str()));
-                let meant = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-                return Err(invalid(key, &raw.name, format!("unknown option{meant}")));
-            };
-            if option.secret || matches!(option.kind, OptionType::File | OptionType::Path) {
-                return Err(invalid(key, &raw.name, "a mode cannot set a secret, a file or a path"));
-            }
-            let is_expression = selection.is_some_and(|selection| selection.is_expression(&name));
-            let text = match &value {
-                Value::Array(alternatives) if is_expression => alternation(alternatives),
-                value => scalar(value),
-            };
-            let Some(text) = text else {
-                let why = match is_expression {
-                    true => "write text, or a list of texts, which are alternatives",
-                    false => "write text, a number or a boolean",
-                };
-                return Err(invalid(key, &raw.name, why));
-            };
-            option.kind.checked(&text).map_err(|error| invalid(key, &raw.name, error.to_string()))?;
-            set.insert(name, text);
+        if let Some(first) = modes.iter().find(|mode| mode.submit && raw.submit) {
+            let why = format!("results of mode `{}` are submitted already", first.name);
+            return Err(invalid(format!("{path}.submit"), &raw.name, why));
         }
+        let set = mode_values(&path, &raw.name, raw.set, options, selection)?;
         let required = raw.required.map(|file| list_file(&format!("{path}.required"), file, version)).transpose()?;
         let description = prose(&format!("{path}.description"), raw.description)?;
-        modes.push(ProfileMode { name: raw.name.value, description, default: raw.default, set, required });
+        let (default, submit) = (raw.default, raw.submit);
+        modes.push(ProfileMode { name: raw.name.value, description, default, set, required, submit });
     }
     if let (Some(first), false) = (modes.first(), modes.iter().any(|mode| mode.default)) {
         let why = format!("no mode is the default: add `default: true`, for example to `{}`", first.name);
@@ -314,9 +294,46 @@ fn modes(
     Ok(modes)
 }
 
+/// Checks the values that a mode sets.
+fn mode_values(
+    path: &str,
+    mode: &Text,
+    raw: BTreeMap<String, Value>,
+    options: &[ProfileOption],
+    selection: Option<&TestSelection>,
+) -> Result<BTreeMap<String, String>, ProfileError> {
+    let mut set = BTreeMap::new();
+    for (name, value) in raw {
+        let key = format!("{path}.set.{}", cut(&name));
+        let Some(option) = options.iter().find(|option| option.name == name) else {
+            let near = closest(&name, options.iter().map(|option| option.name.as_str()));
+            let meant = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            return Err(invalid(key, mode, format!("unknown option{meant}")));
+        };
+        if option.secret || matches!(option.kind, OptionType::File | OptionType::Path) {
+            return Err(invalid(key, mode, "a mode cannot set a secret, a file or a path"));
+        }
+        let is_expression = selection.is_some_and(|selection| selection.is_expression(&name));
+        let text = match &value {
+            Value::Array(alternatives) if is_expression => alternation(alternatives),
+            value => scalar(value),
+        };
+        let Some(text) = text else {
+            let why = match is_expression {
+                true => "write text, or a list of strings, which are alternatives",
+                false => "write text, a number or a boolean",
+            };
+            return Err(invalid(key, mode, why));
+        };
+        option.kind.checked(&text).map_err(|error| invalid(key, mode, error.to_string()))?;
+        set.insert(name, text);
+    }
+    Ok(set)
+}
+
 /// Checks the options that select tests. A rerun in the same run changes only variables.
 fn selection(raw: RawSelection, options: &[ProfileOption]) -> Result<TestSelection, ProfileError> {
-    let RawSelection { focus, skip, clear, strip } = raw;
+    let RawSelection { focus, skip, clear, strip, prefix } = raw;
     let expressions =
         std::iter::once(("selection.focus", &focus)).chain(skip.iter().map(|text| ("selection.skip", text)));
     for (path, name) in expressions {
@@ -327,14 +344,17 @@ fn selection(raw: RawSelection, options: &[ProfileOption]) -> Result<TestSelecti
     for (at, name) in clear.iter().enumerate() {
         variable_option(&format!("selection.clear[{at}]"), name, options)?;
     }
-    if let Some(strip) = strip.as_ref().filter(|strip| strip.value.chars().count() > MAX_STRIP) {
-        return Err(invalid("selection.strip", strip, format!("the text has more than {MAX_STRIP} characters")));
+    for (path, text) in [("selection.strip", &strip), ("selection.prefix", &prefix)] {
+        if let Some(text) = text.as_ref().filter(|text| text.value.chars().count() > MAX_STRIP) {
+            return Err(invalid(path, text, format!("the text has more than {MAX_STRIP} characters")));
+        }
     }
     Ok(TestSelection {
         focus: focus.value,
         skip: skip.map(|text| text.value),
         clear: clear.into_iter().map(|text| text.value).collect(),
         strip: strip.map(|text| text.value).unwrap_or_default(),
+        prefix: prefix.map(|text| text.value).unwrap_or_default(),
     })
 }
 

@@ -81,6 +81,8 @@ pub(super) struct RawMode {
     pub(super) set: BTreeMap<String, Value>,
     #[serde(default)]
     pub(super) required: Option<Text>,
+    #[serde(default)]
+    pub(super) submit: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,6 +95,8 @@ pub(super) struct RawSelection {
     pub(super) clear: Vec<Text>,
     #[serde(default)]
     pub(super) strip: Option<Text>,
+    #[serde(default)]
+    pub(super) prefix: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

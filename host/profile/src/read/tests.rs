@@ -30,10 +30,10 @@ options:
 - {name: product, help: Statements of the vendor, type: file, option: product}
 modes:
 - {name: quick, description: A few tests, set: {size: 1, snapshots: false}}
-- {name: full, description: All tests, default: true, set: {snapshots: true}, required: 'required/{version}.txt'}
+- {name: full, description: All tests, default: true, set: {snapshots: true}, required: 'required/{version}.txt', submit: true}
 tests: tests-{version}.txt
 images: images.txt
-selection: {focus: focus, skip: skip, clear: [snapshots], strip: '[It] '}
+selection: {focus: focus, skip: skip, clear: [snapshots], strip: '[It] ', prefix: 'Storage '}
 submission:
 - {name: junit.xml, from: plugins/storage/results/global/junit.xml}
 - {name: PRODUCT.yaml, option: product}
@@ -70,6 +70,7 @@ pub(crate) const DOCUMENTS: &[(&str, bool)] = &[
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o_o, help: h, type: string, env: A}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: string, default: [a], env: A}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\nmodes: [{name: m}]\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nmodes: [{name: m, description: d, default: true, submit: maybe}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\nselection: {skip: o}\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a_b.c}]\n", true),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a b}]\n", false),
@@ -94,11 +95,12 @@ fn every_key_is_read() {
     assert_eq!(profile.option("wait").unwrap().kind, OptionType::Duration);
     assert!(profile.option("password").unwrap().secret && profile.option("endpoint").unwrap().required);
     assert_eq!(profile.default_mode().unwrap().name, "full");
+    assert_eq!(profile.submitted_mode().unwrap().name, "full");
     assert_eq!(profile.option("product").unwrap().option.as_deref(), Some("product"));
     assert_eq!(profile.submission.first().unwrap().name, "junit.xml");
     let selection = profile.selection.as_ref().unwrap();
     assert_eq!(selection.options().collect::<Vec<_>>(), ["focus", "skip", "snapshots"]);
-    assert_eq!(selection.strip, "[It] ");
+    assert_eq!((selection.strip.as_str(), selection.prefix.as_str()), ("[It] ", "Storage "));
     assert_eq!(profile.submission.last().unwrap().source, crate::Source::Option("product".to_owned()));
     let files: Vec<_> = profile.files().collect();
     let named = |key, file: &str| (key, file.to_owned());
@@ -171,6 +173,10 @@ fn what_is_wrong_is_named_with_its_key_and_line() {
             "modes: [{name: m, description: d, default: true}, {name: n, description: d, default: true}]".to_owned(),
             "mode `m` is the default already",
         ),
+        (
+            "modes: [{name: m, description: d, submit: true}, {name: n, description: d, submit: true}]".to_owned(),
+            "`modes[1].submit`: results of mode `m` are submitted already",
+        ),
         ("tests: tests-{version}.txt".to_owned(), "the version is fixed"),
         ("local: {command: [../run.sh]}".to_owned(), "`local.command`: the program is a file of the bundle"),
         ("tests: 'tests/*.txt'".to_owned(), "`tests`: write the path of a file"),
@@ -208,9 +214,9 @@ fn a_mode_lists_the_alternatives_of_an_expression() {
     };
     assert_eq!(parse("f", r"['a\[b\]', c d]").unwrap().modes[0].set["f"], r"a\[b\]|c d");
     for (option, value, part) in [
-        ("f", "[]", "or a list of texts, which are alternatives"),
-        ("f", "[a, '']", "or a list of texts, which are alternatives"),
-        ("f", "[a, 1]", "or a list of texts, which are alternatives"),
+        ("f", "[]", "or a list of strings, which are alternatives"),
+        ("f", "[a, '']", "or a list of strings, which are alternatives"),
+        ("f", "[a, 1]", "or a list of strings, which are alternatives"),
         ("o", "[a]", "write text, a number or a boolean"),
     ] {
         let error = parse(option, value).unwrap_err().to_string();

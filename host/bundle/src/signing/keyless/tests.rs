@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::attestation::parse_attestations;
-use super::super::results::{Trusted, verify_result};
+use super::super::results::{Trusted, Wanted, verify_result};
 use super::*;
 
 const IDENTITY: &str = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";
@@ -141,7 +141,8 @@ fn any_change_of_a_log_entry_or_a_timestamp_is_noticed() {
 fn a_verified_statement_of_another_type_is_not_the_result_of_a_test() {
     let bundle = attestation("happy-path-intoto-in-dsse-v3");
     let policy = policy("public");
-    let reasons = verify_result(&[bundle], &[[0; 32]], &Trusted::Identity(&policy), Timestamp::UNIX_EPOCH).unwrap_err();
+    let wanted = Wanted::All(&[[0; 32]]);
+    let reasons = verify_result(&[bundle], wanted, &Trusted::Identity(&policy), Timestamp::UNIX_EPOCH).unwrap_err();
     assert_eq!(
         reasons,
         [format!(

@@ -163,7 +163,7 @@ impl TrustedRoot {
         }
         let Document { tlogs, certificate_authorities, timestamp_authorities, .. } = document;
         if [tlogs.len(), certificate_authorities.len(), timestamp_authorities.len()].iter().any(|n| *n > MAX_ENTRIES) {
-            return Err(format!("it has more than {MAX_ENTRIES} authorities or logs"));
+            return Err(format!("it has more than {MAX_ENTRIES} CAs, timestamp authorities or logs"));
         }
         let decode = || -> Result<Self, EnvelopeError> {
             let mut root = Self {

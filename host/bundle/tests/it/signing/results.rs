@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use plumbline_bundle::signing::{
     Attestation, Envelope, PAYLOAD_TYPE, Policy, PrivateKey, ResultStatement, Signature, Subject, TEST_RESULT, Trusted,
-    VerifiedResult, archive_subjects, folder_subjects, pae, sign_statement, verify_result,
+    VerifiedResult, Wanted, archive_subjects, folder_subjects, pae, sign_statement, verify_result,
 };
 use serde_json::{Value, json};
 
 use crate::signing::signed::{key, now};
 
 const ARCHIVE: [u8; 32] = [1; 32];
+/// The digest of the manifest that the archive has in a registry.
+const MANIFEST: [u8; 32] = [2; 32];
 
 fn archive() -> Subject {
     Subject { name: "run.tar.gz".to_owned(), sha256: ARCHIVE }
@@ -24,13 +26,13 @@ fn about(subjects: &[Subject], predicate: &Value, key: &PrivateKey) -> Attestati
     sign_statement(subjects, TEST_RESULT, predicate, key).unwrap()
 }
 
-fn trusted(all: &[Attestation], key: &PrivateKey, files: &[[u8; 32]]) -> Result<VerifiedResult, Vec<String>> {
+fn trusted(all: &[Attestation], key: &PrivateKey, wanted: Wanted<'_>) -> Result<VerifiedResult, Vec<String>> {
     let policy = Policy::of_key("release", key.public().clone());
-    verify_result(all, files, &Trusted::Keys(policy.keys_for("x", None).unwrap()), now())
+    verify_result(all, wanted, &Trusted::Keys(policy.keys_for("x", None).unwrap()), now())
 }
 
 fn as_archive(all: &[Attestation], key: &PrivateKey, digest: [u8; 32]) -> Result<Vec<ResultStatement>, Vec<String>> {
-    trusted(all, key, &[digest])?.about_archive(&digest)
+    trusted(all, key, Wanted::Any(&[digest, MANIFEST]))?.about_archive(&digest, &MANIFEST)
 }
 
 fn folder(files: &[(&str, u8)]) -> BTreeMap<String, [u8; 32]> {
@@ -43,7 +45,7 @@ fn as_folder(
     files: &BTreeMap<String, [u8; 32]>,
 ) -> Result<Vec<ResultStatement>, Vec<String>> {
     let digests: Vec<[u8; 32]> = files.values().copied().collect();
-    trusted(all, key, &digests)?.about_folder(files)
+    trusted(all, key, Wanted::All(&digests))?.about_folder(files)
 }
 
 /// Signs a payload as it is.
@@ -57,11 +59,17 @@ fn over(key: &PrivateKey, payload: &str) -> Attestation {
 #[test]
 fn a_statement_about_an_archive_is_about_nothing_else() {
     let key = key();
-    let own = about(&archive_subjects(archive(), [2; 32]), &passed(), &key);
+    let own = about(&archive_subjects(archive(), MANIFEST), &passed(), &key);
     assert_eq!(as_archive(&[own], &key, ARCHIVE).unwrap().len(), 1);
     // Other programs sign the archive alone, under any name.
     let alone = Subject { name: String::new(), ..archive() };
     assert!(as_archive(&[about(&[alone], &passed(), &key)], &key, ARCHIVE).is_ok());
+    // In a registry, they sign its manifest alone.
+    let pushed = Subject { name: "registry.example.com/results".to_owned(), sha256: MANIFEST };
+    assert!(as_archive(&[about(&[pushed], &passed(), &key)], &key, ARCHIVE).is_ok());
+    let other = Subject { name: "run.tar.gz (OCI manifest)".to_owned(), sha256: [5; 32] };
+    let reasons = as_archive(&[about(&[other], &passed(), &key)], &key, ARCHIVE).unwrap_err();
+    assert!(reasons[0].contains("about another file: sha256:0505"), "{reasons:?}");
 
     let others = [
         folder_subjects(&folder(&[("junit.xml", 3)]), &archive()),
@@ -95,7 +103,7 @@ fn a_file_of_a_folder_is_a_subject_with_its_name_and_its_digest() {
         assert!(reason(files).contains(why), "{files:?}: {}", reason(files));
     }
     // A statement about an archive is not one about a folder that contains it.
-    let other = [about(&archive_subjects(archive(), [2; 32]), &passed(), &key)];
+    let other = [about(&archive_subjects(archive(), MANIFEST), &passed(), &key)];
     let reasons = as_folder(&other, &key, &folder(&[("run.tar.gz", 1)])).unwrap_err();
     assert!(reasons[0].contains("is not about a folder"), "{reasons:?}");
 }

@@ -1,0 +1,19 @@
+# Accepts an archive only if its attestation says that the run passed on one cluster. For
+# `cosign verify-attestation --policy`.
+package signature
+
+import rego.v1
+
+# Change this to the UID of your cluster's namespace `kube-system`:
+# kubectl get namespace kube-system -o jsonpath='{.metadata.uid}'
+cluster := "00000000-0000-4000-8000-000000000000"
+
+default allow := false
+
+allow if {
+	input.predicateType == "https://in-toto.io/attestation/test-result/v0.1"
+	input.predicate.result == "PASSED"
+	some resource in input.predicate.configuration
+	resource.name == "cluster"
+	resource.uri == sprintf("urn:uuid:%s", [cluster])
+}
