@@ -1,15 +1,19 @@
 //! A check of a node: its GPUs and other accelerators, with their drivers and NUMA nodes.
 //!
-//! Each device is an item, and its facts are metadata. So a comparison of nodes, or of two runs,
-//! shows what differs. A device fails if no driver is bound to it, or if it is not as the options
-//! say. A fact that cannot be read makes it `unknown`. A node without devices is `skipped`, unless
-//! the option `devices` expects some.
+//! Each device is an item, and its facts are metadata. A device fails if no driver is bound to it,
+//! or if it is not as the options say. A fact that cannot be read makes it `unknown`. A node without
+//! devices is `skipped`, unless the option `devices` expects some.
+//!
+//! As a summarizer, the module compares the facts of all nodes. The item `drift` has a child for
+//! each fact that differs, with the majority's value and the nodes that differ.
 #![forbid(unsafe_code)]
 
 mod device;
+mod summary;
 
 use std::collections::BTreeMap;
 
+use plumbline_drift_common::DriftStatus;
 use plumbline_sdk::context::FileError;
 use plumbline_sdk::{Checker, Context, Item, Output, PluginInfo, Status};
 use serde::Deserialize;
@@ -18,6 +22,8 @@ use crate::device::Device;
 
 /// The directory with a link for each PCI device.
 const DEVICES: &str = "/sys/bus/pci/devices";
+/// The item about the number of devices of a node.
+const COUNT: &str = "devices";
 /// The maximum number of devices. A node has some hundred, most of them no GPUs.
 const MAX_DEVICES: usize = 4096;
 
@@ -35,6 +41,8 @@ struct Options {
     driver_versions: BTreeMap<String, String>,
     /// Whether each device must belong to a NUMA node.
     numa: bool,
+    /// The status of a fact that differs between nodes.
+    drift: DriftStatus,
 }
 
 impl Checker for GpuDrift {
@@ -44,7 +52,7 @@ impl Checker for GpuDrift {
             Ok(entries) => entries,
             // A machine without a PCI bus has no such directory.
             Err(error @ FileError::NotFound { .. }) if options.devices.is_none() => {
-                out.emit(Item::new(0, "devices").status(Status::Skipped).text("skipped", error.to_string()));
+                out.emit(Item::new(0, COUNT).status(Status::Skipped).text("skipped", error.to_string()));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -76,7 +84,7 @@ impl Checker for GpuDrift {
 
 /// Returns the item about the number of devices, if there is something to say.
 fn count(found: u64, unreadable: u64, want: Option<u64>) -> Option<Item> {
-    let item = Item::new(0, "devices").meta("count", found.to_string());
+    let item = Item::new(0, COUNT).meta("count", found.to_string());
     match want {
         // Any of these may be a device that counts.
         Some(_) if unreadable > 0 => {
@@ -134,10 +142,15 @@ plumbline_sdk::module! {
                 "description": "The version that a driver must have, by its name.",
                 "additionalProperties": { "type": "string" }
             },
-            "numa": { "type": "boolean", "description": "Whether each device must belong to a NUMA node." }
+            "numa": { "type": "boolean", "description": "Whether each device must belong to a NUMA node." },
+            "drift": {
+                "enum": ["warn", "fail"],
+                "description": "Whether a fact that differs between nodes is a warning, or fails the run."
+            }
         },
         "additionalProperties": false
     },
     rights: { "files": ["/sys"] },
+    summarizer: GpuDrift,
     check: GpuDrift,
 }

@@ -181,7 +181,7 @@ fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, S
 }
 
 fn texts(keys: &mut Map<String, Value>, key: &str) -> Result<Option<Vec<String>>, String> {
-    let wrong = || format!("`{key}` must be a list of at most {MAX_ENTRIES} texts, each of 1 to {MAX_TEXT} bytes");
+    let wrong = || format!("`{key}` must be a list of at most {MAX_ENTRIES} strings, each of 1 to {MAX_TEXT} bytes");
     match keys.remove(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(entries)) if entries.len() <= MAX_ENTRIES => {

@@ -41,7 +41,8 @@ impl SandboxError {
             Self::Engine { .. } => Some(
                 "lower `max_instances`, or raise the limit on address space (`ulimit -v`): each call reserves some",
             ),
-            Self::Setting { .. } | Self::Interface { .. } | Self::Ticker(_) => None,
+            Self::Setting { .. } => Some("correct it in the file of `--limits`"),
+            Self::Interface { .. } | Self::Ticker(_) => None,
         }
     }
 }

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use plumbline_sdk::context::{FileType, Progress};
+use plumbline_sdk::context::{Attributes, FileType, Progress};
+use plumbline_sdk::network::{NetworkError, Request, Response};
 use plumbline_sdk::testing::Case;
 use plumbline_sdk::{Checker, Context, Item, ObjectQuery, Output, PluginInfo, Status};
 use serde_json::json;
@@ -95,4 +96,76 @@ impl Checker for Facts {
 #[test]
 fn a_single_file_needs_no_directory() {
     assert_eq!(Case::new().node_file("/proc/swaps", "none").check::<Facts>().outline(), "none: passed\n");
+}
+
+/// Emits the owner and the mode of files.
+struct Owners;
+
+impl Checker for Owners {
+    fn run(_plugin: &PluginInfo, context: &mut Context, out: &mut Output) -> Result<(), String> {
+        for path in ["/etc/app", "/etc/app/key", "/etc/app/file", "/etc/app/none", "/etc/other"] {
+            let item = Item::new(0, path);
+            out.emit(match context.attributes(path) {
+                Ok(found) => item.meta("found", format!("{}:{} {:o}", found.uid, found.gid, found.permissions())),
+                Err(error) => item.meta("found", error.to_string()),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn owners_and_modes_are_those_of_the_case_or_of_root() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("owners");
+    fs::create_dir_all(&dir).unwrap();
+    for file in ["key", "file"] {
+        fs::write(dir.join(file), "").unwrap();
+    }
+    let key = Attributes { mode: 0o100_600, uid: 1000, gid: 100 };
+    let run = Case::new().node_directory("/etc/app", &dir).attributes("/etc/app/key", key).check::<Owners>();
+    let found: Vec<String> = run.items.iter().map(|item| item.meta[0].1.clone()).collect();
+    assert_eq!(found[..3], ["0:0 755", "1000:100 600", "0:0 644"]);
+    assert_eq!(found[3], "failed to read `/etc/app/none`: it does not exist");
+    assert_eq!(found[4], "failed to read `/etc/other`: no granted directory contains it");
+}
+
+/// Sends requests.
+struct Requests;
+
+impl Checker for Requests {
+    fn run(_plugin: &PluginInfo, context: &mut Context, out: &mut Output) -> Result<(), String> {
+        let get = Request::get("https://example.com/health");
+        let post = Request { method: "POST".to_owned(), ..get.clone() };
+        for request in [get, post, Request::get("https://example.com/gone"), Request::get("https://other.example.com/")]
+        {
+            let item = Item::new(0, format!("{} {}", request.method, request.url));
+            out.emit(match context.send(&request) {
+                Ok(Response { status, body, .. }) => {
+                    let passed = if status == 200 { Status::Passed } else { Status::Failed };
+                    item.status(passed).meta("answer", String::from_utf8_lossy(&body).into_owned())
+                }
+                Err(error) if error.is_of_the_target() => item.status(Status::Failed).meta("answer", error.to_string()),
+                Err(error) => item.status(Status::Unknown).meta("answer", error.to_string()),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn responses_are_those_of_the_case_and_all_others_are_denied() {
+    let refused = NetworkError::Refused("the port is closed".to_owned());
+    let run = Case::new()
+        .response("GET", "https://example.com/health", Ok(Response::new(200, "fine")))
+        .response("POST", "https://example.com/health", Ok(Response::new(405, "")))
+        .response("GET", "https://example.com/gone", Err(refused))
+        .check::<Requests>();
+    assert_eq!(
+        run.outline(),
+        "GET https://example.com/health: passed\nPOST https://example.com/health: failed\n\
+         GET https://example.com/gone: failed\nGET https://other.example.com/: unknown\n"
+    );
+    let answers: Vec<String> = run.items.iter().map(|item| item.meta[0].1.clone()).collect();
+    assert_eq!(answers[..3], ["fine", "", "the port is closed"]);
+    assert_eq!(answers[3], "the case does not grant `GET https://other.example.com/`: add it with `Case::response`");
 }

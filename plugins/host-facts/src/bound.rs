@@ -1,5 +1,6 @@
-//! Limits for untrusted texts and values.
+//! Limits for untrusted values.
 
+use plumbline_drift_common::cut;
 use plumbline_sdk::Item;
 use serde_json::Value;
 
@@ -8,24 +9,11 @@ use serde_json::Value;
 const MAX_VALUES: usize = 20_000;
 /// Maximum nesting depth of a fact; the host accepts 100 levels.
 const MAX_LEVELS: usize = 32;
-/// Maximum size of a name in bytes.
-const MAX_NAME: usize = 1000;
+/// Maximum size in bytes of a key in the list of facts that were left out.
+const MAX_KEY: usize = 1000;
 /// Maximum size of a group's details in bytes. This is half of what the host accepts for an item,
 /// because the host also counts each value.
 const MAX_ITEM: usize = 6 << 20;
-
-/// Returns `text` as a name: not empty, and short.
-pub(crate) fn name(text: &str) -> String {
-    if text.is_empty() { "(no name)".to_owned() } else { cut(text, MAX_NAME) }
-}
-
-/// Returns at most `max` bytes of `text`, with a mark if something was cut.
-pub(crate) fn cut(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    format!("{}…", text.get(..text.floor_char_boundary(max)).unwrap_or_default())
-}
 
 /// The details of an item, within limits.
 pub(crate) struct Details {
@@ -62,7 +50,7 @@ impl Details {
     fn leave_out(&mut self, key: &str) {
         // As many as people read.
         if self.cut.len() < 20 {
-            self.cut.push(cut(key, MAX_NAME));
+            self.cut.push(cut(key, MAX_KEY));
         }
     }
 
@@ -113,11 +101,5 @@ mod tests {
         assert_eq!(keys, ["good", "text", "cut"]);
         assert!(format!("{item:?}").contains("left out: wide, deep, long"), "{item:?}");
         assert!(Details::new(Item::new(0, "x")).finish().is_none());
-    }
-
-    #[test]
-    fn names_are_never_empty_and_never_long() {
-        assert_eq!(name(""), "(no name)");
-        assert_eq!(name(&"ü".repeat(2000)).len(), MAX_NAME + '…'.len_utf8());
     }
 }

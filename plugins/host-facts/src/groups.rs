@@ -1,9 +1,10 @@
 //! The groups of facts.
 
+use plumbline_drift_common::name;
 use plumbline_sdk::{Item, Status};
 use serde_json::Value;
 
-use crate::bound::{Details, name};
+use crate::bound::Details;
 use crate::document::Document;
 
 /// The depth of groups: below the file.

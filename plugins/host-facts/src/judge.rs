@@ -1,11 +1,11 @@
 //! Evaluates facts that can be wrong by themselves: certificates, disks, the clock. Also reports
 //! facts that could not be read.
 
+use plumbline_drift_common::{WARNING, cut, name};
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
 
-use crate::WARNING;
-use crate::bound::{Details, cut, name};
+use crate::bound::Details;
 use crate::date::{DAY, moment};
 use crate::document::{Document, number};
 use crate::groups::DEPTH;

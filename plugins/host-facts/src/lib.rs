@@ -47,24 +47,20 @@ mod bound;
 mod compared;
 mod date;
 mod document;
-mod drift;
 mod groups;
 mod judge;
 mod options;
 mod post_processor;
 mod report;
 mod summarizer;
-mod tally;
 
 pub use document::MAX_DOCUMENT;
-pub use options::{DriftStatus, Options};
+pub use options::Options;
+pub use plumbline_drift_common::{DriftStatus, WARNING};
 
 /// The post-processor and summarizer for facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts;
-
-/// The status of a finding that people should look at, but that fails nothing.
-pub const WARNING: &str = "warning";
 
 plumbline_sdk::module! {
     name: "host-facts",

@@ -1,9 +1,7 @@
 //! The options of the module.
 
-use plumbline_sdk::Status;
+use plumbline_drift_common::DriftStatus;
 use serde::Deserialize;
-
-use crate::WARNING;
 
 /// The module's options, `plumbline.options` in a definition.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -25,17 +23,6 @@ pub struct Options {
     pub ignore: Vec<String>,
 }
 
-/// The status of a fact that differs between nodes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DriftStatus {
-    /// The status `warning`: people see it, and the run passes.
-    #[default]
-    Warn,
-    /// The status `failed`: the run fails.
-    Fail,
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -53,23 +40,6 @@ impl Options {
     #[must_use]
     pub fn ignores(&self, fact: &str) -> bool {
         self.ignore.iter().any(|pattern| matches(pattern, fact))
-    }
-}
-
-impl DriftStatus {
-    pub(crate) fn status(self) -> Status {
-        match self {
-            Self::Warn => Status::Custom(WARNING.to_owned()),
-            Self::Fail => Status::Failed,
-        }
-    }
-
-    /// Returns the detail under which the reason is stored.
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Warn => WARNING,
-            Self::Fail => "failure",
-        }
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use plumbline_drift_common::{Tally, emit};
 use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Summarizer};
 
 use crate::HostFacts;
 use crate::compared::{compared, counted};
-use crate::drift;
 use crate::groups::DEPTH;
 use crate::options::Options;
 use crate::report::Totals;
-use crate::tally::Tally;
 
 /// The result set of a plugin that runs once.
 const GLOBAL: &str = "global";
@@ -73,7 +72,7 @@ impl Summary {
     fn emit(mut self, out: &mut Output) {
         if self.tally.count() > 0 {
             self.totals.silent = self.silent.len();
-            drift::emit(&self.tally, &self.options, out);
+            emit(&self.tally, self.options.drift, out);
             self.totals.emit(self.tally.count(), out);
         }
     }

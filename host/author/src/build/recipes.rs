@@ -5,8 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use plumbline_sandbox::componentize::CONTRACT;
-
 use super::tool::{COMPONENTIZE_PY, ESBUILD, GO, JCO, NPM, PYTHON, Say, TSC, Tool, ZIG, on_path, remove_old, run};
 use super::wasi;
 use crate::error::AuthorError;
@@ -271,19 +269,4 @@ fn joined(flag: &str, path: &Path) -> std::ffi::OsString {
     let mut joined = std::ffi::OsString::from(flag);
     joined.push(path);
     joined
-}
-
-/// Returns the project's own `wit/`, or else a copy of the embedded contract in the build
-/// directory.
-pub(super) fn contract_directory(project: &Project) -> Result<PathBuf, AuthorError> {
-    if let Some(own) = project.wit() {
-        return Ok(own);
-    }
-    let directory = project.build_directory().join("wit");
-    fs::create_dir_all(&directory).map_err(AuthorError::io("create", &directory))?;
-    for (name, text) in CONTRACT {
-        let file = directory.join(name);
-        fs::write(&file, text).map_err(AuthorError::io("write", &file))?;
-    }
-    Ok(directory)
 }

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_sandbox::componentize::CONTRACT;
 use wasmparser::{BinaryReaderError, Parser, Payload};
 
-use super::recipes::contract_directory;
 use crate::error::AuthorError;
 use crate::project::{Project, read_bounded};
 
@@ -32,6 +32,21 @@ pub(super) struct World<'a> {
 /// Returns whether the module is a check, which uses WASI.
 pub(super) fn is_check(project: &Project) -> bool {
     project.world() == CHECK
+}
+
+/// Returns the project's own `wit/`, or else a copy of the embedded contract in the build
+/// directory.
+fn contract_directory(project: &Project) -> Result<PathBuf, AuthorError> {
+    if let Some(own) = project.wit() {
+        return Ok(own);
+    }
+    let directory = project.build_directory().join("wit");
+    fs::create_dir_all(&directory).map_err(AuthorError::io("create", &directory))?;
+    for (name, text) in CONTRACT {
+        let file = directory.join(name);
+        fs::write(&file, text).map_err(AuthorError::io("write", &file))?;
+    }
+    Ok(directory)
 }
 
 /// Returns the world of the project. That of a check has the functions of WASI, under another

@@ -181,8 +181,8 @@ impl<'a> Named<'a> {
         let wish = found.map(|found| found.limits.clone()).unwrap_or_default();
         let request = definition.plumbline.limits.clone().or(&wish);
         if let Err(error) = effective_limits(&request, &host.limits.default, &host.limits.cap) {
-            let hint = "`plumbline.limits` may ask for less; docs/limits.md is for operators";
-            self.checked.error(self.place, error, Some(hint));
+            let hint = error.hint();
+            self.checked.error(self.place, error, Some(&hint));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use plumbline_bundle::signing::SignatureFile;
 use plumbline_bundle::{Bundle, Installed, unpack};
+use plumbline_core::Rights;
 use serde::Serialize;
 
 use super::module::{ModuleInspection, NamedSize, module_file};
@@ -67,6 +68,11 @@ pub struct DefinitionSummary {
     pub expectations: String,
     /// The summarizer, if there is one.
     pub summarizer: Option<String>,
+    /// The file of the check, if the plugin runs one.
+    pub component: Option<String>,
+    /// The rights that the check gets.
+    #[serde(skip_serializing_if = "Rights::is_empty")]
+    pub grants: Rights,
 }
 
 /// Inspects the packed bundle in the file `tar`. It is unpacked into a temporary directory, with
@@ -124,6 +130,8 @@ pub fn bundle(dir: &Path) -> Result<BundleInspection, AuthorError> {
             result_format: definition.result_format.clone(),
             expectations: definition.expectations_module().to_owned(),
             summarizer: definition.plumbline.summarizer.clone(),
+            component: definition.plumbline.component.clone(),
+            grants: definition.plumbline.grants.clone(),
         },
         warnings: project.warnings.iter().map(ToString::to_string).collect(),
         modules,

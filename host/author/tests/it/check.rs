@@ -128,7 +128,7 @@ fn limits_over_the_cap_are_found() {
     write(dir.path(), &[("plugin.yaml", format!("{TALLY}plumbline: {{limits: {{memory: 900GiB}}}}\n").as_bytes())]);
     let findings = lines(&check(dir.path()).unwrap());
     assert!(
-        findings[0].starts_with("error: plugin.yaml: limit `memory` asks for 900 GiB, but the cap is"),
+        findings[0].starts_with("error: plugin.yaml: limit `memory` is 900 GiB, but the maximum is"),
         "{findings:?}"
     );
 }

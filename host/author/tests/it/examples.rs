@@ -41,7 +41,7 @@ fn wrong(directory: &Path, shown: &str) -> Option<String> {
 
 /// The examples with a module of their own. Each is a separate test, so that slow tools run in
 /// parallel.
-const EXAMPLES: [&str; 13] = [
+const EXAMPLES: [&str; 14] = [
     "cis-node",
     "cluster-audit",
     "cyclonedx",
@@ -51,6 +51,7 @@ const EXAMPLES: [&str; 13] = [
     "kube-bench",
     "node-certificates",
     "node-reachability",
+    "node-ready",
     "sarif",
     "tap",
     "trivy",
@@ -135,6 +136,11 @@ fn node_certificates() {
 #[test]
 fn node_reachability() {
     example("node-reachability");
+}
+
+#[test]
+fn node_ready() {
+    example("node-ready");
 }
 
 #[test]

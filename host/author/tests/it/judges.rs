@@ -46,9 +46,9 @@ impl TreeSource for Given {
 }
 
 #[derive(Default)]
-struct Kept(Vec<(u64, Ruling)>, Vec<Check>);
+struct Recorded(Vec<(u64, Ruling)>, Vec<Check>);
 
-impl RulingSink for Kept {
+impl RulingSink for Recorded {
     fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()> {
         self.0.push((index, ruling));
         Ok(())
@@ -88,12 +88,12 @@ fn tree() -> Vec<TreeItem> {
 const CONTENT: &str = "dns\nload balancer ü\nnobody";
 
 /// Runs the judge. Returns its rulings and checks, and its outcome.
-fn judged(module: &plumbline_sandbox::Module, options: Value) -> (Kept, Result<(), String>) {
+fn judged(module: &plumbline_sandbox::Module, options: Value) -> (Recorded, Result<(), String>) {
     let plugin =
         PluginInfo { name: "e2e".into(), driver: "Job".into(), format: "judge".into(), expected_results: 1, options };
     let open = || Ok(Box::new(Cursor::new(CONTENT)) as Box<dyn Read + Send>);
     let list = InputFile { path: "data/list.txt".into(), size: CONTENT.len() as u64, open: Box::new(open) };
-    let mut kept = Kept::default();
+    let mut kept = Recorded::default();
     let limits = ModuleLimits::default();
     let call =
         Judge { plugin: &plugin, tree: Box::new(Given(tree().into_iter())), evidence: vec![list], limits: &limits };

@@ -16,7 +16,7 @@ use crate::registries::Registry;
 const REGISTRY: &str = "localhost:5000";
 
 /// Returns the commands of the guide for one language, in order: those for every language, and
-/// those for this one.
+/// those for this one. What needs a cluster is not among them: an end-to-end test executes it.
 fn commands(guide: &str, language: Language) -> Vec<String> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -27,6 +27,9 @@ fn commands(guide: &str, language: Language) -> Vec<String> {
             _ => {}
         }
         let Some(command) = line.strip_prefix("$ ").filter(|_| inside) else { continue };
+        if command.starts_with("plumbline run -p ") {
+            continue;
+        }
         let named = command.split_once("--lang ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
         if named.is_none_or(|named| named == language.as_str()) {
             found.push(command.to_owned());
@@ -116,6 +119,7 @@ fn a_check_is_written_signed_and_run_from_a_registry() {
     // Alone on this machine, and as a plugin from the registry.
     assert!(transcript.contains("runs the check `my-check.wasm` on this machine"), "{transcript}");
     assert_eq!(transcript.matches("my-check: result received").count(), 1, "{transcript}");
+    assert!(transcript.contains("--require-signed --policy policy.yaml"), "{transcript}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Measures what a check costs on the machine that runs it: compiled there, or with code that another
-//! process compiled. The checks are those that `plugin new` writes, one for each language.
+//! Measures what a check costs on the machine that runs it: compiled there, with code that another
+//! process compiled, or with code of the cache. The checks are those that `plugin new` writes, one
+//! for each language.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -13,24 +14,29 @@ use flate2::read::DeflateDecoder;
 use flate2::write::GzEncoder;
 use plumbline_author::build::missing_tool;
 use plumbline_author::{Language, Project, new_project};
-use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Definition, Digest, ModuleLimits};
+use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Definition, Digest, FlatItem, ModuleLimits};
 use plumbline_dev::Result;
 use plumbline_dev::proc::{cpu_seconds, rollup_kib, status_kib};
 use plumbline_kubernetes::chunks::packed_bytes;
-use plumbline_sandbox::{Sandbox, SandboxConfig, code_target};
+use plumbline_sandbox::{
+    CheckProgress, CheckSink, Directory, ItemSink, NoLog, PluginInfo, RunCheck, Sandbox, SandboxConfig, code_target,
+};
+use serde_json::Value;
 
 use crate::bench::program::plumbline;
 use crate::bench::stats::median;
 use crate::bench::table;
 
-/// The languages whose templates are measured.
-const LANGUAGES: [Language; 5] = [Language::Rust, Language::C, Language::Go, Language::JavaScript, Language::Python];
 /// The name of each check.
 const NAME: &str = "bench";
 /// The bytes before the compressed code in the output of [`Sandbox::precompile`].
 const CODE_HEAD: usize = 112;
 /// How long a check may take.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// The goal for the start of a cached check in Rust.
+const START_GOAL: &str = "10 ms";
+/// The goal for the resident memory while a check runs.
+const MEMORY_GOAL: &str = "15 MiB";
 
 /// A check to measure.
 struct Candidate {
@@ -46,13 +52,15 @@ struct Candidate {
 pub(crate) fn measure(given: Option<&Path>, runs: usize) -> Result<()> {
     let Some(program) = plumbline("checks", given)? else { return Ok(()) };
     let dir = tempfile::tempdir()?;
-    let (mut sizes, mut starts) = (Vec::new(), Vec::new());
-    for language in LANGUAGES {
+    let runs = runs.max(1);
+    let (mut sizes, mut cached, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    for language in Language::ALL {
         match candidate(dir.path(), language) {
             Ok(candidate) => {
                 sizes.push(size_cells(&candidate)?);
+                cached.push(cached_cells(&candidate, &dir.path().join("code"), runs)?);
                 for way in WAYS {
-                    starts.push(start_cells(&program, dir.path(), &candidate, way, runs.max(1))?);
+                    starts.push(start_cells(&program, dir.path(), &candidate, way, runs)?);
                 }
             }
             Err(error) => println!("skipped: {language}: {error}"),
@@ -60,7 +68,10 @@ pub(crate) fn measure(given: Option<&Path>, runs: usize) -> Result<()> {
     }
     let header = ["language", "component", "compressed", "compile", "processor time", "memory", "code", "compressed"];
     table::print("Compiling a check", header, &sizes);
-    let header = ["language", "code", "from start to end", "processor time", "peak", "resident", "of which its own"];
+    let header = ["language", "load from the cache, and run", "goal", "peak", "goal"];
+    table::print(&format!("A cached check in the sandbox alone (median of {runs})"), header, &cached);
+    let header =
+        ["language", "code", "from start to end", "processor time", "peak", "goal", "resident", "of which its own"];
     table::print(&format!("The process of a check (median of {runs})"), header, &starts);
     Ok(())
 }
@@ -76,14 +87,24 @@ fn candidate(dir: &Path, language: Language) -> Result<Candidate> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     plumbline_author::build(&project, &sandbox, &mut |line| eprintln!("{line}"))?;
     let (wasm, code) = (project.module(), directory.join("bench.code"));
-    let words = ["bench", "--child", "check-compile"].map(Path::new);
-    let output = Command::new(std::env::current_exe()?).args(words).args([&wasm, &code]).output()?;
+    let compiled = in_child("check-compile", [&wasm, &code])?;
+    let definition = definition_next_to(&wasm)?;
+    Ok(Candidate { language, definition, wasm, code, compiled })
+}
+
+/// Returns the definition of the plugin whose component is at `wasm`.
+fn definition_next_to(wasm: &Path) -> Result<Definition> {
+    Ok(Definition::parse(&fs::read_to_string(wasm.with_file_name("plugin.yaml"))?)?.definition)
+}
+
+/// Runs a measurement in a process of its own. Returns the numbers that it prints.
+fn in_child<const N: usize>(measurement: &str, paths: [&Path; 2]) -> Result<[f64; N]> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let output = command.args(["bench", "--child", measurement]).args(paths).output()?;
     let text = String::from_utf8(output.stdout)?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let compiled = <[f64; 3]>::try_from(numbers)
-        .map_err(|_| format!("the compiler failed: {}", String::from_utf8_lossy(&output.stderr)))?;
-    let definition = Definition::parse(&fs::read_to_string(directory.join("plugin.yaml"))?)?.definition;
-    Ok(Candidate { language, definition, wasm, code, compiled })
+    let failed = |_| format!("`{measurement}` failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(<[f64; N]>::try_from(numbers).map_err(failed)?)
 }
 
 /// Compiles a component, writes its code, and prints what that took. Runs in a child process.
@@ -96,6 +117,72 @@ pub(crate) fn compile(wasm: &Path, code: &Path) -> Result<()> {
     fs::write(code, compiled)?;
     println!("{seconds} {} {}", cpu_seconds("self")? - before, status_kib("self", "VmHWM")?);
     Ok(())
+}
+
+/// Loads the component of a plugin with code from the cache, runs it, and prints what that took:
+/// seconds, and the peak of resident memory in KiB. The first call for a cache compiles the
+/// component. Runs in a child process.
+pub(crate) fn start(wasm: &Path, cache: &Path) -> Result<()> {
+    let definition = definition_next_to(wasm)?;
+    let plugin = PluginInfo {
+        name: NAME.to_owned(),
+        driver: definition.driver.as_str().to_owned(),
+        expected_results: 1,
+        options: Value::Object(definition.plumbline.options.clone()),
+        ..PluginInfo::default()
+    };
+    let files = definition.plumbline.grants.files.iter();
+    let call = RunCheck {
+        plugin: &plugin,
+        directories: files.filter_map(|path| Directory::of_node(Path::new(""), path).ok()).collect(),
+        env: Vec::new(),
+        now: None,
+        cluster: None,
+        network: None,
+        owners: None,
+        limits: &ModuleLimits::default(),
+    };
+    let (start, mut items) = (Instant::now(), Items(Vec::new()));
+    let config = SandboxConfig { cache_dir: Some(cache.to_owned()), max_instances: 1, ..SandboxConfig::default() };
+    let module = Sandbox::new(config)?.accept(NAME, fs::read(wasm)?)?.load()?;
+    module.run_check(call, &mut items, &mut NoLog)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if items.0.is_empty() || items.0.iter().any(|item| item.meta.contains_key("error")) {
+        return Err(format!("the check failed: {:?}", items.0).into());
+    }
+    println!("{seconds} {}", status_kib("self", "VmHWM")?);
+    Ok(())
+}
+
+/// The items of a check.
+struct Items(Vec<FlatItem>);
+
+impl ItemSink for Items {
+    fn item(&mut self, item: FlatItem) -> io::Result<()> {
+        self.0.push(item);
+        Ok(())
+    }
+}
+
+impl CheckSink for Items {
+    fn progress(&mut self, _: CheckProgress) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn cached_cells(candidate: &Candidate, cache: &Path, runs: usize) -> Result<[String; 5]> {
+    let run = || in_child::<2>("check-start", [&candidate.wasm, cache]);
+    // It fills the cache.
+    run()?;
+    let (mut times, mut peaks) = (Vec::new(), Vec::new());
+    for _ in 0..runs {
+        let [seconds, peak] = run()?;
+        times.push(seconds);
+        peaks.push(peak);
+    }
+    let goal = if candidate.language == Language::Rust { START_GOAL } else { "–" };
+    let start = format!("{:.1} ms", median(&times) * 1e3);
+    Ok([candidate.language.to_string(), start, goal.to_owned(), mib(median(&peaks)), MEMORY_GOAL.to_owned()])
 }
 
 fn size_cells(candidate: &Candidate) -> Result<[String; 8]> {
@@ -125,7 +212,7 @@ enum Way {
 
 const WAYS: [Way; 3] = [Way::Compiles, Way::Carried, Way::Cached];
 
-fn start_cells(program: &Path, dir: &Path, candidate: &Candidate, way: Way, runs: usize) -> Result<[String; 7]> {
+fn start_cells(program: &Path, dir: &Path, candidate: &Candidate, way: Way, runs: usize) -> Result<[String; 8]> {
     let mut process = Process::new(program, dir, candidate, way)?;
     if way == Way::Cached {
         process.run_to_end()?;
@@ -140,8 +227,16 @@ fn start_cells(program: &Path, dir: &Path, candidate: &Candidate, way: Way, runs
         Way::Carried => "with compiled code",
         Way::Cached => "from the cache",
     };
-    let language = candidate.language.to_string();
-    Ok([language, what.to_owned(), milliseconds(median(&times)), milliseconds(cpu), mib(peak), mib(resident), mib(own)])
+    Ok([
+        candidate.language.to_string(),
+        what.to_owned(),
+        milliseconds(median(&times)),
+        milliseconds(cpu),
+        mib(peak),
+        MEMORY_GOAL.to_owned(),
+        mib(resident),
+        mib(own),
+    ])
 }
 
 /// The process of a check, as a pod or a local run starts it.

@@ -127,7 +127,7 @@ fn short(text: &str, what: impl FnOnce() -> String) -> Result<(), Stop> {
         return Ok(());
     }
     Err(Stop::rubbish(
-        "a judge's texts must be short",
+        "a judge's strings must be short",
         format!("{} has {} bytes (at most {MAX_TEXT})", what(), text.len()),
     ))
 }

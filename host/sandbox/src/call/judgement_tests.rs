@@ -63,7 +63,7 @@ fn texts_are_short() {
     let message = ruler.ruling(0, source).unwrap_err().to_string();
     assert_eq!(
         message,
-        "a judge's texts must be short: the source of the ruling on item 0 has 5000 bytes (at most 4096)"
+        "a judge's strings must be short: the source of the ruling on item 0 has 5000 bytes (at most 4096)"
     );
 }
 

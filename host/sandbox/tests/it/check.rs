@@ -4,13 +4,20 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
-use plumbline_core::{FlatItem, ModuleLimits};
+use plumbline_core::{FlatItem, ModuleLimits, Rights};
 use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{
     CallStats, CheckProgress, CheckSink, ClusterReader, Directory, ItemSink, LogLevel, ModuleFailure, Network,
-    ObjectPage, ObjectQuery, RunCheck,
+    ObjectPage, ObjectQuery, PluginInfo, RunCheck,
 };
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::support::{self, misbehave, plugin};
@@ -30,8 +37,8 @@ impl NodeFiles {
         symlink("../outside", granted.join("link-out")).unwrap();
         symlink("../other", granted.join("directory-out")).unwrap();
         fs::File::create(granted.join("endless")).unwrap().set_len(1 << 40).unwrap();
-        let mode = rustix::fs::Mode::from_raw_mode(0o666);
-        rustix::fs::mknodat(rustix::fs::CWD, granted.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let mode = Mode::from_raw_mode(0o666);
+        rustix::fs::mknodat(CWD, granted.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
         Self(root)
     }
 
@@ -53,10 +60,16 @@ impl NodeFiles {
 struct Collected {
     items: Vec<FlatItem>,
     progress: Vec<CheckProgress>,
+    /// Learns of each item.
+    arrived: Option<Sender<()>>,
 }
 
 impl ItemSink for Collected {
     fn item(&mut self, item: FlatItem) -> io::Result<()> {
+        if let Some(arrived) = &self.arrived {
+            // Nobody waits for further items.
+            let _ = arrived.send(());
+        }
         self.items.item(item)
     }
 }
@@ -81,6 +94,35 @@ impl ClusterReader for Nodes {
 
     fn get(&mut self, _: &ObjectQuery, name: &str) -> Result<Option<String>, String> {
         Ok(Some(format!(r#"{{"metadata":{{"name":"{name}"}}}}"#)))
+    }
+}
+
+/// A cluster in which every object exists, and of which these rights are granted.
+struct Partial(Rights);
+
+impl ClusterReader for Partial {
+    fn list(&mut self, query: &ObjectQuery, _: Option<&str>) -> Result<ObjectPage, String> {
+        Ok(ObjectPage { objects: self.get(query, "a")?.into_iter().collect(), next: None })
+    }
+
+    fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<String>, String> {
+        let ObjectQuery { api_version, resource, namespace, .. } = query;
+        self.0.admit(api_version, resource, namespace.as_deref()).map_err(|error| error.to_string())?;
+        Ok(Some(format!(r#"{{"metadata":{{"name":"{name}"}}}}"#)))
+    }
+}
+
+/// A cluster that answers when three items have arrived.
+struct Waiting(Receiver<()>);
+
+impl ClusterReader for Waiting {
+    fn list(&mut self, _: &ObjectQuery, _: Option<&str>) -> Result<ObjectPage, String> {
+        let arrived = (0..3).filter(|_| self.0.recv_timeout(Duration::from_secs(60)).is_ok()).count();
+        Err(format!("{arrived} items have arrived"))
+    }
+
+    fn get(&mut self, _: &ObjectQuery, _: &str) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 
@@ -115,9 +157,19 @@ fn run_with(
     cluster: Option<Box<dyn ClusterReader>>,
     limits: &ModuleLimits,
 ) -> Called {
-    let (mut out, mut log) = (Collected::default(), Vec::new());
+    run_plugin(&plugin(behaviour), node, cluster, limits, Collected::default())
+}
+
+fn run_plugin(
+    plugin: &PluginInfo,
+    node: &NodeFiles,
+    cluster: Option<Box<dyn ClusterReader>>,
+    limits: &ModuleLimits,
+    mut out: Collected,
+) -> Called {
+    let mut log = Vec::new();
     let call = RunCheck {
-        plugin: &plugin(behaviour),
+        plugin,
         directories: vec![
             directory("/granted", node.granted()),
             directory("/proc", "/proc"),
@@ -200,6 +252,34 @@ fn a_granted_path_that_is_not_a_directory_is_an_error() {
     assert_eq!(error.to_string(), "failed to run the module: failed to open `/granted`: not a directory");
 }
 
+#[test]
+fn what_came_before_the_end_of_a_check_is_kept() {
+    for (behaviour, wall_seconds, sentence) in [
+        (Behaviour::LoopHalfway, 1, "module `misbehave` exceeded its limit `wall-seconds`: 1 second"),
+        (Behaviour::PanicHalfway, 300, "module `misbehave` crashed: it panicked or aborted (`unreachable`)"),
+        (Behaviour::RefuseHalfway, 300, "the rest cannot be checked"),
+    ] {
+        let limits = ModuleLimits { wall_seconds, ..ModuleLimits::default() };
+        let called = run_with(behaviour, &NodeFiles::new(), None, &limits);
+        called.fails(sentence);
+        assert_eq!(called.out.items.len(), 3, "{behaviour:?}");
+    }
+}
+
+#[test]
+fn time_stack_and_memory_of_a_check_are_bounded() {
+    for (behaviour, limit) in [
+        (Behaviour::EndlessLoop, "`wall-seconds`: 1 second"),
+        (Behaviour::Recursion, "`stack`: 1 MiB"),
+        (Behaviour::MemoryGrowth, "`memory`: 256 MiB"),
+    ] {
+        let wall_seconds = if behaviour == Behaviour::EndlessLoop { 1 } else { 300 };
+        let limits = ModuleLimits { wall_seconds, ..ModuleLimits::default() };
+        let called = run_with(behaviour, &NodeFiles::new(), None, &limits);
+        called.fails(&format!("module `misbehave` exceeded its limit {limit}"));
+    }
+}
+
 pub(crate) fn only_a_check_can_read_the_cluster(behaviour: Behaviour) {
     let called = support::run(behaviour, Vec::new(), &ModuleLimits::default());
     let outcome = called.items.first().and_then(|item| item.meta.get("outcome"));
@@ -260,6 +340,92 @@ pub(crate) fn devices_are_not_opened(behaviour: Behaviour) {
         let refused = outcome.ends_with(": not permitted") || outcome.contains("/tty`: it does not exist");
         assert!(refused, "{outcome}");
     }
+}
+
+pub(crate) fn a_named_file_is_read_only_if_it_is_granted(behaviour: Behaviour) {
+    let node = NodeFiles::new();
+    let elsewhere = "failed to read `/etc/passwd`: no granted directory contains it";
+    for (file, outcome) in [("/granted/file", "text"), ("/etc/passwd", elsewhere)] {
+        let mut plugin = plugin(behaviour);
+        plugin.options = json!({"behaviour": behaviour.name(), "file": file});
+        let called = run_plugin(&plugin, &node, None, &ModuleLimits::default(), Collected::default());
+        assert_eq!(called.outcomes(), ["", "", "", outcome]);
+    }
+}
+
+/// Exchanges a file with a link out of the granted directory, and with a pipe, and a directory with
+/// a link to another one, until the check has ended.
+fn exchange(granted: &Path, ended: &AtomicBool) {
+    let swap = |one: &str, other: &str| {
+        rustix::fs::renameat_with(CWD, granted.join(one), CWD, granted.join(other), RenameFlags::EXCHANGE).unwrap();
+    };
+    while !ended.load(Ordering::Relaxed) {
+        for (one, other) in [("raced", "link-out"), ("raced", "pipe"), ("raced-directory", "directory-out")] {
+            swap(one, other);
+            // Whoever opens the pipe waits for its other end.
+            drop(rustix::fs::open(granted.join("raced"), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()));
+            swap(one, other);
+        }
+    }
+}
+
+pub(crate) fn files_that_are_replaced_while_they_are_opened_lead_nowhere(behaviour: Behaviour) {
+    let node = NodeFiles::new();
+    let granted = node.granted();
+    fs::create_dir(granted.join("raced-directory")).unwrap();
+    for (file, text) in [("raced", "text"), ("raced-directory/file", "text"), ("../other/file", "secret")] {
+        fs::write(granted.join(file), text).unwrap();
+    }
+    // A failure to load it would leave the thread running.
+    misbehave();
+    let (ended, limits) = (AtomicBool::new(false), ModuleLimits { wall_seconds: 60, ..ModuleLimits::default() });
+    let called = thread::scope(|scope| {
+        scope.spawn(|| exchange(&granted, &ended));
+        let called = run_with(behaviour, &node, None, &limits);
+        ended.store(true, Ordering::Relaxed);
+        called
+    });
+    // The check has seen both for each of its paths.
+    let (opened, refused): (Vec<&str>, _) = called.outcomes().into_iter().partition(|text| !text.starts_with("failed"));
+    assert_eq!(opened, ["text", "text"]);
+    assert!(refused.len() >= 2 && refused.iter().all(|text| text.contains("`/granted/raced")), "{refused:?}");
+}
+
+/// The variable of a process that has its own mounts.
+const OWN_MOUNTS: &str = "PLUMBLINE_TEST_OWN_MOUNTS";
+
+/// Runs a test of this program again, in a process with its own mounts.
+fn with_own_mounts(test: &str) {
+    let unshare = |arguments: &[&str]| -> io::Result<Output> {
+        Command::new("unshare").arg("--mount").args(arguments).env(OWN_MOUNTS, "1").output()
+    };
+    match unshare(&["mount", "--bind", "/tmp", "/tmp"]) {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => return eprintln!("SKIPPED: {test}: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => return eprintln!("SKIPPED: {test}: failed to start `unshare`: {error}"),
+    }
+    let program = std::env::current_exe().unwrap();
+    let output = unshare(&[program.to_str().unwrap(), "--exact", test, "--nocapture"]).unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+pub(crate) fn mounts_belong_to_the_grant_and_lead_nowhere_else(behaviour: Behaviour) {
+    if std::env::var_os(OWN_MOUNTS).is_none() {
+        return with_own_mounts("misbehave::mounts_belong_to_the_grant_and_lead_nowhere_else");
+    }
+    let node = NodeFiles::new();
+    let (other, directory) = (node.0.path().join("other"), node.granted().join("directory"));
+    fs::write(other.join("file"), "mounted").unwrap();
+    symlink("../../outside", other.join("link-out")).unwrap();
+    symlink(node.0.path().join("outside"), other.join("absolute-link")).unwrap();
+    assert!(Command::new("mount").arg("--bind").args([&other, &directory]).status().unwrap().success());
+    let called = run(behaviour, &node);
+    // Without it, the directory of the test could not be removed.
+    assert!(Command::new("umount").arg(&directory).status().unwrap().success());
+    let refused = |path: &str| format!("failed to read `/granted/directory/{path}`: not permitted");
+    let leaving = ["../../outside", "link-out", "absolute-link"].map(refused);
+    assert_eq!(called.outcomes(), ["mounted", &leaving[0], &leaving[1], &leaving[2]]);
 }
 
 pub(crate) fn files_without_end_end_at_the_limit(behaviour: Behaviour) {
@@ -350,6 +516,25 @@ pub(crate) fn objects_need_a_grant(behaviour: Behaviour) {
     let reason =
         "the definition grants no objects of the cluster: add `nodes` of `v1` to `plumbline.grants.kubernetes`";
     assert_eq!(called.outcomes(), [reason; 2]);
+}
+
+pub(crate) fn a_grant_of_objects_covers_no_others(behaviour: Behaviour) {
+    let rights = json!({"kubernetes": [{"api-version": "v1", "resources": ["pods"], "namespaces": ["granted"]}]});
+    let cluster = Partial(serde_json::from_value(rights).unwrap());
+    let called = run_with(behaviour, &NodeFiles::new(), Some(Box::new(cluster)), &ModuleLimits::default());
+    let outcomes = called.outcomes();
+    let (granted, others) = outcomes.split_at(2);
+    assert_eq!(granted, ["a", "a"]);
+    assert_eq!(others.len(), 18);
+    assert!(others.iter().all(|text| text.contains("is not granted")), "{others:?}");
+}
+
+pub(crate) fn items_arrive_while_a_check_waits(behaviour: Behaviour) {
+    let (arrived, items) = channel();
+    let out = Collected { arrived: Some(arrived), ..Collected::default() };
+    let cluster: Box<dyn ClusterReader> = Box::new(Waiting(items));
+    let called = run_plugin(&plugin(behaviour), &NodeFiles::new(), Some(cluster), &ModuleLimits::default(), out);
+    assert_eq!(called.outcomes(), ["", "", "", "3 items have arrived", "none"]);
 }
 
 pub(crate) fn progress_arrives_at_a_bounded_rate(behaviour: Behaviour) {

@@ -42,14 +42,14 @@ impl Drop for Endless {
 }
 
 #[derive(Default)]
-struct Kept {
+struct Recorded {
     rulings: Vec<(u64, Ruling)>,
     checks: Vec<Check>,
     /// How many entries fit before the disk is full.
     room: Option<usize>,
 }
 
-impl Kept {
+impl Recorded {
     fn full(&self) -> io::Result<()> {
         match self.room {
             Some(room) if self.rulings.len() + self.checks.len() >= room => Err(io::Error::other("the disk is full")),
@@ -58,7 +58,7 @@ impl Kept {
     }
 }
 
-impl RulingSink for Kept {
+impl RulingSink for Recorded {
     fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()> {
         self.full()?;
         self.rulings.push((index, ruling));
@@ -74,7 +74,7 @@ impl RulingSink for Kept {
 
 struct Judged {
     result: Result<CallStats, ModuleFailure>,
-    kept: Kept,
+    kept: Recorded,
     log: Vec<(LogLevel, String)>,
 }
 
@@ -109,7 +109,7 @@ fn call(
     limits: &ModuleLimits,
     room: Option<usize>,
 ) -> Judged {
-    let (mut kept, mut log) = (Kept { room, ..Kept::default() }, Vec::new());
+    let (mut kept, mut log) = (Recorded { room, ..Recorded::default() }, Vec::new());
     let plugin = plugin(behaviour);
     let result = misbehave().judge(Judge { plugin: &plugin, tree, evidence, limits }, &mut kept, &mut log);
     Judged { result, kept, log }
@@ -243,7 +243,7 @@ fn texts_and_ids_keep_to_the_rules() {
     };
     assert_eq!(
         rubbish(Behaviour::LongName),
-        "a judge's texts must be short: the reason of the ruling on item 1 has 5000 bytes (at most 4096)"
+        "a judge's strings must be short: the reason of the ruling on item 1 has 5000 bytes (at most 4096)"
     );
     assert_eq!(rubbish(Behaviour::Twice), "a check is reported once: `ONCE`");
     assert_eq!(
@@ -333,7 +333,7 @@ fn a_module_without_the_role_is_not_called() {
     let plugin = plugin(Behaviour::Behave);
     let tree = Box::new(Given(Vec::new().into_iter(), None));
     let call = Judge { plugin: &plugin, tree, evidence: Vec::new(), limits: &ModuleLimits::default() };
-    let failure = module.judge(call, &mut Kept::default(), &mut NoLog).unwrap_err();
+    let failure = module.judge(call, &mut Recorded::default(), &mut NoLog).unwrap_err();
     assert_eq!(failure.to_string(), "module `handmade` does not implement the role `judge`");
     assert!(misbehave().info().roles.judge);
 }

@@ -166,6 +166,13 @@ tests! {
             fails(&plain(behaviour), &format!("{rule}item 1 (`item`) has a status of 300 bytes (1 to 256)"), 0);
         }
     }
+    StatusFlood => statuses_end_at_their_limit {
+        |behaviour| {
+            let called = plain(behaviour);
+            assert_eq!(called.failure(), "module `misbehave` exceeded its limit `statuses`: 1000 different statuses");
+            assert!((1..=1000).contains(&called.items.len()), "{}", called.items.len());
+        }
+    }
     LargeDetail => items_have_a_size {
         |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `item-bytes`: 16 MiB", 0)
     }
@@ -222,6 +229,12 @@ tests! {
             assert!(matches!(called.result, Err(ModuleFailure::Refused(_))));
         }
     }
+    LoopHalfway => what_came_before_a_timeout_is_kept {
+        |behaviour| {
+            let called = run(behaviour, Vec::new(), &one_second());
+            fails(&called, "module `misbehave` exceeded its limit `wall-seconds`: 1 second", 3);
+        }
+    }
     LongRefusal => sentences_are_cut {
         |behaviour| {
             let sentence = plain(behaviour).failure();
@@ -261,6 +274,13 @@ tests! {
     }
     ReadPipe => pipes_are_not_opened { check::pipes_are_not_opened }
     ReadDevice => devices_are_not_opened { check::devices_are_not_opened }
+    ReadNamed => a_named_file_is_read_only_if_it_is_granted { check::a_named_file_is_read_only_if_it_is_granted }
+    ReadRaced => files_that_are_replaced_while_they_are_opened_lead_nowhere {
+        check::files_that_are_replaced_while_they_are_opened_lead_nowhere
+    }
+    ReadMounted => mounts_belong_to_the_grant_and_lead_nowhere_else {
+        check::mounts_belong_to_the_grant_and_lead_nowhere_else
+    }
     ReadEndless => files_without_end_end_at_the_limit { check::files_without_end_end_at_the_limit }
     StreamEndless => streams_without_end_end_at_the_limit { check::streams_without_end_end_at_the_limit }
     ListEndless => entries_of_directories_count { check::entries_of_directories_count }
@@ -274,11 +294,21 @@ tests! {
     ListFlood => open_lists_of_objects_are_bounded { check::open_lists_of_objects_are_bounded }
     ObjectFlood => lists_of_objects_end_at_the_limit { check::lists_of_objects_end_at_the_limit }
     ReadObjects => objects_need_a_grant { check::objects_need_a_grant }
+    ReadOtherObjects => a_grant_of_objects_covers_no_others { check::a_grant_of_objects_covers_no_others }
+    WaitForObjects => items_arrive_while_a_check_waits { check::items_arrive_while_a_check_waits }
     ReadOwners => owners_are_those_of_granted_files { check::owners_are_those_of_granted_files }
     ReachHosts => hosts_need_a_grant { network::hosts_need_a_grant }
     RequestFlood => responses_end_at_the_limit { network::responses_end_at_the_limit }
     LargeRequest => requests_are_bounded { network::requests_are_bounded }
     TargetFlood => targets_of_a_call_are_bounded { network::targets_of_a_call_are_bounded }
     WaitForHost => a_check_waits_no_longer_than_its_time { network::a_check_waits_no_longer_than_its_time }
+    WaitForResponse => a_check_waits_for_a_response_no_longer_than_its_time {
+        network::a_check_waits_for_a_response_no_longer_than_its_time
+    }
+    FollowRedirect => the_target_of_a_redirect_is_a_request_of_its_own {
+        network::the_target_of_a_redirect_is_a_request_of_its_own
+    }
+    ReachMetadata => metadata_services_need_a_grant { network::metadata_services_need_a_grant }
+    Rebind => each_use_of_a_name_is_up_to_the_host { network::each_use_of_a_name_is_up_to_the_host }
     ProgressFlood => progress_arrives_at_a_bounded_rate { check::progress_arrives_at_a_bounded_rate }
 }

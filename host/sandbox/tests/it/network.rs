@@ -12,25 +12,29 @@ use plumbline_sandbox::{
 use crate::check::{few_bytes, run_on_network};
 use crate::support;
 
+/// Where every response redirects to.
+const LOCATION: &str = "http://192.0.2.2/";
+
 /// A network in which every host answers at once. It keeps what it was asked.
 #[derive(Clone, Default)]
 struct Everything(Arc<Mutex<Asked>>);
 
 #[derive(Default)]
 struct Asked {
-    requests: usize,
+    urls: Vec<String>,
     limits: Vec<RequestLimits>,
     attempts: Vec<ConnectionAttempts>,
 }
 
 impl Network for Everything {
-    fn request(&mut self, _: WebRequest, limits: RequestLimits) -> Result<WebResponse, NetworkFailure> {
+    fn request(&mut self, request: WebRequest, limits: RequestLimits) -> Result<WebResponse, NetworkFailure> {
         let mut asked = self.0.lock().unwrap();
-        asked.requests += 1;
+        asked.urls.push(request.url);
         asked.limits.push(limits);
         let body = vec![b'x'; 1000];
         let address = "192.0.2.1:80".to_owned();
-        Ok(WebResponse { status: 200, headers: Vec::new(), body, certificate: None, address })
+        let headers = vec![("location".to_owned(), LOCATION.to_owned())];
+        Ok(WebResponse { status: 200, headers, body, certificate: None, address })
     }
 
     fn resolve(&mut self, _: &str, _: Duration) -> Result<Vec<String>, NetworkFailure> {
@@ -78,7 +82,7 @@ pub(crate) fn responses_end_at_the_limit(behaviour: Behaviour) {
     let called = run_on_network(behaviour, Some(Box::new(network.clone())), &few_bytes());
     called.fails("module `misbehave` exceeded its limit `input-bytes`: 1 MiB");
     let asked = network.0.lock().unwrap();
-    assert!(asked.requests < 1100, "{}", asked.requests);
+    assert!(asked.urls.len() < 1100, "{}", asked.urls.len());
     assert!(asked.limits.last().unwrap().body < 2000, "a body is never larger than what may still be read");
 }
 
@@ -96,7 +100,7 @@ pub(crate) fn requests_are_bounded(behaviour: Behaviour) {
             "the name has more than 8192 bytes",
         ]
     );
-    assert_eq!(network.0.lock().unwrap().requests, 0);
+    assert!(network.0.lock().unwrap().urls.is_empty());
 }
 
 pub(crate) fn targets_of_a_call_are_bounded(behaviour: Behaviour) {
@@ -115,4 +119,38 @@ pub(crate) fn a_check_waits_no_longer_than_its_time(behaviour: Behaviour) {
     let asked = network.0.lock().unwrap();
     let ConnectionAttempts { attempt, wait, .. } = asked.attempts.first().unwrap();
     assert!(*attempt <= Duration::from_secs(60) && *wait <= Duration::from_secs(100), "{attempt:?} {wait:?}");
+}
+
+pub(crate) fn a_check_waits_for_a_response_no_longer_than_its_time(behaviour: Behaviour) {
+    let network = Everything::default();
+    let limits = ModuleLimits { wall_seconds: 100, ..ModuleLimits::default() };
+    let called = run_on_network(behaviour, Some(Box::new(network.clone())), &limits);
+    assert_eq!(called.outcomes(), ["200"]);
+    let timeout = network.0.lock().unwrap().limits.first().unwrap().timeout;
+    assert!(timeout <= Duration::from_secs(100), "{timeout:?}");
+}
+
+pub(crate) fn the_target_of_a_redirect_is_a_request_of_its_own(behaviour: Behaviour) {
+    let network = Everything::default();
+    let called = run_on_network(behaviour, Some(Box::new(network.clone())), &ModuleLimits::default());
+    assert_eq!(called.outcomes(), ["200", "200"]);
+    assert_eq!(network.0.lock().unwrap().urls, ["http://example.com/", LOCATION]);
+}
+
+pub(crate) fn metadata_services_need_a_grant(behaviour: Behaviour) {
+    let called = run_on_network(behaviour, None, &ModuleLimits::default());
+    let outcomes = called.outcomes();
+    assert_eq!(outcomes.len(), 12, "a request and a connection for each form of the address");
+    assert!(outcomes.iter().all(|text| text.starts_with("the definition grants no hosts")), "{outcomes:?}");
+}
+
+pub(crate) fn each_use_of_a_name_is_up_to_the_host(behaviour: Behaviour) {
+    let network = Everything::default();
+    let called = run_on_network(behaviour, Some(Box::new(network.clone())), &ModuleLimits::default());
+    assert_eq!(called.outcomes().len(), 8);
+    let asked = network.0.lock().unwrap();
+    // The host gets the name each time, and never an address that the check chose.
+    assert_eq!(asked.urls, ["http://rebind.example.com:80/"; 4]);
+    let targets: Vec<_> = asked.attempts.iter().flat_map(|attempts| attempts.targets.clone()).collect();
+    assert_eq!(targets, vec![("rebind.example.com".to_owned(), 80); 4]);
 }

@@ -9,6 +9,7 @@ mod resolve;
 mod tcp;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_core::{Host, NetworkError, Rights, is_special};
@@ -18,12 +19,14 @@ use plumbline_sandbox::{
 use tokio::runtime::Runtime;
 
 pub(super) use self::listen::Listeners;
+use self::resolve::Resolver;
 use super::output::because;
 use crate::runtime::one_thread;
 
 /// Reaches what `rights` grant. Starts its runtime at the first use.
 pub(super) struct GrantedNetwork {
     rights: Rights,
+    resolver: Resolver,
     runtime: Option<Runtime>,
 }
 
@@ -31,10 +34,10 @@ impl GrantedNetwork {
     /// Creates the network of a check. Returns `None` if the rights grant no hosts.
     pub(super) fn new(rights: &Rights) -> Option<Self> {
         let grants_hosts = !(rights.http.is_empty() && rights.dns.is_empty() && rights.tcp.is_empty());
-        grants_hosts.then(|| Self { rights: rights.clone(), runtime: None })
+        grants_hosts.then(|| Self { rights: rights.clone(), resolver: Arc::new(resolve::of_the_system), runtime: None })
     }
 
-    fn parts(&mut self) -> Result<(&Rights, &Runtime), NetworkFailure> {
+    fn parts(&mut self) -> Result<(&Rights, &Resolver, &Runtime), NetworkFailure> {
         let runtime = match &mut self.runtime {
             Some(runtime) => runtime,
             absent => {
@@ -42,7 +45,7 @@ impl GrantedNetwork {
                 absent.insert(started.map_err(|error| NetworkFailure::Other(because(&error).reason().to_owned()))?)
             }
         };
-        Ok((&self.rights, runtime))
+        Ok((&self.rights, &self.resolver, runtime))
     }
 }
 
@@ -57,18 +60,18 @@ impl Drop for GrantedNetwork {
 
 impl Network for GrantedNetwork {
     fn request(&mut self, request: WebRequest, limits: RequestLimits) -> Result<WebResponse, NetworkFailure> {
-        let (rights, runtime) = self.parts()?;
-        runtime.block_on(request::send(rights, request, limits))
+        let (rights, resolver, runtime) = self.parts()?;
+        runtime.block_on(request::send(rights, resolver, request, limits))
     }
 
     fn resolve(&mut self, name: &str, timeout: Duration) -> Result<Vec<String>, NetworkFailure> {
-        let (rights, runtime) = self.parts()?;
-        runtime.block_on(resolve::granted_name(rights, name, timeout))
+        let (rights, resolver, runtime) = self.parts()?;
+        runtime.block_on(resolve::granted_name(rights, resolver, name, timeout))
     }
 
     fn connect(&mut self, attempts: ConnectionAttempts) -> Vec<Result<Connection, NetworkFailure>> {
         match self.parts() {
-            Ok((rights, runtime)) => runtime.block_on(tcp::connect(rights, attempts)),
+            Ok((rights, resolver, runtime)) => runtime.block_on(tcp::connect(rights, resolver, attempts)),
             Err(failure) => vec![Err(failure); attempts.targets.len()],
         }
     }
@@ -78,12 +81,17 @@ impl Network for GrantedNetwork {
 ///
 /// `allows` is the right in question. A name that is granted leads to no special address, unless the
 /// address is granted as well. `localhost` leads to this machine.
-async fn admitted(host: &Host, port: u16, allows: impl Fn(&Host) -> bool) -> Result<Vec<SocketAddr>, NetworkFailure> {
+async fn admitted(
+    resolver: &Resolver,
+    host: &Host,
+    port: u16,
+    allows: impl Fn(&Host) -> bool,
+) -> Result<Vec<SocketAddr>, NetworkFailure> {
     let name = match host {
         Host::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
         Host::Name(name) => name,
     };
-    let found = resolve::addresses(name).await?;
+    let found = resolve::addresses(resolver, name).await?;
     let is_admitted = |address: &std::net::IpAddr| {
         !is_special(*address)
             || (name == "localhost" && address.is_loopback())

@@ -15,7 +15,7 @@ use reqwest::header::{
 use reqwest::tls::TlsInfo;
 use reqwest::{Certificate, Client, Method, Response, Url, redirect};
 
-use super::{admitted, denied, not_granted};
+use super::{Resolver, admitted, denied, not_granted};
 
 /// Header fields that belong to the connection and its target. The host sets them.
 const OF_THE_CONNECTION: [HeaderName; 9] =
@@ -24,6 +24,7 @@ const OF_THE_CONNECTION: [HeaderName; 9] =
 /// Sends a request to a granted host and reads the response. Redirects are not followed.
 pub(super) async fn send(
     rights: &Rights,
+    resolver: &Resolver,
     request: WebRequest,
     limits: RequestLimits,
 ) -> Result<WebResponse, NetworkFailure> {
@@ -35,7 +36,7 @@ pub(super) async fn send(
     let url = &target.url;
     let (method, headers) = (method(&request.method)?, headers(&request.headers)?);
     let exchange = async {
-        let addresses = admitted(&target.host, target.port, allows).await?;
+        let addresses = admitted(resolver, &target.host, target.port, allows).await?;
         let client = client(target.https, &request.trust, addresses)?;
         let sent = client.request(method, url.clone()).headers(headers).body(request.body).send().await;
         read(sent.map_err(|error| failure(url, &error))?, url, limits.body).await

@@ -1,6 +1,7 @@
-//! Resolves names with the resolver of the system.
+//! Resolves names.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dns_lookup::{AddrInfoHints, LookupError, LookupErrorKind, SockType};
@@ -13,8 +14,16 @@ use super::{host, not_granted};
 /// The maximum number of addresses of a name that a check gets.
 const MAX_ADDRESSES: usize = 1000;
 
+/// Returns the addresses of a name. Blocks: [`of_the_system`], or a function of a test.
+pub(super) type Resolver = Arc<dyn Fn(&str) -> Result<Vec<IpAddr>, LookupError> + Send + Sync>;
+
 /// Returns the addresses of a name that a check may resolve, as text in lexical order.
-pub(super) async fn granted_name(rights: &Rights, text: &str, time: Duration) -> Result<Vec<String>, NetworkFailure> {
+pub(super) async fn granted_name(
+    rights: &Rights,
+    resolver: &Resolver,
+    text: &str,
+    time: Duration,
+) -> Result<Vec<String>, NetworkFailure> {
     let Host::Name(name) = host(text)? else {
         return Err(NetworkFailure::Denied(format!("`{text}` is an address and not a name")));
     };
@@ -22,18 +31,18 @@ pub(super) async fn granted_name(rights: &Rights, text: &str, time: Duration) ->
         return Err(not_granted("dns", &name));
     }
     let late = |_| NetworkFailure::Timeout(format!("`{name}` was not resolved in {} s", time.as_secs()));
-    let found = timeout(time, addresses(&name)).await.map_err(late)??;
+    let found = timeout(time, addresses(resolver, &name)).await.map_err(late)??;
     let mut texts: Vec<String> = found.iter().map(ToString::to_string).collect();
     texts.sort();
     Ok(texts)
 }
 
 /// Returns the addresses of a name, each once, in the order in which connections should be tried.
-pub(super) async fn addresses(name: &str) -> Result<Vec<IpAddr>, NetworkFailure> {
-    let owned = name.to_owned();
+pub(super) async fn addresses(resolver: &Resolver, name: &str) -> Result<Vec<IpAddr>, NetworkFailure> {
+    let (resolver, owned) = (Arc::clone(resolver), name.to_owned());
     // A thread that waits for an answer cannot be interrupted. It ends with the resolver's own time
     // limit, and nobody waits for it.
-    let found = tokio::task::spawn_blocking(move || lookup(&owned)).await;
+    let found = tokio::task::spawn_blocking(move || resolver(&owned)).await;
     let found = found.map_err(|error| NetworkFailure::Other(format!("failed to resolve `{name}`: {error}")))?;
     match found {
         Ok(found) if found.is_empty() => Err(NetworkFailure::NotFound(format!("`{name}` has no address"))),
@@ -42,7 +51,8 @@ pub(super) async fn addresses(name: &str) -> Result<Vec<IpAddr>, NetworkFailure>
     }
 }
 
-fn lookup(name: &str) -> Result<Vec<IpAddr>, LookupError> {
+/// Returns the addresses of a name by the resolver of the system.
+pub(super) fn of_the_system(name: &str) -> Result<Vec<IpAddr>, LookupError> {
     let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
     let mut found = Vec::new();
     for info in dns_lookup::getaddrinfo(Some(name), None, Some(hints))?.take(MAX_ADDRESSES) {

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{admitted, host, not_granted};
+use super::{Resolver, admitted, host, not_granted};
 
 /// The maximum number of attempts at the same time.
 const AT_ONCE: usize = 64;
@@ -20,7 +20,11 @@ const AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Tries to connect to each target, and returns one result for each in the same order.
-pub(super) async fn connect(rights: &Rights, attempts: ConnectionAttempts) -> Vec<Result<Connection, NetworkFailure>> {
+pub(super) async fn connect(
+    rights: &Rights,
+    resolver: &Resolver,
+    attempts: ConnectionAttempts,
+) -> Vec<Result<Connection, NetworkFailure>> {
     let ConnectionAttempts { targets, attempt, wait } = attempts;
     let (slots, until) = (Semaphore::new(AT_ONCE), Instant::now() + wait);
     let slots = &slots;
@@ -33,7 +37,7 @@ pub(super) async fn connect(rights: &Rights, attempts: ConnectionAttempts) -> Ve
             // A target that pauses leaves its slot to others.
             let result = {
                 let _slot = slots.acquire().await;
-                one_attempt(rights, &target, *port, attempt).await
+                one_attempt(rights, resolver, &target, *port, attempt).await
             };
             match result {
                 Err(NetworkFailure::Denied(_)) | Ok(_) => return result,
@@ -46,10 +50,16 @@ pub(super) async fn connect(rights: &Rights, attempts: ConnectionAttempts) -> Ve
 }
 
 /// Tries the addresses of a target one after the other, within the time of one attempt.
-async fn one_attempt(rights: &Rights, target: &Host, port: u16, time: Duration) -> Result<Connection, NetworkFailure> {
+async fn one_attempt(
+    rights: &Rights,
+    resolver: &Resolver,
+    target: &Host,
+    port: u16,
+    time: Duration,
+) -> Result<Connection, NetworkFailure> {
     let tried = async {
         let mut failure = None;
-        for address in admitted(target, port, |host| rights.allows_tcp(host, port)).await? {
+        for address in admitted(resolver, target, port, |host| rights.allows_tcp(host, port)).await? {
             let start = Instant::now();
             match TcpStream::connect(address).await {
                 Ok(_) => return Ok(Connection { address: address.to_string(), took: start.elapsed() }),

@@ -1,9 +1,17 @@
 //! Against servers on this machine.
 
-use std::sync::Arc;
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use plumbline_sandbox::Trust;
+use plumbline_core::{FlatItem, ModuleLimits};
+use plumbline_sandbox::{
+    CheckProgress, CheckSink, ItemSink, Module, ModuleFailure, NoLog, PluginInfo, RunCheck, Sandbox, SandboxConfig,
+    Trust,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -16,11 +24,17 @@ fn network(grants: serde_json::Value) -> GrantedNetwork {
 }
 
 /// A server that gives the same answer to each connection, and the number of its port.
-fn server(network: &GrantedNetwork, answer: &'static str) -> u16 {
-    let listener = network.runtime.as_ref().unwrap().block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+fn server(network: &GrantedNetwork, answer: impl Into<Arc<str>>) -> u16 {
+    server_at(network, "127.0.0.1:0", answer)
+}
+
+fn server_at(network: &GrantedNetwork, address: &str, answer: impl Into<Arc<str>>) -> u16 {
+    let answer = answer.into();
+    let listener = network.runtime.as_ref().unwrap().block_on(TcpListener::bind(address)).unwrap();
     let port = listener.local_addr().unwrap().port();
     network.runtime.as_ref().unwrap().spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = Arc::clone(&answer);
             tokio::spawn(async move {
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(answer.as_bytes()).await;
@@ -87,23 +101,35 @@ fn requests_that_are_not_granted_are_denied() {
     assert_eq!(denied(network.request(connect, LIMITS)), "invalid method `CONNECT`");
 }
 
+/// A resolver for which every name has these addresses.
+fn resolver(addresses: &[&str]) -> Resolver {
+    let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+    Arc::new(move |_: &str| Ok(addresses.clone()))
+}
+
 #[test]
 fn a_name_leads_to_no_local_address() {
-    // `localhost` is the only name that every machine has.
     let network = network(serde_json::json!({"http": ["http://*"]}));
-    let rights = &network.rights;
+    let (rights, runtime) = (&network.rights, network.runtime.as_ref().unwrap());
     let target = "http://example.com".parse().unwrap();
-    let admit = |name: &str| {
-        let name = Host::Name(name.to_owned());
-        network.runtime.as_ref().unwrap().block_on(admitted(&name, 80, |host| rights.allows_http(&target, host)))
+    let admit = |name: &str, addresses: &[&str]| {
+        let (resolver, name) = (resolver(addresses), Host::Name(name.to_owned()));
+        runtime.block_on(admitted(&resolver, &name, 80, |host| rights.allows_http(&target, host)))
     };
-    assert!(admit("localhost").unwrap().iter().all(|address| address.ip().is_loopback()));
-    match admit("ip6-localhost").or_else(|_| admit("foo.localhost")) {
+    let denied = |name: &str, address: &str| match admit(name, &[address]) {
         Err(NetworkFailure::Denied(reason)) => assert!(reason.contains("local or reserved"), "{reason}"),
-        // This machine has no such name.
-        Err(NetworkFailure::NotFound(_) | NetworkFailure::Other(_)) => {}
-        other => panic!("{other:?}"),
+        other => panic!("{name} at {address}: {other:?}"),
+    };
+    for address in ["0.0.0.0", "127.0.0.1", "::1", "::ffff:127.0.0.1", "fe80::1", "224.0.0.1"] {
+        denied("example.com", address);
     }
+    for address in ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"] {
+        denied("example.com", address);
+        denied("localhost", address);
+    }
+    let web = |last: u8| SocketAddr::from(([10, 0, 0, last], 80));
+    assert_eq!(admit("example.com", &["10.0.0.1", "127.0.0.1", "10.0.0.2"]), Ok(vec![web(1), web(2)]));
+    assert!(admit("localhost", &["127.0.0.1"]).is_ok());
 }
 
 #[test]
@@ -222,10 +248,148 @@ fn a_check_waits_for_a_port_that_opens_later() {
     let start = Instant::now();
     let (results, _open) = network.runtime.as_ref().unwrap().block_on(async {
         // The first attempt is refused before the port opens.
-        tokio::join!(tcp::connect(&network.rights, attempts), async { Listeners::open(&[port]).await.unwrap() })
+        tokio::join!(tcp::connect(&network.rights, &network.resolver, attempts), async {
+            Listeners::open(&[port]).await.unwrap()
+        })
     });
     assert!(results[0].is_ok(), "{results:?}");
     assert!(start.elapsed() >= Duration::from_secs(1), "the first attempt succeeded");
     let taken = network.runtime.as_ref().unwrap().block_on(Listeners::open(&[port])).map(drop);
     assert!(format!("{taken:?}").contains("which `listen` grants"), "{taken:?}");
+}
+
+/// The items of a check.
+#[derive(Default)]
+struct Items(Vec<FlatItem>);
+
+impl ItemSink for Items {
+    fn item(&mut self, item: FlatItem) -> std::io::Result<()> {
+        self.0.item(item)
+    }
+}
+
+impl CheckSink for Items {
+    fn progress(&mut self, _: CheckProgress) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs the guest of the sandbox's tests on a network. Returns the outcome of each attempt.
+fn outcomes(
+    network: GrantedNetwork,
+    options: serde_json::Value,
+    limits: &ModuleLimits,
+) -> Result<Vec<String>, ModuleFailure> {
+    static GUEST: OnceLock<Module> = OnceLock::new();
+    let guest = GUEST.get_or_init(|| {
+        let modules = std::env::var_os("PLUMBLINE_MODULES")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
+        let file = modules.join("guests/misbehave.wasm");
+        let wasm = std::fs::read(&file);
+        let wasm =
+            wasm.unwrap_or_else(|error| panic!("guest {}: {error}; run `cargo xtask setup` first", file.display()));
+        Sandbox::new(SandboxConfig::default()).unwrap().load("misbehave", &wasm).unwrap()
+    });
+    let plugin = PluginInfo { name: "hostile".to_owned(), options, ..PluginInfo::default() };
+    let call = RunCheck {
+        plugin: &plugin,
+        directories: Vec::new(),
+        env: Vec::new(),
+        now: None,
+        cluster: None,
+        network: Some(Box::new(network)),
+        owners: None,
+        limits,
+    };
+    let mut items = Items::default();
+    guest.run_check(call, &mut items, &mut NoLog)?;
+    Ok(items.0.into_iter().filter_map(|mut item| item.meta.remove("outcome")).collect())
+}
+
+/// Returns a server that accepts no connection yet, and its port.
+fn unused(address: &str) -> (std::net::TcpListener, u16) {
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+#[track_caller]
+fn assert_unused(listener: &std::net::TcpListener) {
+    assert!(listener.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "a check has connected");
+}
+
+#[test]
+fn a_redirect_leads_a_check_to_no_other_host() {
+    let mut network = network(serde_json::json!({"http": ["http://127.0.0.1:*"]}));
+    let (other, other_port) = unused("127.0.0.1:0");
+    let redirect = "HTTP/1.1 302 Found\r\ncontent-length: 0\r\nlocation: ";
+    let port = server(&network, format!("{redirect}http://127.0.0.1:{other_port}/\r\n\r\n"));
+    let granted = format!("http://127.0.0.1:{port}");
+    network.rights = serde_json::from_value(serde_json::json!({"http": [granted]})).unwrap();
+    let options = serde_json::json!({"behaviour": "follow-redirect", "url": granted});
+    let found = outcomes(network, options, &ModuleLimits::default()).unwrap();
+    let denied = format!("`http://127.0.0.1:{other_port}` is not granted: add it to `plumbline.grants.http`");
+    assert!(found.len() == 2 && found[0] == "302" && found[1].starts_with(&denied), "{found:?}");
+    assert_unused(&other);
+}
+
+#[test]
+fn a_slow_server_holds_a_check_no_longer_than_its_time() {
+    let network = network(serde_json::json!({"http": ["http://127.0.0.1:*"]}));
+    let port = server(&network, "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n");
+    let options = serde_json::json!({"behaviour": "wait-for-response", "url": format!("http://127.0.0.1:{port}/")});
+    let (limits, start) = (ModuleLimits { wall_seconds: 1, ..ModuleLimits::default() }, Instant::now());
+    let failure = outcomes(network, options, &limits).unwrap_err().to_string();
+    assert_eq!(failure, "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
+    // The check asks for more.
+    assert!(start.elapsed() < Duration::from_secs(200), "{:?}", start.elapsed());
+}
+
+#[test]
+fn metadata_services_are_in_no_network_and_behind_no_name() {
+    let mut network = network(serde_json::json!({
+        "http": ["http://*:*", "http://0.0.0.0/0:*", "http://[::/0]:*"],
+        "tcp": ["*:*", "0.0.0.0/0:*", "[::/0]:*"],
+    }));
+    network.resolver = resolver(&["169.254.169.254"]);
+    let options = serde_json::json!({"behaviour": "reach-metadata"});
+    let found = outcomes(network, options, &ModuleLimits::default()).unwrap();
+    let (by_address, by_name) = found.split_at(10);
+    assert!(by_address.iter().all(|text| text.contains("is not granted: add it to")), "{by_address:?}");
+    assert_eq!(by_name.len(), 2);
+    assert!(by_name.iter().all(|text| text.contains("169.254.169.254, which is local or reserved")), "{by_name:?}");
+}
+
+#[test]
+fn a_name_that_changes_its_addresses_leads_to_those_that_were_checked() {
+    let mut network = network(serde_json::json!({"http": ["http://127.0.0.2:*"]}));
+    let (other, port) = unused("127.0.0.1:0");
+    let granted = format!("127.0.0.2:{port}");
+    server_at(&network, &granted, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    let rights = serde_json::json!({
+        "http": [format!("http://{granted}"), format!("http://rebind.example.com:{port}")],
+        "tcp": [granted, format!("rebind.example.com:{port}")],
+    });
+    network.rights = serde_json::from_value(rights).unwrap();
+    // The address of the granted server, another one, and both.
+    let [good, bad] = [2, 1].map(|last| IpAddr::from([127, 0, 0, last]));
+    let answers = [vec![good], vec![bad], vec![bad, good]];
+    let lookups = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&lookups);
+    network.resolver = Arc::new(move |name: &str| {
+        assert_eq!(name, "rebind.example.com");
+        Ok(answers[counted.fetch_add(1, Ordering::Relaxed) % answers.len()].clone())
+    });
+    let options = serde_json::json!({"behaviour": "rebind", "port": port});
+    let found = outcomes(network, options, &ModuleLimits::default()).unwrap();
+    // One lookup for each request and each connection: a second one would get the next answer.
+    assert_eq!((found.len(), lookups.load(Ordering::Relaxed)), (8, 8), "{found:?}");
+    for (number, outcome) in found.iter().enumerate() {
+        match number % 3 {
+            1 => assert!(outcome.contains("127.0.0.1, which is local or reserved"), "{found:?}"),
+            _ => assert_eq!(outcome, &granted, "{found:?}"),
+        }
+    }
+    assert_unused(&other);
 }

@@ -58,6 +58,8 @@ behaviours! {
     EmptyName = "empty-name",
     /// Emits an item with a custom status that is too long.
     LongStatus = "long-status",
+    /// Emits items endlessly, each with a custom status of its own.
+    StatusFlood = "status-flood",
     /// Emits an item with a detail that exceeds the size of an item.
     LargeDetail = "large-detail",
     /// Emits a first item that is not a root.
@@ -78,6 +80,8 @@ behaviours! {
     PanicHalfway = "panic-halfway",
     /// Emits some items, then returns an error.
     RefuseHalfway = "refuse-halfway",
+    /// Emits some items, then never returns. As a check: reports progress meanwhile.
+    LoopHalfway = "loop-halfway",
     /// Returns a very long error.
     LongRefusal = "long-refusal",
     /// Reads every file to its end, if there is one.
@@ -130,6 +134,14 @@ behaviours! {
     ReadPipe = "read-pipe",
     /// As a check: opens a device.
     ReadDevice = "read-device",
+    /// As a check: emits some items, then reads the file that the option `file` names.
+    ReadNamed = "read-named",
+    /// As a check: opens files and directories that are replaced meanwhile, until it has opened one
+    /// and was refused another one.
+    ReadRaced = "read-raced",
+    /// As a check: opens files in a file system that is mounted in the granted directory, and leaves
+    /// it by `..` and by links.
+    ReadMounted = "read-mounted",
     /// As a check: reads a file without end.
     ReadEndless = "read-endless",
     /// As a check: reads a file without end as a stream.
@@ -156,6 +168,11 @@ behaviours! {
     ObjectFlood = "object-flood",
     /// As a check: reads objects without a grant.
     ReadObjects = "read-objects",
+    /// As a check: reads pods in the namespace that the option `namespace` names, and then other
+    /// objects: in other namespaces and versions, and of other resources.
+    ReadOtherObjects = "read-other-objects",
+    /// As a check: emits some items, then waits for objects.
+    WaitForObjects = "wait-for-objects",
     /// As a check: reads owners outside the granted directory.
     ReadOwners = "read-owners",
     /// As a check: reaches hosts without a grant.
@@ -168,6 +185,15 @@ behaviours! {
     TargetFlood = "target-flood",
     /// As a check: waits for a host longer than its time.
     WaitForHost = "wait-for-host",
+    /// As a check: waits for a response longer than its time.
+    WaitForResponse = "wait-for-response",
+    /// As a check: sends a request, and another one to the location that the response names.
+    FollowRedirect = "follow-redirect",
+    /// As a check: sends requests to the metadata services of clouds, by address and by name, and
+    /// connects to them.
+    ReachMetadata = "reach-metadata",
+    /// As a check: uses one name again and again, which may get another address in between.
+    Rebind = "rebind",
     /// As a check: reports progress many times.
     ProgressFlood = "progress-flood",
 }

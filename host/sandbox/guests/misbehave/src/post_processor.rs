@@ -37,6 +37,13 @@ impl PostProcessor for Misbehave {
             Behaviour::LongName => emit_now(out, Item::new(0, "n".repeat(MIB))),
             Behaviour::EmptyName => emit_now(out, Item::new(0, "")),
             Behaviour::LongStatus => emit_now(out, item().status(Status::Custom("s".repeat(300)))),
+            Behaviour::StatusFlood => {
+                let mut n = 0_u64;
+                forever(|| {
+                    n += 1;
+                    out.emit(item().status(Status::Custom(format!("s{n}"))));
+                });
+            }
             Behaviour::LargeDetail => emit_now(out, item().text("failure", "x".repeat(17 * MIB))),
             Behaviour::FirstDepth => emit_now(out, Item::new(1, "child of nobody")),
             Behaviour::DepthJump => {
@@ -64,6 +71,10 @@ impl PostProcessor for Misbehave {
             Behaviour::RefuseHalfway => {
                 half(out);
                 return Err("the files of this format end here".into());
+            }
+            Behaviour::LoopHalfway => {
+                half(out);
+                spin();
             }
             Behaviour::LongRefusal => return Err("no ".repeat(MIB)),
             // `Silence`, and the behaviors of other roles.
@@ -176,7 +187,7 @@ pub(crate) fn grow() {
 
 /// This is not a tail call, because work remains after it.
 #[inline(never)]
-fn recurse(depth: u64) -> u64 {
+pub(crate) fn recurse(depth: u64) -> u64 {
     if depth == 0 { 0 } else { recurse(depth.wrapping_add(1)).wrapping_mul(3).wrapping_add(depth) }
 }
 

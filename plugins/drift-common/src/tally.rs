@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// The values of all facts of all nodes. Each different value is stored once, and nodes are
 /// numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     nodes: Vec<String>,
     known: BTreeSet<String>,
     facts: BTreeMap<String, Values>,
@@ -35,7 +35,7 @@ pub(crate) struct Values {
 
 impl Tally {
     /// Sets the node to which the following values belong.
-    pub(crate) fn node(&mut self, name: &str) {
+    pub fn node(&mut self, name: &str) {
         if self.nodes.last().is_none_or(|last| last != name) {
             self.nodes.push(name.to_owned());
             self.known.insert(name.to_owned());
@@ -43,12 +43,13 @@ impl Tally {
     }
 
     /// Returns whether a node with this name has had facts.
-    pub(crate) fn knows(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
         self.known.contains(name)
     }
 
     /// Adds a value of the current node.
-    pub(crate) fn add(&mut self, fact: String, value: String) {
+    pub fn add(&mut self, fact: String, value: String) {
         let Some(node) = self.nodes.len().checked_sub(1).and_then(|node| u32::try_from(node).ok()) else { return };
         if !self.facts.contains_key(&fact) {
             if self.facts.len() >= MAX_FACTS || self.bytes + fact.len() > MAX_BYTES {
@@ -72,7 +73,8 @@ impl Tally {
     }
 
     /// Returns the number of nodes.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.nodes.len()
     }
 

@@ -3,9 +3,9 @@
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
 
-use crate::bound::{cut, name};
-use crate::options::Options;
+use crate::status::DriftStatus;
 use crate::tally::{Tally, Values};
+use crate::text::{cut, name};
 
 /// Maximum number of facts to list. More differ only if the nodes have nothing in common.
 const MAX_ITEMS: usize = 500;
@@ -16,8 +16,8 @@ const MAX_NAMED: usize = 5;
 /// Maximum number of bytes of a value in a name or sentence.
 const MAX_SHOWN: usize = 80;
 
-/// Emits `drift`, with an item for each fact that differs.
-pub(crate) fn emit(tally: &Tally, options: &Options, out: &mut Output) {
+/// Emits `drift`, with an item for each fact that differs, which has this status.
+pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
     let nodes = tally.count();
     let drift = Item::new(0, "drift").text("nodes", nodes.to_string()).text("compared", compared(tally));
     if nodes < 2 {
@@ -29,10 +29,10 @@ pub(crate) fn emit(tally: &Tally, options: &Options, out: &mut Output) {
     }
     out.emit(drift.text("differ", facts(differing.len())));
     for (fact, values) in differing.iter().take(MAX_ITEMS) {
-        out.emit(item(tally, fact, values, options));
+        out.emit(item(tally, fact, values, status));
     }
     if let Some(more) = differing.len().checked_sub(MAX_ITEMS).filter(|more| *more > 0) {
-        out.emit(Item::new(1, format!("{} more differ", facts(more))).status(options.drift.status()));
+        out.emit(Item::new(1, format!("{} more differ", facts(more))).status(status.status()));
     }
 }
 
@@ -48,7 +48,7 @@ fn compared(tally: &Tally) -> String {
     }
 }
 
-fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
+fn item(tally: &Tally, fact: &str, values: &Values, status: DriftStatus) -> Item {
     let ranked = values.ranked();
     let (majority, with_it) = ranked.first().copied().unwrap_or_default();
     let reporting = values.node_count();
@@ -62,9 +62,9 @@ fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
     let others: Vec<Value> =
         ranked.iter().skip(1).take(MAX_LISTED).map(|(value, nodes)| entry(tally, value, nodes)).collect();
     let mut item = Item::new(1, name(&title))
-        .status(options.drift.status())
+        .status(status.status())
         .meta("fact", name(fact))
-        .text(options.drift.key(), sentence(tally, &ranked, values, differ))
+        .text(status.key(), sentence(tally, &ranked, values, differ))
         .json("majority", &json!({"value": majority, "nodes": with_it.len()}))
         .json("differing", &Value::Array(others));
     let unlisted =
