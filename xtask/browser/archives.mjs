@@ -21,6 +21,9 @@ function yaml(item, level) {
   return lines.join("\n");
 }
 
+/** The UID of the cluster of every archive. */
+export const CLUSTER = "0b5f8a4e-1111-4222-8333-444444444444";
+
 /** Writes an archive with these files and the result trees of these plugins. */
 export function archive(dir, plugins, files = {}) {
   const write = (name, text) => {
@@ -28,7 +31,7 @@ export function archive(dir, plugins, files = {}) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   };
-  write("meta/info.json", JSON.stringify({ plugins: plugins.map(({ name }) => name) }));
+  write("meta/info.json", JSON.stringify({ plugins: plugins.map(({ name }) => name), cluster: { uid: CLUSTER } }));
   write("meta/config.json", JSON.stringify({ Version: "v0.57.0", PlumblineVersion: "0.1.0", PlumblineStarted: "2026-11-25T09:00:00Z", UUID: "7f3a9c00-0000-4000-8000-000000000000" }));
   write("meta/run.log", `{"time":"2026-11-25T09:00:00Z","msg":"start"}\n{"time":"2026-11-25T10:30:00Z","msg":"end"}\n`);
   for (const [name, value] of Object.entries(files)) write(name, typeof value === "string" ? value : JSON.stringify(value));
@@ -47,14 +50,14 @@ function* noise() {
 const SIGS = ["sig-apps", "sig-network", "sig-node", "sig-storage", "sig-api-machinery", "sig-auth", "sig-cli"];
 const REASONS = ["timed out waiting for the condition", "dial tcp 10.0.0.1:443: connect: connection refused", "Expected 3 endpoints, got 2", "pod was evicted: node was low on memory"];
 
-/** A plugin like the conformance suite, with `count` tests. Every 50th fails. */
-export function suite(count, more = []) {
+/** A plugin like the conformance suite, with `count` tests. Every 50th fails. `factor` changes durations. */
+export function suite(count, more = [], factor = 1) {
   const next = noise();
   const tests = Array.from({ length: count }, (_, n) => {
     const sig = SIGS[next.next().value % SIGS.length], failed = n % 50 === 7, skipped = !failed && n % 5 === 0;
     const name = `[It] [${sig}] Volumes and services number ${n} should keep their contents when pod ${next.next().value.toString(36)} is replaced by another of the same workload [Conformance]`;
     if (skipped) return { name, status: "skipped" };
-    const meta = { classname: "Kubernetes e2e suite", duration: String((next.next().value % 60000) / 1000) };
+    const meta = { classname: "Kubernetes e2e suite", duration: String((factor * (next.next().value % 60000)) / 1000) };
     if (!failed) return { name, status: "passed", meta };
     const reason = REASONS[n % REASONS.length];
     return { name, status: "failed", meta, details: { failure: `/go/src/test.go:${n}\n${reason}\n\n${"  at k8s.io/kubernetes/test/e2e\n".repeat(8)}` } };

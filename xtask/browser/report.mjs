@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { HOSTILE, archive, mixed, nodeList, suite, sweep } from "./archives.mjs";
+import { CLUSTER, HOSTILE, archive, mixed, nodeList, suite, sweep } from "./archives.mjs";
 
 const modules = createRequire(join(process.env.NODE_MODULES, "index.js"));
 const { chromium } = modules("playwright-core");
@@ -19,9 +19,9 @@ const AXE = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
 const scratch = mkdtempSync(join(tmpdir(), "plumbline-browser-"));
 
 /** Writes the page of an archive. Returns its path, its size, and the peak memory of the program. */
-async function report(dir, name) {
+async function report(dir, name, more = []) {
   const path = join(scratch, `${name}.html`);
-  const program = spawn(process.env.PLUMBLINE, ["results", dir, "-o", "html"], { stdio: ["ignore", openSync(path, "w"), "inherit"] });
+  const program = spawn(process.env.PLUMBLINE, ["results", dir, "-o", "html", ...more], { stdio: ["ignore", openSync(path, "w"), "inherit"] });
   let peak = 0;
   const look = setInterval(() => {
     try {
@@ -73,9 +73,11 @@ async function violations(page) {
 const tests = {
   async "without a script, the page says what failed and why"(browser, { url }) {
     const { page } = await open(browser, url, { javaScriptEnabled: false });
-    assert.match(await page.locator(".verdict").textContent(), /^failed 1\d failures count, 1 is excused of \d+ items$/);
+    assert.match(await page.locator(".verdict").textContent(), /^failed 1\d failures count, 1 is excused of \d+ items; 1 check did not pass$/);
     const facts = await page.locator("header .facts").textContent();
-    for (const fact of ["v1.36.3", "nodes12", "25 November 2026, 09:00 UTC", "1 h 30 min", "Plumbline 0.1.0"]) assert.ok(facts.includes(fact), facts);
+    for (const fact of [CLUSTER, "v1.36.3", "nodes12", "25 November 2026, 09:00 UTC", "1 h 30 min", "Plumbline 0.1.0"]) assert.ok(facts.includes(fact), facts);
+    const titles = await page.locator("main h2").allTextContents();
+    assert.match(titles.slice(0, 3).join(), /^1\d failures, \d+ causes,All items,Plugins$/);
     await page.locator("#failures details.cause").first().locator("details.test > summary").first().click();
     assert.ok(await page.locator("#failures pre").first().isVisible());
     assert.match(await page.locator("#nodes").textContent(), /kernelVersion6\.1\.0-17-amd641 of 10 of 11/);
@@ -164,6 +166,18 @@ const tests = {
     await rows(page).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "failures with this cause" }).click();
     assert.match(await count(page), new RegExp(`^${number} of`));
+  },
+
+  async "durations against the previous run lead to the items"(browser, { url }) {
+    const { page, bad } = await open(browser, url);
+    const part = page.locator("section[aria-labelledby=durations]");
+    assert.match(await part.locator("p").first().textContent(), /^The previous run is in earlier\. Tests with a duration in both runs took .+, previously .+\.$/);
+    assert.match(await part.locator("h3").first().textContent(), /^Much slower: \d+$/);
+    const link = part.locator("td a").first();
+    const [number] = /number \d+ /.exec(await link.textContent());
+    await link.click();
+    assert.ok((await page.getByRole("dialog").locator("h2").textContent()).includes(number));
+    assert.deepEqual(bad, []);
   },
 
   async "the heat map and the timeline can be used"(browser, { url }) {
@@ -293,17 +307,46 @@ async function measured(browser) {
     ["100,000 items: timeline drawn (median)", median(lanes), "ms"],
     ["5,000 nodes × 30 checks: size of the file", wide.bytes / 1048576, "MiB", 15],
     ["5,000 nodes × 30 checks: peak memory of the program", wide.peak, "MiB", 64],
-    ["5,000 nodes × 30 checks: heat map drawn (slowest)", Math.max(...heat), "ms", 200],
+    ["5,000 nodes × 30 checks: heat map built and drawn (slowest)", Math.max(...heat), "ms", 200],
   ];
+}
+
+/** Scrolls to a part of the page, and waits until it stays where it is: charts are drawn when they come near the screen. */
+async function settle(page, part) {
+  await scrollTo(page, part);
+  await page.locator(part).evaluate(async (element) => {
+    await document.fonts.ready;
+    const frame = () => new Promise((resolve) => { requestAnimationFrame(resolve); });
+    for (let last = "", same = 0; same < 20;) {
+      await frame();
+      const { top, height } = element.getBoundingClientRect();
+      const now = `${top} ${height} ${document.documentElement.scrollHeight}`;
+      same = now === last ? same + 1 : 0;
+      last = now;
+    }
+  });
 }
 
 /** Writes pictures of the report of an archive. */
 async function screenshots(browser, dir, source) {
   const { url } = await report(source, "screenshots");
   const { page } = await open(browser, url, { colorScheme: "light", viewport: { width: 1000, height: 520 } });
-  await page.screenshot({ path: join(dir, "report.png") });
-  await page.locator("#items").evaluate((part) => part.scrollIntoView());
-  await page.screenshot({ path: join(dir, "report-table.png") });
+  // What is drawn later moves what is below it, so everything is drawn first.
+  for (const part of ["#heat", "#lanes"]) await settle(page, part);
+  for (const [name, part, content] of [
+    ["report.png", "header", "h1"],
+    ["report-table.png", "#items", ".grid .body .row"],
+    ["report-nodes.png", "#nodes", "#heat canvas"],
+    ["report-timeline.png", "#timeline", "#lanes canvas"],
+  ]) {
+    if (await page.locator(content).count() === 0) {
+      console.log(`${name} is not written: the report has no ${content}`);
+      continue;
+    }
+    await settle(page, part);
+    await page.locator(content).first().waitFor();
+    await page.screenshot({ path: join(dir, name) });
+  }
 }
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
@@ -320,7 +363,8 @@ try {
       if (limit && value >= limit) failed++; else passed++;
     }
   } else {
-    const { url } = await report(mixed(join(scratch, "mixed")), "mixed");
+    const earlier = archive(join(scratch, "earlier"), [suite(400, [], 0.25)]);
+    const { url } = await report(mixed(join(scratch, "mixed")), "mixed", ["--previous", earlier]);
     const { url: other } = await report(archive(join(scratch, "other"), [sweep(3, 8), suite(200)]), "other");
     for (const [name, test] of Object.entries(tests)) {
       try {

@@ -48,6 +48,7 @@ pub mod cluster_run;
 pub mod context;
 pub mod difference;
 pub mod doctor;
+pub mod earlier;
 mod error;
 mod files;
 pub mod history;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use maud::{Markup, PreEscaped, html};
 
 use super::matrix::Matrix;
-use super::views::{how, lists, unknown_items};
+use super::views::{how, is_about_durations, lists, unknown_items};
 use super::{Change, Difference};
 use crate::report::html;
 use crate::report::text::{name, one_line};
@@ -41,7 +41,7 @@ fn list(title: &str, changes: &[Change]) -> Markup {
             h2 { (title) " (" (changes.len()) ")" }
             ul { @for change in changes.iter().take(MAX_TESTS) { li {
                 (change.test.prefix()) b { (name(&change.test.with_class())) } span.soft { " (" (how(title, change)) ")" }
-                @if let Some(reason) = change.reason.as_ref().filter(|_| title != "much slower") {
+                @if let Some(reason) = change.reason.as_ref().filter(|_| !is_about_durations(title)) {
                     br; span.soft { (one_line(reason)) }
                 }
             } } }

@@ -20,6 +20,7 @@ pub use matrix::{Matrix, MatrixTest, RunColumn, matrix};
 pub(crate) use outcome::LEGEND;
 pub use outcome::Outcome;
 pub use views::{diff_markdown, diff_text, matrix_markdown, matrix_text};
+pub(crate) use views::{durations_markdown, total_durations};
 
 /// The identity of a test across runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +29,14 @@ pub struct TestKey {
     pub plugin: String,
     /// The test, without the prefixes of frameworks.
     pub test: TestId,
+}
+
+impl TestKey {
+    /// The identity of a leaf of `plugin`.
+    pub(crate) fn of(plugin: &str, mut test: TestId) -> Self {
+        test.name = cleaned(&test.name).trim().to_owned();
+        Self { plugin: plugin.to_owned(), test }
+    }
 }
 
 /// The names of a test in reports.
@@ -110,9 +119,8 @@ pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
         } else if is_suite_node(&leaf.name) && !test.is_unknown() {
             continue;
         }
-        let mut id = TestId::of(leaves.walk().ancestors(), leaf);
-        id.name = cleaned(&leaf.name).trim().to_owned();
-        tests.entry(TestKey { plugin: plugin.to_owned(), test: id }).or_default().0.push(test);
+        let key = TestKey::of(plugin, TestId::of(leaves.walk().ancestors(), leaf));
+        tests.entry(key).or_default().0.push(test);
     }
 }
 
@@ -134,10 +142,10 @@ fn without_other_classes(tests: &Tests, plugins: &BTreeSet<&str>) -> Tests {
     kept
 }
 
-/// A test is listed as slower from this factor on.
+/// A test is listed as slower or faster from this factor on.
 const GREW_TIMES: f64 = 2.0;
 
-/// A test is listed as slower from this many more seconds on.
+/// A test is listed as slower or faster from this many seconds on.
 const GREW_SECONDS: f64 = 10.0;
 
 /// A test that changed.
@@ -179,8 +187,23 @@ pub struct Difference {
     pub still_failing: Vec<Change>,
     /// Tests that ran in one run only. Tests that failed in their first run are in `new_failures`.
     pub not_run: Vec<Change>,
-    /// Tests that took much longer, whatever their status; the slowest first.
+    /// Tests that took much longer, whatever their status; the largest difference first.
     pub slower: Vec<Change>,
+    /// Tests that took much less time, whatever their status; the largest difference first.
+    pub faster: Vec<Change>,
+    /// The seconds in the earlier run of all tests with a duration in both runs.
+    pub seconds_before: f64,
+    /// The seconds of these tests in the later run.
+    pub seconds_after: f64,
+}
+
+/// How a run differs from an earlier one.
+#[derive(Debug, Clone)]
+pub struct Previous {
+    /// The file name of the archive of the earlier run.
+    pub archive: String,
+    /// The differences.
+    pub difference: Difference,
 }
 
 /// Compares two runs.
@@ -211,6 +234,7 @@ pub fn compare(before: &Tests, after: &Tests) -> Difference {
     }
     let growth = |change: &Change| change.seconds_after.unwrap_or_default() - change.seconds_before.unwrap_or_default();
     found.slower.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+    found.faster.sort_by(|a, b| growth(a).total_cmp(&growth(b)));
     found
 }
 
@@ -267,11 +291,14 @@ fn sort_in(key: &TestKey, before: Option<&Test>, after: Option<&Test>, found: &m
         list.push(change(key, before, after));
     }
     let seconds = |test: Option<&Test>| test.and_then(|test| test.seconds);
-    if let (Some(old), Some(new)) = (seconds(before), seconds(after))
-        && new >= old * GREW_TIMES
-        && new - old >= GREW_SECONDS
-    {
+    let Some((old, new)) = seconds(before).zip(seconds(after)) else { return };
+    found.seconds_before += old;
+    found.seconds_after += new;
+    let is_longer = |long: f64, short: f64| long >= short * GREW_TIMES && long - short >= GREW_SECONDS;
+    if is_longer(new, old) {
         found.slower.push(change(key, before, after));
+    } else if is_longer(old, new) {
+        found.faster.push(change(key, before, after));
     }
 }
 

@@ -156,7 +156,7 @@ fn every_test_is_where_it_belongs() {
 }
 
 #[test]
-fn only_what_became_much_slower_is_named() {
+fn only_what_became_much_slower_or_faster_is_named() {
     let before = run(
         "a",
         &[
@@ -179,6 +179,8 @@ fn only_what_became_much_slower_is_named() {
     );
     let found = compare(&before, &after);
     assert_eq!(names(&found.slower), ["e", "c"]);
+    assert_eq!((names(&found.faster), found.seconds_before, found.seconds_after), (Vec::new(), 76.0, 629.0));
+    assert_eq!(names(&compare(&after, &before).faster), ["e", "c"]);
     assert_eq!(names(&found.new_failures), ["e"]);
 }
 

@@ -5,20 +5,30 @@ use std::io::{self, Write};
 use plumbline_core::Status;
 
 use super::matrix::Matrix;
-use super::{Change, Difference, LEGEND, TestNames};
+use super::{Change, Difference, LEGEND, Previous, TestNames};
 use crate::report::text::escape;
 use crate::report::text::{name, one_line, short_seconds};
 
 /// The most tests in a list.
 const MAX_LISTED: usize = 50;
 
-pub(super) fn lists(found: &Difference) -> [(&'static str, &[Change]); 5] {
+/// The titles of the lists about durations.
+const SLOWER: &str = "much slower";
+const FASTER: &str = "much faster";
+
+/// Whether the list with this title is about durations.
+pub(super) fn is_about_durations(title: &str) -> bool {
+    title == SLOWER || title == FASTER
+}
+
+pub(super) fn lists(found: &Difference) -> [(&'static str, &[Change]); 6] {
     [
         ("new failures", &found.new_failures),
         ("still failing", &found.still_failing),
         ("fixed", &found.fixed),
         ("not run in one of them", &found.not_run),
-        ("much slower", &found.slower),
+        (SLOWER, &found.slower),
+        (FASTER, &found.faster),
     ]
 }
 
@@ -40,7 +50,9 @@ pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n{title}: {}", changes.len())?;
         for change in changes.iter().take(MAX_LISTED) {
             writeln!(out, "  {}{}  ({})", change.test.prefix(), name(&change.test.with_class()), how(title, change))?;
-            if let Some(reason) = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower") {
+            if let Some(reason) =
+                change.reason.as_ref().filter(|reason| !reason.is_empty() && !is_about_durations(title))
+            {
                 writeln!(out, "      {}", one_line(reason))?;
             }
         }
@@ -56,32 +68,52 @@ pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
 
 /// Prints a table of counts, and the lists below it.
 pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "| ran before | ran after | new failures | still failing | fixed | not run in one | much slower |")?;
-    writeln!(out, "|---:|---:|---:|---:|---:|---:|---:|")?;
+    writeln!(
+        out,
+        "| ran before | ran after | new failures | still failing | fixed | not run in one | much slower | much faster |"
+    )?;
+    writeln!(out, "|---:|---:|---:|---:|---:|---:|---:|---:|")?;
     let counts = lists(found).map(|(_, changes)| changes.len().to_string());
     writeln!(out, "| {} | {} | {} |", found.ran_before, found.ran_after, counts.join(" | "))?;
     if let Some(unknown) = unknown_items(found) {
         writeln!(out, "\n{unknown}")?;
     }
-    for (title, changes) in lists(found) {
-        if changes.is_empty() {
-            continue;
-        }
-        writeln!(out, "\n### {title}: {}\n", changes.len())?;
-        for change in changes.iter().take(MAX_LISTED) {
-            let reason = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower");
-            let reason = reason.map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
-            writeln!(
-                out,
-                "- {}**{}** ({}){reason}",
-                escaped_place(change),
-                escape(&change.test.with_class()),
-                escape(&how(title, change))
-            )?;
-        }
-        if changes.len() > MAX_LISTED {
-            writeln!(out, "- and {} more", changes.len() - MAX_LISTED)?;
-        }
+    lists(found).iter().try_for_each(|(title, changes)| list_markdown(title, changes, out))
+}
+
+/// How long the tests of both runs took.
+pub(crate) fn total_durations(found: &Difference) -> String {
+    if found.seconds_before + found.seconds_after > 0.0 {
+        let (after, before) = (short_seconds(found.seconds_after), short_seconds(found.seconds_before));
+        format!("Tests with a duration in both runs took {after}, previously {before}.")
+    } else {
+        "No test has a duration in both runs.".to_owned()
+    }
+}
+
+/// Prints which tests became much slower or faster since an earlier run.
+pub(crate) fn durations_markdown(previous: &Previous, out: &mut impl Write) -> io::Result<()> {
+    let Previous { archive, difference: found } = previous;
+    writeln!(out, "\n### durations against {}\n\n{}", escape(archive), escape(&total_durations(found)))?;
+    list_markdown(SLOWER, &found.slower, out)?;
+    list_markdown(FASTER, &found.faster, out)
+}
+
+/// Prints a list of tests, unless it is empty.
+fn list_markdown(title: &str, changes: &[Change], out: &mut impl Write) -> io::Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### {title}: {}\n", changes.len())?;
+    for change in changes.iter().take(MAX_LISTED) {
+        let reason = change.reason.as_ref().filter(|reason| !reason.is_empty() && !is_about_durations(title));
+        let reason = reason.map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
+        let (place, name, how) =
+            (escaped_place(change), escape(&change.test.with_class()), escape(&how(title, change)));
+        writeln!(out, "- {place}**{name}** ({how}){reason}")?;
+    }
+    if changes.len() > MAX_LISTED {
+        writeln!(out, "- and {} more", changes.len() - MAX_LISTED)?;
     }
     Ok(())
 }
@@ -116,7 +148,7 @@ fn escaped_place(change: &Change) -> String {
 }
 
 pub(super) fn how(title: &str, change: &Change) -> String {
-    if title == "much slower" {
+    if is_about_durations(title) {
         let seconds = |seconds: Option<f64>| short_seconds(seconds.unwrap_or_default());
         return format!("{}, previously {}", seconds(change.seconds_after), seconds(change.seconds_before));
     }

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::history::index::Index;
 use crate::history::remote::{load_url, url_of};
 use crate::history::store::{Loaded, load_archives, load_directory};
 use crate::modules::Limits;
@@ -41,6 +42,14 @@ pub use select::Selection;
 pub(crate) use store::CACHE_DIR;
 pub use store::INDEX_FILE;
 pub use text::history_text;
+
+/// Reads an index with all outcomes in it, and returns it as it is written again. Returns `None` if
+/// the names of its tests are damaged. For tests with generated input.
+pub fn rewritten_index(bytes: &[u8]) -> Option<Vec<u8>> {
+    let index = Index::from_bytes(bytes)?;
+    index.runs.iter().for_each(|run| run.entries(|_| true).for_each(drop));
+    Some(index.to_bytes())
+}
 
 /// Runs with their archives.
 pub struct History {

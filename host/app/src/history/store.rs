@@ -106,7 +106,8 @@ pub(super) fn load_remote(
     url: &str,
     archives: Vec<RemoteArchive<'_>>,
 ) -> Result<Loaded, AppError> {
-    let files = archives.into_iter().map(|archive| Found { key: archive.key.clone(), place: Place::Remote(archive) });
+    let files =
+        archives.into_iter().map(|archive| Found { key: archive.key.clone(), place: Location::Remote(archive) });
     let places: Vec<PathBuf> = cached(url.as_bytes()).into_iter().collect();
     let too_many = || format!("`{url}` has more than {MAX_RUNS} archives");
     load(Reading { context, limits }, files.collect(), &places, too_many)
@@ -156,10 +157,10 @@ struct Reading<'a> {
 /// An archive of the history.
 struct Found<'a> {
     key: FileKey,
-    place: Place<'a>,
+    place: Location<'a>,
 }
 
-enum Place<'a> {
+enum Location<'a> {
     File(PathBuf),
     Remote(RemoteArchive<'a>),
 }
@@ -167,7 +168,7 @@ enum Place<'a> {
 impl<'a> Found<'a> {
     fn file(path: PathBuf, name: String, metadata: Option<&Metadata>) -> Self {
         let (size, modified) = metadata.map_or((0, 0), stamp);
-        Self { key: FileKey { name, size, modified }, place: Place::File(path) }
+        Self { key: FileKey { name, size, modified }, place: Location::File(path) }
     }
 
     /// Reads the archive. Returns the result, and whether it is that of the key.
@@ -175,12 +176,12 @@ impl<'a> Found<'a> {
         let (shown, modified) = (self.shown(), self.modified());
         let scanned = |path: &Path| scan(reading.context, reading.limits, ScanInput { path, shown: &shown, modified });
         match &self.place {
-            Place::File(path) => {
+            Location::File(path) => {
                 let run = scanned(path);
                 let unchanged = fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, self.key.modified));
                 (run, unchanged)
             }
-            Place::Remote(archive) => {
+            Location::Remote(archive) => {
                 let copy = (archive.download)().map_err(ScanError::Unreadable);
                 (copy.and_then(|copy| scanned(&copy.path())), true)
             }
@@ -190,16 +191,16 @@ impl<'a> Found<'a> {
     /// The modification time in nanoseconds since 1970, 0 if it is unknown.
     fn modified(&self) -> i64 {
         match &self.place {
-            Place::File(_) => self.key.modified,
-            Place::Remote(archive) => archive.modified,
+            Location::File(_) => self.key.modified,
+            Location::Remote(archive) => archive.modified,
         }
     }
 
     /// The path or URL, for messages.
     fn shown(&self) -> String {
         match &self.place {
-            Place::File(path) => path.display().to_string(),
-            Place::Remote(archive) => archive.url.clone(),
+            Location::File(path) => path.display().to_string(),
+            Location::Remote(archive) => archive.url.clone(),
         }
     }
 }

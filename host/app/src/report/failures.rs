@@ -30,12 +30,12 @@ pub struct TreeFailures<'a> {
     /// The number of nodes with results.
     nodes: u64,
     /// Whether tests of a name are in several places of the tree.
-    places: HashMap<&'a str, Places>,
+    places: HashMap<&'a str, Occurrences>,
     several_places: bool,
 }
 
 #[derive(Default)]
-struct Places {
+struct Occurrences {
     first: String,
     several: bool,
 }
@@ -71,7 +71,7 @@ impl<'a> TreeFailures<'a> {
             }
             match found.places.get_mut(leaf.name.as_str()) {
                 Some(places) => places.several |= places.first != place,
-                None => drop(found.places.insert(&leaf.name, Places { first: place, several: false })),
+                None => drop(found.places.insert(&leaf.name, Occurrences { first: place, several: false })),
             }
         }
         found.tests = tests.into_tests();

@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
-use plumbline_core::{FailedTest, Item, TestId};
+use plumbline_core::{FailedTest, Item, TestId, Verdict};
 
 use crate::causes::Cause;
 use crate::report::causes::{are_grouped, headline, tests_by_cause};
+use crate::report::facts::{Counts, ReportFacts};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
+use crate::report::nodes::{Distinction, MAX_VALUES, NodeResults, Nodes, some_names};
 use crate::report::text::{LeafCounts, escape, escape_line, seconds_of, short_seconds};
 use crate::report::timeline::timeline_markdown;
 use crate::timeline::Relation;
@@ -33,6 +35,65 @@ pub struct CollectedTree {
     pub relations: Vec<Relation>,
 }
 
+/// Prints the verdict over all trees, what counts, and what is known about the run. The plugin with
+/// results of the most nodes has `nodes` of them.
+pub(crate) fn head_markdown(
+    verdict: Verdict,
+    facts: &ReportFacts,
+    counts: Counts,
+    nodes: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "## Results of {}\n\n**{verdict}**: {}\n", escape(&facts.archive), counts.sentence())?;
+    let facts = facts.titled(nodes);
+    let facts: Vec<String> = facts.iter().map(|(title, fact)| format!("{title}: {}", escape(fact))).collect();
+    if facts.is_empty() { Ok(()) } else { writeln!(out, "{}\n", facts.join(" · ")) }
+}
+
+/// Prints what distinguishes the nodes on which something failed, of each plugin, and the facts that
+/// differ between nodes.
+pub(crate) fn nodes_markdown<'a>(
+    plugins: impl Iterator<Item = (&'a str, &'a NodeResults)>,
+    known: &Nodes,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for (plugin, nodes) in plugins {
+        let found = known.distinctions(nodes);
+        if found.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n### {}: what distinguishes failed nodes\n", escape(plugin))?;
+        writeln!(out, "| property | value | failed nodes | other nodes |\n|---|---|---:|---:|")?;
+        for Distinction { key, value, failed, others } in &found {
+            let (key, value) = (escape(key), escape(value));
+            writeln!(out, "| {key} | {value} | {} of {} | {} of {} |", failed.0, failed.1, others.0, others.1)?;
+        }
+    }
+    if known.drift.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### Facts that differ between nodes\n\n| fact | most nodes | other nodes |\n|---|---|---|")?;
+    for drift in known.drift.iter().take(MAX_LISTED) {
+        let (value, nodes) = &drift.majority;
+        let mut others: Vec<String> = drift
+            .differing
+            .iter()
+            .take(MAX_VALUES)
+            .map(|(value, nodes, names)| {
+                format!("{} on {nodes}: {}", escape(value), escape(&some_names(names, *nodes)))
+            })
+            .collect();
+        if drift.differing.len() > MAX_VALUES {
+            others.push(format!("and {} more values", drift.differing.len() - MAX_VALUES));
+        }
+        writeln!(out, "| {} | {} on {nodes} | {} |", escape(&drift.fact), escape(value), others.join("<br>"))?;
+    }
+    match known.drift.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "\nand {more} more facts"),
+    }
+}
+
 /// Prints a table of plugins, and the failed tests of each below it: by cause, if there are many.
 /// Then prints what happened in the cluster.
 pub fn markdown(trees: &[CollectedTree], out: &mut impl Write) -> io::Result<()> {
@@ -55,10 +116,12 @@ pub fn markdown(trees: &[CollectedTree], out: &mut impl Write) -> io::Result<()>
         }
         timeline_markdown(root, relations, out)?;
     }
-    for CollectedTree { root, .. } in trees {
-        slowest(root, out)?;
-    }
     Ok(())
+}
+
+/// Prints the slowest leaves of each tree.
+pub(crate) fn slowest_markdown(trees: &[CollectedTree], out: &mut impl Write) -> io::Result<()> {
+    trees.iter().try_for_each(|tree| slowest(&tree.root, out))
 }
 
 /// Lists the failed tests of each cause.

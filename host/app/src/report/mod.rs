@@ -4,9 +4,11 @@
 //! Every function writes to a writer of the caller. Text from results cannot control a terminal.
 
 mod causes;
+pub(crate) mod facts;
 pub mod failures;
 pub(crate) mod html;
 pub(crate) mod markdown;
+pub(crate) mod nodes;
 pub mod outcome;
 pub(crate) mod renderers;
 pub mod status;
@@ -21,6 +23,7 @@ pub const RESULTS_SCHEMA: &str = include_str!("../../../../docs/results.schema.j
 
 pub use causes::causes_report;
 pub use markdown::{CollectedTree, limited, markdown};
+pub(crate) use markdown::{head_markdown, nodes_markdown, slowest_markdown};
 pub use renderers::Format;
 pub use summary::{Health, detailed, summary};
 pub use text::{JsonText, escape, print_json, print_json_line, print_yaml};

@@ -16,9 +16,13 @@ use crate::local_run::command::STDOUT_FILE;
 use crate::report::failures::list_failures;
 use crate::report::status::missing;
 use crate::report::text::{name, one_line, shortened, size};
+use crate::report::verdict::verdict_table;
 
 /// Maximum statuses counted per plugin.
 const MAX_COUNTS: usize = 10;
+
+/// Statuses that are counted first, in this order.
+const FIRST: [&str; 3] = ["passed", "failed", "timeout"];
 
 /// Returns the outcome as data. Keys are never removed or renamed (docs/output.md).
 pub fn outcome_document(finished: &Finished) -> Value {
@@ -63,18 +67,12 @@ pub fn outcome_text(finished: &Finished, last_output: &LastOutput, out: &mut imp
         }
     }
     writeln!(out)?;
+    let mut follows_table = false;
     for plugin in &finished.plugins {
-        plugin_line(plugin, width, out)?;
-        if let Some(reason) = &plugin.outcome.reason {
-            writeln!(out, "  {:width$}   {}", "", one_line(reason))?;
+        if std::mem::take(&mut follows_table) {
+            writeln!(out)?;
         }
-        if let Some(judged) = judged(finished, plugin) {
-            writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
-        }
-        list_failures(&plugin.outcome.failures, listed(finished, plugin), width + 5, out)?;
-        if !is_green(finished, plugin) {
-            list_last_output(last_output, plugin.plugin.as_str(), width + 5, out)?;
-        }
+        follows_table = plugin_text(finished, plugin, width, last_output, out)?;
     }
     for (plugin, why) in &finished.status.skipped {
         writeln!(out, "  {plugin:width$}   skipped   {}", one_line(why))?;
@@ -88,6 +86,36 @@ pub fn outcome_text(finished: &Finished, last_output: &LastOutput, out: &mut imp
     let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
     writeln!(out, "next:    plumbline results {}{which}", shell_quote(&shown(&finished.archive)))
+}
+
+/// Prints a plugin: its counts, the table of its verdict, its failures, and the end of its logs. Returns
+/// whether there was a table.
+fn plugin_text(
+    finished: &Finished,
+    plugin: &PluginOutcome,
+    width: usize,
+    last_output: &LastOutput,
+    out: &mut impl Write,
+) -> io::Result<bool> {
+    let judged = judged(finished, plugin);
+    plugin_line(plugin, judged, width, out)?;
+    if let Some(reason) = &plugin.outcome.reason {
+        writeln!(out, "  {:width$}   {}", "", one_line(reason))?;
+    }
+    let table = judged.map(|judged| verdict_table(judged, width + 5)).unwrap_or_default();
+    if !table.is_empty() {
+        writeln!(out, "\n{}", table.join("\n"))?;
+    }
+    let mut below = Vec::new();
+    list_failures(&plugin.outcome.failures, listed(finished, plugin), width + 5, &mut below)?;
+    if !is_green(finished, plugin) {
+        list_last_output(last_output, plugin.plugin.as_str(), width + 5, &mut below)?;
+    }
+    if !table.is_empty() && !below.is_empty() {
+        writeln!(out)?;
+    }
+    out.write_all(&below)?;
+    Ok(!table.is_empty())
 }
 
 /// Prints the formats that were detected in the files of `plugin`, one line per format.
@@ -121,14 +149,23 @@ fn detected(plugin: &str, detections: &Detections, out: &mut impl Write) -> io::
     Ok(())
 }
 
-fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io::Result<()> {
+/// Prints the status of a plugin, or its verdict if it has one, and its counts.
+fn plugin_line(
+    plugin: &PluginOutcome,
+    judged: Option<&VerdictSummary>,
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let outcome = &plugin.outcome;
-    let counts: Vec<String> = outcome.total.counts.iter().map(|(status, n)| format!("{n} {}", name(status))).collect();
+    let counts = counts(&outcome.total.counts, judged);
     let counts = if counts.is_empty() { "no results".to_owned() } else { text::listed(&counts, MAX_COUNTS, "   ") };
     let time = plugin.elapsed.map(|elapsed| format!("   {}", seconds(elapsed))).unwrap_or_default();
-    let status = &outcome.total.status;
-    // With custom statuses, the plugin's status is the list of counts.
-    let status = if status.is_custom() { String::new() } else { status.to_string() };
+    let status = match (judged, &outcome.total.status) {
+        (Some(judged), _) => judged.status.to_string(),
+        // With custom statuses, the plugin's status is the list of counts.
+        (None, status) if status.is_custom() => String::new(),
+        (None, status) => status.to_string(),
+    };
     writeln!(
         out,
         "  {:width$}   {}{:9}{}{counts}{time}",
@@ -137,6 +174,24 @@ fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io
         status,
         style(&status).render_reset()
     )
+}
+
+/// The counts of a plugin, and how many of its failures are excused.
+fn counts(counts: &BTreeMap<String, u64>, judged: Option<&VerdictSummary>) -> Vec<String> {
+    let rank = |status: &str| FIRST.iter().position(|first| *first == status).unwrap_or(FIRST.len());
+    let mut counts: Vec<(&String, &u64)> = counts.iter().collect();
+    counts.sort_by_key(|(status, _)| rank(status));
+    let last_failed = counts.iter().rposition(|(status, _)| matches!(status.as_str(), "failed" | "timeout"));
+    let excused = judged.filter(|judged| judged.excused > 0).map(|judged| match judged.excused {
+        1 if judged.failures == 1 => ", excused".to_owned(),
+        n if n == judged.failures => ", all excused".to_owned(),
+        n => format!(", {n} excused"),
+    });
+    let counts = counts.into_iter().enumerate().map(|(at, (status, n))| {
+        let excused = excused.as_deref().filter(|_| last_failed == Some(at)).unwrap_or_default();
+        format!("{n} {}{excused}", name(status))
+    });
+    counts.collect()
 }
 
 fn style(status: &str) -> anstyle::Style {
@@ -358,6 +413,27 @@ mod tests {
         let mut out = Vec::new();
         outcome_text(&finished, &LastOutput::new(), &mut anstream::StripStream::new(&mut out)).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_verdict_is_a_table_between_the_counts_and_the_failures() {
+        let mut finished = finished();
+        finished.status.verdicts = serde_json::from_value(json!({"node-check": {
+            "status": "failed", "failures": 4, "excused": 3, "counting": 1, "checks": 7, "checks-failed": 1,
+            "classes": {
+                "failure": {"items": 1, "counting": 1, "failures": 1},
+                "known-failure": {"items": 3, "failures": 3},
+            },
+            "reasons": {"failure": "no judge ruled on it", "known-failure": "the cloud has no UDP"},
+        }}))
+        .unwrap();
+        let judged = finished.plugins[0].clone();
+        let counts = [("failed".to_owned(), 3), ("passed".to_owned(), 400), ("timeout".to_owned(), 1)].into();
+        finished.plugins[0].outcome.total.counts = counts;
+        finished.plugins.push(PluginOutcome { plugin: "other".parse().unwrap(), ..judged });
+        let mut out = Vec::new();
+        outcome_text(&finished, &LastOutput::new(), &mut anstream::StripStream::new(&mut out)).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 
     #[test]

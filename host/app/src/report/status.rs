@@ -4,11 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::progress::NEVER;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{GLOBAL, PluginName, Verdict};
+use plumbline_core::{GLOBAL, PluginName, Status, Verdict};
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::{Seen, Waiting};
 
 use crate::report::text::{name, one_line, size};
+use crate::report::verdict::{brief, verdict_table};
 
 /// Maximum waiting pods listed one by one.
 const MAX_WAITING: usize = 10;
@@ -126,21 +127,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         let all = format!("`plumbline status -o wide{}`", namespace(seen));
         notes.push(format!("{more} more results have problems. List them with {all}."));
     }
-    // For some pods, the reason is already printed above.
-    let has_reason = |waiting: &Waiting| {
-        seen.status.plugins.iter().flatten().any(|entry| entry.reason.is_some() && is_of(waiting, entry))
-    };
-    let waiting: Vec<&Waiting> = seen.waiting.iter().filter(|waiting| !has_reason(waiting)).collect();
-    for waiting in waiting.iter().take(MAX_WAITING) {
-        let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
-        let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
-        let since = waiting.since.map(|at| format!(" for {}", period(now.duration_since(at)))).unwrap_or_default();
-        notes.push(one_line(&format!("{plugin}{node} waits{since}: {}", waiting.words())));
-    }
-    let more = waiting.len().saturating_sub(MAX_WAITING);
-    if more > 0 {
-        notes.push(format!("{more} more pods wait: see them with `plumbline status -o wide{}`.", namespace(seen)));
-    }
+    notes.extend(waiting_pods(seen, now));
     if seen.is_compacted() {
         notes.push(format!(
             "The aggregator's pod holds a summary. See every result with `plumbline status --full{}`.",
@@ -148,6 +135,30 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Returns why pods are waiting, except those whose reason is shown with their result.
+fn waiting_pods(seen: &Seen, now: Timestamp) -> Vec<String> {
+    let has_reason = |waiting: &Waiting| {
+        seen.status.plugins.iter().flatten().any(|entry| entry.reason.is_some() && is_of(waiting, entry))
+    };
+    let waiting: Vec<&Waiting> = seen.waiting.iter().filter(|waiting| !has_reason(waiting)).collect();
+    let sentence = |waiting: &&Waiting| {
+        let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
+        let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
+        let waits = match waiting.since {
+            Some(at) => format!("has been waiting for {}", period(now.duration_since(at))),
+            None => "is waiting".to_owned(),
+        };
+        one_line(&format!("{plugin}{node} {waits}: {}", waiting.words()))
+    };
+    let mut sentences: Vec<String> = waiting.iter().take(MAX_WAITING).map(sentence).collect();
+    let more = waiting.len().saturating_sub(MAX_WAITING);
+    if more > 0 {
+        let all = namespace(seen);
+        sentences.push(format!("{more} more pods are waiting: see them with `plumbline status -o wide{all}`."));
+    }
+    sentences
 }
 
 /// Returns why a result is missing or may not arrive, and an old heartbeat of its worker. `None`
@@ -178,10 +189,16 @@ pub fn failure(status: &RunStatus) -> Vec<String> {
     [format!("cause: {}", name(&failure.reason))].into_iter().chain(hint).collect()
 }
 
-/// Returns the verdict on each plugin.
+/// Returns the verdict on each plugin: with a table once the run is over, as a sentence before that.
 pub fn judged(status: &RunStatus) -> Vec<String> {
+    let is_over = matches!(status.status, RunPhase::Complete | RunPhase::Failed);
     let verdicts = status.verdicts.iter().flatten();
-    verdicts.map(|(plugin, verdict)| name(&format!("{plugin}: {}", verdict.sentence()))).collect()
+    let lines = verdicts.flat_map(|(plugin, verdict)| {
+        let words = if is_over { brief(verdict) } else { verdict.sentence() };
+        let table = if is_over { verdict_table(verdict, 2) } else { Vec::new() };
+        std::iter::once(name(&format!("{plugin}: {words}"))).chain(table)
+    });
+    lines.collect()
 }
 
 fn counted(status: &RunStatus) -> (u64, u64) {
@@ -197,12 +214,22 @@ fn verdict(status: &RunStatus) -> String {
             1 => "it passed, with 1 failure excused".to_owned(),
             n => format!("it passed, with {n} failures excused"),
         },
-        Verdict::Failed => "something failed".to_owned(),
+        Verdict::Failed => failed(status),
         Verdict::Incomplete => missing(status).unwrap_or_else(|| "not everything could be judged".to_owned()),
         Verdict::NothingToJudge => "there is nothing to judge".to_owned(),
         Verdict::SystemFailure => "the system failed".to_owned(),
         Verdict::Interrupted => "it was interrupted".to_owned(),
     }
+}
+
+/// Returns how many tests failed. Judges can excuse some of them, and not every status has counts.
+fn failed(status: &RunStatus) -> String {
+    let counts = || status.plugins.iter().flatten().filter_map(|entry| entry.result_counts.as_ref()).flatten();
+    let failed: u64 = counts().filter(|(status, _)| *status == Status::Failed.as_str()).map(|(_, count)| count).sum();
+    if failed == 0 || status.verdicts.is_some() {
+        return "at least one test or check failed".to_owned();
+    }
+    format!("{failed} of {} tests failed", counts().map(|(_, count)| count).sum::<u64>())
 }
 
 /// Returns the option that further commands need to find the same run.
@@ -320,6 +347,11 @@ mod tests {
             seen("sonobuoy", json!({"status": "post-processing", "plugins": [entry("complete", "")]})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),
+            seen(
+                "sonobuoy",
+                json!({"status": "complete", "plugins": [{"plugin": "p", "node": "n", "status": "complete",
+                    "result-status": "failed", "result-counts": {"failed": 1, "passed": 2}}]}),
+            ),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("timed_out", "timeout")]})),
             seen(
                 "sonobuoy",
@@ -356,16 +388,25 @@ mod tests {
         let verdict = json!({
             "status": "passed", "failures": 4, "excused": 4, "checks": 7,
             "classes": {"known-failure": {"items": 3, "failures": 3}, "flaky": {"items": 1, "failures": 1}},
+            "reasons": {"known-failure": "the cloud has no UDP"},
         });
         let entry = json!({"plugin": "e2e", "node": "global", "status": "complete", "result-status": "failed"});
         let status = json!({"status": "complete", "plugins": [entry], "verdicts": {"e2e": verdict}});
-        let seen = seen("checks", status);
+        let mut seen = seen("checks", status);
+        let now = "2026-11-20T13:00:00Z".parse().unwrap();
         assert!(sentence(&seen, "plumbline").starts_with("The run is complete: it passed, with 4 failures excused."));
-        let lines = notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap());
-        assert!(
-            lines.contains(&"e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks".to_owned()),
-            "{lines:?}"
-        );
+        insta::assert_snapshot!(notes(&seen, now).join("\n"), @"
+        e2e: passed
+          class           tests   counts
+          known-failure       3   no      the cloud has no UDP
+          flaky               1   no
+          checks              7 of 7 met
+        ");
+        // While other plugins run, a verdict is one line.
+        seen.status.status = RunPhase::Running;
+        let lines = notes(&seen, now);
+        let line = "e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks";
+        assert!(lines.iter().any(|shown| shown == line), "{lines:?}");
     }
 
     #[test]

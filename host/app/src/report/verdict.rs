@@ -1,9 +1,12 @@
 //! The verdict over a plugin, as text and in other formats.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 
-use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem, Ruling};
+use plumbline_core::judgement::{
+    CheckOutcome, ClassCount, NO_RULING, PluginVerdict, RuledItem, Ruling, VerdictStatus, VerdictSummary,
+};
 use plumbline_core::{GLOBAL, Item, Status};
 use serde::Serialize;
 
@@ -23,12 +26,103 @@ pub struct JudgedTree {
     pub verdict: PluginVerdict,
 }
 
+/// A row of the table of a verdict: a class of items, or the checks.
+struct Row {
+    name: String,
+    number: u64,
+    /// Follows the number in a row that has no further columns.
+    rest: String,
+    /// Whether the items of the class count: `yes`, `no`, or how many of them.
+    counts: String,
+    reason: String,
+}
+
+/// The rows of the table: classes that count are first, and then the largest.
+fn rows(verdict: &VerdictSummary) -> Vec<Row> {
+    let mut classes: Vec<(&String, &ClassCount)> = verdict.classes.iter().collect();
+    classes.sort_by_key(|(class, count)| (count.counting == 0, Reverse(count.items), *class));
+    let mut rows: Vec<Row> = classes
+        .into_iter()
+        .map(|(class, count)| Row {
+            name: name(class),
+            number: count.items,
+            rest: String::new(),
+            counts: match count.counting {
+                0 => "no".to_owned(),
+                counting if counting == count.items => "yes".to_owned(),
+                counting => format!("{counting} of them"),
+            },
+            reason: verdict.reasons.get(class).map(|reason| name(reason)).unwrap_or_default(),
+        })
+        .collect();
+    if verdict.unknown > 0 {
+        let (counts, reason) = ("unknown".to_owned(), NO_RULING.to_owned());
+        rows.push(Row {
+            name: "unknown status".to_owned(),
+            number: verdict.unknown,
+            rest: String::new(),
+            counts,
+            reason,
+        });
+    }
+    let rest = |name: &str, number, rest| Row {
+        name: name.to_owned(),
+        number,
+        rest,
+        counts: String::new(),
+        reason: String::new(),
+    };
+    if verdict.checks > 0 {
+        let met = verdict.checks.saturating_sub(verdict.checks_failed).saturating_sub(verdict.checks_unknown);
+        let unknown = match verdict.checks_unknown {
+            0 => String::new(),
+            unknown => format!(", {unknown} unknown"),
+        };
+        rows.push(rest("checks", met, format!(" of {} met{unknown}", verdict.checks)));
+    }
+    if verdict.judges_failed > 0 {
+        rows.push(rest("judges", verdict.judges_failed, " did not finish".to_owned()));
+    }
+    rows
+}
+
+/// The lines of a table of what the verdict consists of, indented by `indent` columns. Without failures,
+/// rulings and checks, there are none.
+pub(crate) fn verdict_table(verdict: &VerdictSummary, indent: usize) -> Vec<String> {
+    let rows = rows(verdict);
+    let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or_default();
+    let width = widest(|row| row.name.as_str()).max("class".len());
+    let wide = widest(|row| row.counts.as_str()).max("counts".len());
+    let has_classes = rows.iter().any(|row| row.rest.is_empty());
+    let head = has_classes.then(|| format!("{:indent$}{:width$}   tests   counts", "", "class"));
+    let lines = rows.iter().map(|Row { name, number, rest, counts, reason }| {
+        let line = match rest.is_empty() {
+            true => format!("{:indent$}{name:width$}   {number:>5}   {counts:wide$}  {reason}", ""),
+            false => format!("{:indent$}{name:width$}   {number:>5}{rest}", ""),
+        };
+        line.trim_end().to_owned()
+    });
+    head.into_iter().chain(lines).collect()
+}
+
+/// The verdict in a few words: with its reason, if no table shows one.
+pub(crate) fn brief(verdict: &VerdictSummary) -> String {
+    let is_bare = verdict.status == VerdictStatus::Unknown && rows(verdict).is_empty();
+    if is_bare { format!("{}: there was nothing to judge", verdict.status) } else { verdict.status.to_string() }
+}
+
+/// The summary with every class, of which a status has the most frequent ones only.
+fn in_full(verdict: &PluginVerdict) -> VerdictSummary {
+    VerdictSummary { classes: verdict.classes.clone(), reasons: verdict.reasons(), ..verdict.summary() }
+}
+
 /// Prints the verdict over a plugin as text, to follow its summary.
 pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\nVerdict: {}", name(&verdict.summary().sentence()))?;
-    for (class, count) in &verdict.classes {
-        let counts = if count.counting > 0 { format!(" ({} count)", count.counting) } else { String::new() };
-        writeln!(out, "{}: {}{counts}", name(class), count.items)?;
+    let summary = in_full(verdict);
+    writeln!(out, "\nVerdict: {}", brief(&summary))?;
+    let table = verdict_table(&summary, 2);
+    if !table.is_empty() {
+        writeln!(out, "\n{}", table.join("\n"))?;
     }
     let failed: Vec<&str> = verdict.chain.iter().filter(|it| it.error.is_some()).map(|it| it.judge.as_str()).collect();
     if !failed.is_empty() {
@@ -110,7 +204,9 @@ pub fn verdict_markdown(
     out: &mut impl Write,
 ) -> io::Result<()> {
     for verdict in verdicts {
-        writeln!(out, "\n### {}: verdict\n\n{}", escape(&verdict.plugin), escape(&verdict.summary().sentence()))?;
+        let summary = in_full(verdict);
+        writeln!(out, "\n### Verdict on {}: {}", escape(&verdict.plugin), brief(&summary))?;
+        verdict_rows(&summary, escape, out)?;
         let checks = verdict.checks.iter().filter(|judged| judged.check.outcome != CheckOutcome::Passed);
         let failed: Vec<_> = checks.map(|judged| &judged.check).collect();
         if !failed.is_empty() {
@@ -138,6 +234,18 @@ pub fn verdict_markdown(
         if items.len() > MAX_LISTED || verdict.left_out > 0 {
             writeln!(out, "\nand {hidden} more")?;
         }
+    }
+    Ok(())
+}
+
+/// Prints the table of a verdict as Markdown.
+fn verdict_rows(verdict: &VerdictSummary, escape: fn(&str) -> String, out: &mut impl Write) -> io::Result<()> {
+    let rows = rows(verdict);
+    if !rows.is_empty() {
+        writeln!(out, "\n| class | tests | counts | |\n|---|---:|---|---|")?;
+    }
+    for Row { name, number, rest, counts, reason } in rows {
+        writeln!(out, "| {} | {number}{rest} | {counts} | {} |", escape(&name), escape(&reason))?;
     }
     Ok(())
 }
@@ -223,6 +331,44 @@ mod tests {
             ],
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn the_table_has_what_counts_first_and_ends_with_checks() {
+        let table = |summary: serde_json::Value| verdict_table(&serde_json::from_value(summary).unwrap(), 0).join("\n");
+        let excused = json!({
+            "status": "passed", "failures": 4, "excused": 4, "checks": 7,
+            "classes": {"flaky": {"items": 1, "failures": 1}, "known-failure": {"items": 3, "failures": 3}},
+            "reasons": {"flaky": "passed on retry 1", "known-failure": "list known.yaml, reviewed 2026-11-02"},
+        });
+        insta::assert_snapshot!(table(excused), @"
+        class           tests   counts
+        known-failure       3   no      list known.yaml, reviewed 2026-11-02
+        flaky               1   no      passed on retry 1
+        checks              7 of 7 met
+        ");
+        let mixed = json!({
+            "status": "failed", "unknown": 12, "checks": 3, "checks-failed": 1, "checks-unknown": 1, "judges-failed": 1,
+            "classes": {"known-failure": {"items": 30, "failures": 30}, "own\u{1b}": {"items": 4, "counting": 2}},
+        });
+        insta::assert_snapshot!(table(mixed), @"
+        class            tests   counts
+        own\u{fffd}                 4   2 of them
+        known-failure       30   no
+        unknown status      12   unknown    no judge ruled on it
+        checks               1 of 3 met, 1 unknown
+        judges               1 did not finish
+        ");
+        assert_eq!(table(json!({"checks": 2})), "checks       2 of 2 met");
+        assert_eq!(table(json!({"status": "passed"})), "");
+    }
+
+    #[test]
+    fn a_verdict_without_a_table_says_why_it_is_unknown() {
+        let words = |summary: serde_json::Value| brief(&serde_json::from_value(summary).unwrap());
+        assert_eq!(words(json!({"status": "passed"})), "passed");
+        assert_eq!(words(json!({"status": "unknown"})), "unknown: there was nothing to judge");
+        assert_eq!(words(json!({"status": "unknown", "judges-failed": 1})), "unknown");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Shows and compares the results in archives and result files: reads them, judges them, and sends them
 //! to a [`View`].
 
+mod documents;
 mod input;
 mod rendered;
 mod shown;
@@ -17,18 +18,19 @@ use plumbline_core::{Item, Status, text};
 
 use crate::causes::{self, Cause, Failures};
 use crate::context::Context;
-use crate::difference::{self, Difference, Matrix, Tests};
+use crate::difference::{self, Difference, Matrix, Previous, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
 use crate::timeline::{Relating, Relation, relations_of};
 use crate::trees::{Reprocess, TreeFacts, Trees, contradiction};
 
+pub use documents::{JsonArray, YamlDocuments};
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
 pub use rendered::Rendered;
 pub use shown::ShownResults;
-pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
+pub use views::{Collected, Html, View};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.
 const MAX_LISTED: usize = 20;
@@ -52,6 +54,8 @@ pub struct ResultsOptions {
     pub limits: LimitsFile,
     /// Further judges.
     pub judges: JudgeOptions,
+    /// An earlier run, with whose durations the view compares. Then there is one input, and no `node`.
+    pub previous: Option<PathBuf>,
 }
 
 /// Sends the results of every input to `view`, and adds them to `seen`. If there are several
@@ -90,15 +94,16 @@ fn one_input(
     seen: &mut ShownResults,
     view: &mut dyn View,
 ) -> Result<(), AppError> {
-    let limits = options.limits.load()?;
-    let reprocess = Reprocess { always: options.reprocess, definition: options.definition.clone(), limits };
-    let mut input = open_input(context, path, reprocess, options.result_format.as_deref())?;
+    let mut input = open(context, options, path)?;
     let plugins = selected(&input, options)?;
     let judged = input.trees.archive().info().run.clone();
     let more = more(context, &plugins, options, judged.as_deref())?;
     let name = input.name.clone();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, &mut input.trees)?;
+    if let Some(path) = &options.previous {
+        view.previous(previous(context, options, path, &mut input.trees, &plugins)?);
+    }
     let mut unread = 0;
     for plugin in &plugins {
         // A verdict is before the tree in the archive, which is read forward.
@@ -134,6 +139,37 @@ fn one_input(
         context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
     view.end(&mut input.trees)
+}
+
+fn open(context: &Context, options: &ResultsOptions, path: &Path) -> Result<Input, AppError> {
+    let limits = options.limits.load()?;
+    let reprocess = Reprocess { always: options.reprocess, definition: options.definition.clone(), limits };
+    open_input(context, path, reprocess, options.result_format.as_deref())
+}
+
+/// Compares `plugins` of the run in `trees` with the run at `path`.
+fn previous(
+    context: &Context,
+    options: &ResultsOptions,
+    path: &Path,
+    trees: &mut Trees,
+    plugins: &[String],
+) -> Result<Previous, AppError> {
+    let mut earlier = open(context, options, path)?;
+    let known = earlier.trees.plugins();
+    if !plugins.iter().any(|plugin| known.contains(plugin)) {
+        return Err(AppError::usage(format!("nothing to compare: `{}` has none of the plugins", earlier.name))
+            .hint("pass the archive of a run with the same plugins"));
+    }
+    let before = tests(&mut earlier.trees, plugins)?;
+    let mut after = Tests::new();
+    for plugin in plugins {
+        // A plugin that cannot be read is reported when it is shown.
+        let Ok(root) = trees.item(plugin) else { continue };
+        difference::add(&mut after, plugin, &root);
+        root.dismantle();
+    }
+    Ok(Previous { archive: earlier.trees.file_name(), difference: difference::compare(&before, &after) })
 }
 
 /// Sends the items of a plugin to a view that takes them one by one. Returns `false` if the tree

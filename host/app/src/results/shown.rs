@@ -27,9 +27,9 @@ impl ShownResults {
     ) {
         // Archives of several runs have the same plugins.
         let plugin = format!("{input}/{plugin}");
-        // Judges cannot excuse a missing result, nor a failure that they did not see. The verdict is
-        // incomplete then.
-        let is_incomplete = verdict.is_some_and(|verdict| facts.has_missing || contradiction(verdict, facts).is_some());
+        // As in the run, a missing result is not a failure, and judges cannot excuse it. Nor can they
+        // excuse a failure that they did not see.
+        let is_incomplete = facts.has_missing || verdict.is_some_and(|verdict| contradiction(verdict, facts).is_some());
         self.entries.push(PluginStatus {
             plugin: plugin.clone(),
             node: GLOBAL.to_owned(),

@@ -38,6 +38,13 @@ const MAX_TEXTS: usize = 8;
 /// The most different names of an item that are looked up.
 const MAX_NAMES: usize = 20;
 
+/// The start of the lines with which the test framework of Kubernetes describes each node of a small
+/// cluster after a failure, whatever the failure is about.
+const DUMP: &str = "Logging node info for node ";
+
+/// The starts of lines of which one ends the description of a node.
+const DUMP_ENDS: [&str; 2] = ["Latency metrics for node ", "Unable to retrieve kubelet pods for node "];
+
 /// Something that happened at the place and time of failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
@@ -80,7 +87,7 @@ pub(crate) struct Relating<'a> {
 }
 
 /// The place and the time of a failure.
-struct Place<'a> {
+struct FailureContext<'a> {
     node: Option<&'a str>,
     /// The names in its texts.
     names: Vec<&'a str>,
@@ -118,7 +125,7 @@ impl<'a> Relating<'a> {
     fn failure(&mut self, number: usize, item: &Item) {
         let Some((from, to, is_timed)) = self.window(item) else { return };
         let node = self.node.as_ref().map(|(_, node)| node.as_str());
-        let place = Place { node, names: self.names(item), from, to, is_timed };
+        let place = FailureContext { node, names: self.names(item), from, to, is_timed };
         let mut related = self.candidates(&place);
         related.sort_by_key(|&(number, span)| (rank(span), distance(span, place.to), number));
         related.dedup_by_key(|(number, _)| *number);
@@ -150,7 +157,7 @@ impl<'a> Relating<'a> {
         let error = item.meta.get("error").map(String::as_str);
         let mut names: Vec<&str> = Vec::new();
         for text in details.chain(error).chain([item.name.as_str()]) {
-            for name in named(text) {
+            for name in without_dump(text).into_iter().flat_map(named) {
                 let is_known =
                     || self.timeline.of_nodes.contains_key(name) || self.timeline.of_namespaces.contains_key(name);
                 if names.len() < MAX_NAMES && is_known() && !names.contains(&name) {
@@ -162,7 +169,7 @@ impl<'a> Relating<'a> {
     }
 
     /// The spans at the place and time of a failure.
-    fn candidates(&self, place: &Place<'_>) -> Vec<(usize, &'a Span)> {
+    fn candidates(&self, place: &FailureContext<'_>) -> Vec<(usize, &'a Span)> {
         let Timeline { of_nodes, of_namespaces, of_plugins, .. } = self.timeline;
         let nodes = place.node.into_iter().chain(place.names.iter().copied());
         let mut found = Vec::new();
@@ -182,7 +189,7 @@ impl<'a> Relating<'a> {
         found
     }
 
-    fn at_the_time(&self, index: &Indexed, place: &Place<'_>, found: &mut Vec<(usize, &'a Span)>) {
+    fn at_the_time(&self, index: &Indexed, place: &FailureContext<'_>, found: &mut Vec<(usize, &'a Span)>) {
         let slack = if place.is_timed { SLACK } else { SignedDuration::ZERO };
         let from = place.from.checked_sub(slack).unwrap_or(Timestamp::MIN);
         let to = place.to.checked_add(slack).unwrap_or(Timestamp::MAX);
@@ -232,6 +239,14 @@ fn distance(span: &Span, to: Timestamp) -> SignedDuration {
     } else {
         SignedDuration::ZERO
     }
+}
+
+/// Returns the text before and after the descriptions of all nodes ([`DUMP`]).
+fn without_dump(text: &str) -> [&str; 2] {
+    let Some((before, dump)) = text.split_once(DUMP) else { return [text, ""] };
+    let end = DUMP_ENDS.iter().filter_map(|end| dump.rfind(end)).max();
+    let after = end.and_then(|end| dump.get(end..)?.split_once('\n')).map_or("", |(_, after)| after);
+    [before, after]
 }
 
 /// Returns the words of a text that could be names of nodes or namespaces. A word without a digit,
@@ -360,6 +375,27 @@ mod tests {
         }
         let both = of("lab2 pods-12 lab2");
         assert_eq!(both.len(), 2, "{both:?}");
+    }
+
+    #[test]
+    fn the_description_of_all_nodes_after_a_failure_names_no_place() {
+        let nodes = ["lab1", "lab2", "lab3"].map(|node| condition(node, 100, None));
+        let timeline = timeline(nodes.into());
+        let dump = "
+Logging node info for node lab1
+I1127 09:00:00 17 dump.go:113] Node Info: &Node{ObjectMeta:{lab1}}
+Latency metrics for node lab1
+Logging node info for node lab2
+I1127 09:00:30 17 dump.go:127] Unable to retrieve kubelet pods for node lab2: timed out
+";
+        let of = |text: &str| {
+            let relations = sentences(&timeline, vec![failed(Some(100), text)]);
+            relations.iter().map(|sentence| sentence[4..13].to_owned()).collect::<Vec<_>>()
+        };
+        assert!(of(dump).is_empty());
+        assert_eq!(of(&format!("assigned a/b to lab3{dump}")), ["node lab3"]);
+        assert_eq!(of(&format!("{dump}not ready: lab2")), ["node lab2"]);
+        assert!(of("Logging node info for node lab1, which is cut here").is_empty());
     }
 
     #[test]

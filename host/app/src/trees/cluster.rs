@@ -1,7 +1,14 @@
 //! The cluster of a run, as its archive identifies it. Every caller gets the same identity.
 
+use std::collections::BTreeMap;
+
 use plumbline_archive::layout::{META_INFO, SERVER_VERSION};
 use serde_json::Value;
+
+use crate::trees::Trees;
+
+/// The largest document about a run or its cluster that is read, in bytes.
+const MAX_DOCUMENT: u64 = 64 << 20;
 
 /// The directory of the survey with resources that have no namespace.
 const CLUSTER_RESOURCES: &str = "resources/cluster/";
@@ -56,6 +63,24 @@ impl ClusterIdentity {
             uid: recorded.or_else(|| surveyed(&read(ClusterFile::Namespaces))),
             version: text(server.get("gitVersion")).or_else(|| text(info.pointer("/cluster/server-version"))),
         }
+    }
+}
+
+impl Trees {
+    /// The cluster of the run, as far as the archive knows it.
+    pub(crate) fn cluster(&mut self) -> ClusterIdentity {
+        let files = self.archive.files().map(|(name, _)| name);
+        let files: BTreeMap<ClusterFile, String> =
+            files.filter_map(|name| Some((ClusterFile::of(name)?, name.to_owned()))).collect();
+        ClusterIdentity::of(|file| files.get(&file).map_or(Value::Null, |name| self.document(name)))
+    }
+
+    /// A JSON document of the archive, or `null` if it is missing, too large or invalid. Its reader
+    /// then knows less.
+    pub(crate) fn document(&mut self, member: &str) -> Value {
+        let small = self.archive.size(member).is_some_and(|bytes| bytes <= MAX_DOCUMENT);
+        let bytes = small.then(|| self.archive.read(member, MAX_DOCUMENT).ok()).flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 }
 

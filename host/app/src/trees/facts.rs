@@ -1,23 +1,10 @@
-//! The facts of a tree that a verdict needs, and the items of a tree one after the other.
+//! The facts of a tree that a verdict needs.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufReader};
-
-use plumbline_aggregator::read_items;
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_core::rollup::{REASON, Tally, worst};
-use plumbline_core::{Item, NOT_READ, Status};
+use plumbline_core::{Item, Status};
 
-use crate::error::AppError;
 use crate::report::text::one_line;
-use crate::trees::Trees;
-
-/// The most bytes of a text of a tree that is read item by item. The archive has longer ones.
-const MAX_TEXT: usize = 1 << 20;
-
-/// Receives the items of a tree, parents before children: the depth (0 for the root), the item
-/// without its children, and whether it has none.
-pub type ItemVisitor<'a> = dyn FnMut(usize, Item, bool) -> io::Result<()> + 'a;
 
 /// The facts of a tree that a verdict needs.
 pub struct TreeFacts {
@@ -26,12 +13,12 @@ pub struct TreeFacts {
     /// Whether a leaf stands for a missing result.
     pub has_missing: bool,
     /// Whether the tree has no items.
-    is_empty: bool,
-    tally: Tally,
+    pub(super) is_empty: bool,
+    pub(super) tally: Tally,
     /// How bad the worst item below the root is.
-    below: Severity,
+    pub(super) below: Severity,
     /// The number of leaves that Sonobuoy made for files that it did not read.
-    unread: u64,
+    pub(super) unread: u64,
 }
 
 impl TreeFacts {
@@ -55,17 +42,17 @@ impl TreeFacts {
     }
 
     /// Returns whether the status of the root is better than that of an item below it.
-    fn is_contradictory(&self) -> bool {
+    pub(super) fn is_contradictory(&self) -> bool {
         self.below > Severity::of(&self.root.status)
     }
 
-    fn new(root: Item, is_leaf: bool) -> Self {
+    pub(super) fn new(root: Item, is_leaf: bool) -> Self {
         let is_empty = is_leaf && root.meta.get("type").is_some_and(|kind| kind == "summary");
         let (tally, below) = (Tally::default(), Severity::default());
         Self { root, has_missing: false, is_empty, tally, below, unread: 0 }
     }
 
-    fn add(&mut self, leaf: &Item) {
+    pub(super) fn add(&mut self, leaf: &Item) {
         self.tally.add_leaf(&leaf.status);
         self.unread = self.unread.saturating_add(u64::from(is_unread_file(leaf)));
         self.has_missing |= replaces_a_missing_result(leaf);
@@ -74,7 +61,7 @@ impl TreeFacts {
 
 /// How bad a status is for a verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Severity {
+pub(super) enum Severity {
     #[default]
     Harmless,
     Unknown,
@@ -82,7 +69,7 @@ enum Severity {
 }
 
 impl Severity {
-    fn of(status: &Status) -> Self {
+    pub(super) fn of(status: &Status) -> Self {
         match worst(status) {
             Some(Status::Failed | Status::Timeout) => Self::Failed,
             Some(_) => Self::Unknown,
@@ -106,89 +93,6 @@ pub(super) fn correct_root(root: &mut Item) {
     let reason = format!("its status in the archive is `{archived}`, but an item below it {found}");
     root.meta.insert(REASON.to_owned(), reason);
     root.status = status;
-}
-
-impl Trees {
-    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory.
-    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<(), AppError> {
-        let path = self.name.clone();
-        self.with_tree(plugin, |from, _| {
-            let mut last: Option<(usize, Item)> = None;
-            read_items(BufReader::new(from), MAX_TEXT, |flat| {
-                let depth = usize::try_from(flat.depth).unwrap_or(usize::MAX);
-                let (status, meta, details) = (flat.status.unwrap_or_default(), flat.meta, flat.details);
-                let item = Item { name: flat.name, status, meta, details, items: Vec::new() };
-                match last.replace((depth, item)) {
-                    Some((above, item)) => visit(above, item, depth <= above),
-                    None => Ok(()),
-                }
-            })
-            .and_then(|_| last.map_or(Ok(()), |(depth, item)| visit(depth, item, true)))
-            .map_err(|error| {
-                AppError::system(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
-                    .because(&error)
-            })
-        })
-    }
-
-    /// The facts of the tree of `plugin`, if it can be read item by item: Plumbline wrote it, and
-    /// its root is not better than its items. `None` means that the tree must be read as a whole,
-    /// which also reports what is wrong with it.
-    pub fn facts_of_items(&mut self, plugin: &str) -> Option<TreeFacts> {
-        let is_own = self.reprocess.always || self.archive.info().plumbline_version.is_some();
-        if !is_own {
-            return None;
-        }
-        let mut facts: Option<TreeFacts> = None;
-        let read = self.each_item(plugin, &mut |depth, item, is_leaf| {
-            match &mut facts {
-                Some(facts) if depth > 0 => {
-                    facts.below = facts.below.max(Severity::of(&item.status));
-                    if is_leaf {
-                        facts.add(&item);
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    let facts = facts.insert(TreeFacts::new(bare(&item), is_leaf));
-                    if is_leaf {
-                        facts.add(&item);
-                    }
-                }
-            }
-            Ok(())
-        });
-        read.ok().and(facts).filter(|facts| !facts.is_contradictory())
-    }
-
-    /// The leaves of the tree of `plugin` by status, as a verdict counts them.
-    ///
-    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
-    /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
-    /// note reports such files.
-    pub fn verdict_counts(&self, plugin: &str, facts: &TreeFacts) -> BTreeMap<String, u64> {
-        if facts.is_empty {
-            return BTreeMap::new();
-        }
-        let mut counts = facts.tally.counts();
-        let is_sonobuoys = self.archive.info().plumbline_version.is_none();
-        let unread = if is_sonobuoys { facts.unread } else { 0 };
-        if unread > 0 {
-            let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
-            self.reporter.note(&format!(
-                "plugin `{plugin}`: {files} collected and not read; the archive marks them as passed, but the verdict does not count them"
-            ));
-            if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
-                *passed = passed.saturating_sub(unread);
-            }
-            counts.retain(|_, n| *n > 0);
-            *counts.entry(NOT_READ.to_owned()).or_default() += unread;
-        }
-        if let Some(reason) = facts.root.meta.get(REASON) {
-            self.reporter.note(&format!("plugin `{plugin}`: {}", one_line(reason)));
-        }
-        counts
-    }
 }
 
 /// The item without its children.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cluster;
 mod facts;
+mod items;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,8 @@ use plumbline_aggregator::{
     CauseFinder, Detections, LeanLimits, ModuleError, Modules, Source, post_process, prepare, read_lean,
 };
 use plumbline_archive::layout::PLUGINS_DIR;
-use plumbline_archive::results::{ReadLimits, ResultsArchive};
+use plumbline_archive::member::StreamError;
+use plumbline_archive::results::{ReadError, ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
 use plumbline_core::{Driver, Item, PluginName};
 use serde_json::{Value, json};
@@ -27,13 +29,16 @@ use crate::report::text::size;
 use crate::timeline::Timeline;
 use crate::{files, sources, timeline};
 
+pub use facts::TreeFacts;
 pub(crate) use facts::bare;
-pub use facts::{ItemVisitor, TreeFacts};
 pub(crate) use verdict::contradiction;
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.
 const MAX_DEFINITION: u64 = 16 << 20;
+
+/// A hint for archives that are damaged.
+const RETRIEVE_AGAIN: &str = "check that the archive is complete, or retrieve it again";
 
 /// Replaces a plugin's name that old versions allowed and definitions may not have today, such as
 /// `systemd_logs`.
@@ -80,11 +85,7 @@ impl Trees {
 
     /// Opens the archive at `path`, which is `name` in messages.
     pub fn open_as(context: &Context, path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, AppError> {
-        let archive = ResultsArchive::open(path).map_err(|error| {
-            AppError::usage(format!("failed to read archive `{name}`"))
-                .because(&error)
-                .hint("check that the archive is complete, or retrieve it again")
-        })?;
+        let archive = ResultsArchive::open(path).map_err(|error| cannot_open(name, &error))?;
         Ok(Self {
             reporter: Arc::clone(&context.reporter),
             path: path.to_owned(),
@@ -101,6 +102,13 @@ impl Trees {
     /// The archive's name, for messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The file name of the archive. Reports may be published, so they do not have the directories of
+    /// this machine.
+    pub(crate) fn file_name(&self) -> String {
+        let file = Path::new(&self.name).file_name();
+        file.map_or_else(|| self.name.clone(), |file| file.to_string_lossy().into_owned())
     }
 
     /// The archive.
@@ -174,9 +182,7 @@ impl Trees {
             && let Some(member) = self.archive.tree(plugin)
         {
             let mut reader = self.archive.file(&member).map_err(|error| {
-                AppError::usage(format!("failed to read archive `{}`", self.name))
-                    .because(&error)
-                    .hint("check that the archive is complete, or retrieve it again")
+                AppError::usage(format!("failed to read archive `{}`", self.name)).because(&error).hint(RETRIEVE_AGAIN)
             })?;
             let bytes = reader.size();
             return read(&mut reader, bytes);
@@ -229,7 +235,7 @@ impl Trees {
         self.archive.extract_plugin(plugin, files.path(), &ReadLimits::default().extract()).map_err(|error| {
             AppError::usage(format!("failed to extract the files of plugin `{plugin}` from `{}`", self.name))
                 .because(&error)
-                .hint("check that the archive is complete, or retrieve it again")
+                .hint(RETRIEVE_AGAIN)
         })?;
         let tree = scratch.join(format!("{}.yaml", self.computed.len()));
         let mut subject = planned.subject();
@@ -322,6 +328,23 @@ impl Trees {
             warn(&error, "its results are not summarized");
             definition.plumbline.summarizer = None;
         }
+    }
+}
+
+/// The error for the archive `name`, which cannot be opened.
+fn cannot_open(name: &str, error: &ReadError) -> AppError {
+    let failed = AppError::usage(format!("failed to read archive `{name}`"));
+    match error {
+        ReadError::Open(_, source) if source.kind() == io::ErrorKind::NotFound => {
+            failed.because(source).hint("check the path; `plumbline status --local` lists the runs on this machine")
+        }
+        ReadError::Stream { source: StreamError::NotGzip, .. } => {
+            AppError::usage(format!("`{name}` is not an archive"))
+                .cause("it is neither a gzip stream nor a tar archive")
+                .hint("pass the archive (`.tar.gz`) that a run has written")
+        }
+        ReadError::Stream { source, .. } => failed.because(source).hint(RETRIEVE_AGAIN),
+        other => failed.because(other).hint(RETRIEVE_AGAIN),
     }
 }
 

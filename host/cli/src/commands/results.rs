@@ -46,8 +46,8 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
     }))
 }
 
-fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
-    let format = args.format.or_else(|| args.mode.format());
+/// Checks that the options of formats are given with their formats.
+fn check_formats(args: &ResultsArgs, format: Option<ResultsFormat>) -> Result<(), AppError> {
     for (option, is_given, of, name) in [
         ("--max-bytes", args.max_bytes.is_some(), ResultsFormat::Markdown, "markdown"),
         ("--dir", args.dir.is_some(), ResultsFormat::Allure, "allure"),
@@ -59,23 +59,43 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
             );
         }
     }
+    if args.previous.is_none() {
+        return Ok(());
+    }
+    if !matches!(format, Some(ResultsFormat::Html | ResultsFormat::Markdown)) {
+        return Err(AppError::usage("`--previous` needs the format `html` or `markdown`")
+            .hint("add `--output html`, or compare the runs with `plumbline results diff`"));
+    }
+    if args.inputs.len() > 1 {
+        return Err(AppError::usage("`--previous` compares one run, but there are several inputs")
+            .hint("pass one input, or follow tests over many runs with `plumbline history`"));
+    }
+    Ok(())
+}
+
+fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
+    let format = args.format.or_else(|| args.mode.format());
+    check_formats(args, format)?;
     let (context, options) = (context(&RegistryArgs::default()), options(args));
-    let mut each = |view: &mut dyn View| show(&context, &options, seen, view);
+    let mut each = |view: &mut dyn View| -> Result<Verdict, AppError> {
+        show(&context, &options, seen, view)?;
+        Ok(seen.verdict())
+    };
     let Some(format) = format else {
-        return each(&mut Text::new(args, out));
+        return each(&mut Text::new(args, out)).map(drop);
     };
     let format = match format {
         ResultsFormat::Json => return JsonArray::print(out, each),
-        ResultsFormat::Yaml => return each(&mut YamlDocuments(out)),
+        ResultsFormat::Yaml => return YamlDocuments::print(out, each),
         ResultsFormat::Markdown => {
             let mut collected = Collected::default();
-            each(&mut collected)?;
-            return printed(collected.markdown(args.max_bytes, out));
+            let verdict = each(&mut collected)?;
+            return printed(collected.markdown(verdict, args.max_bytes, out));
         }
         ResultsFormat::Html => {
             let mut page = Html::new()?;
-            each(&mut page)?;
-            return printed(page.finish(seen.verdict(), out));
+            let verdict = each(&mut page)?;
+            return printed(page.finish(verdict, out));
         }
         ResultsFormat::Junit => Format::Junit,
         ResultsFormat::Ctrf => Format::Ctrf,
@@ -85,8 +105,8 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
         ResultsFormat::Openreports => Format::Openreports(args.namespace.clone()),
     };
     let mut view = Rendered::new(&format, out)?;
-    each(&mut view)?;
-    view.finish(seen.verdict())
+    let verdict = each(&mut view)?;
+    view.finish(verdict)
 }
 
 fn options(args: &ResultsArgs) -> ResultsOptions {
@@ -99,6 +119,7 @@ fn options(args: &ResultsArgs) -> ResultsOptions {
         result_format: args.result_format.clone(),
         limits: args.limits.clone(),
         judges: args.judge.clone(),
+        previous: args.previous.clone(),
     }
 }
 

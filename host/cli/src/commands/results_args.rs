@@ -30,7 +30,7 @@ pub(crate) struct ResultsArgs {
     /// What to show
     #[arg(short, long, value_enum, ignore_case = true, default_value_t = Mode::Report)]
     pub(crate) mode: Mode,
-    /// Start at the first item of this name, at any level
+    /// Show only the subtree of the first item with this name
     #[arg(short, long)]
     pub(crate) node: Option<String>,
     /// With `--mode detailed`: print only the contents of files, without the paths of their items
@@ -43,6 +43,10 @@ pub(crate) struct ResultsArgs {
     /// have 1MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_bytes: Option<u64>,
+    /// With `--output html` or `--output markdown`: show which tests became much slower or faster since
+    /// this earlier run, an archive or any other input
+    #[arg(long, value_name = "ARCHIVE|DIR|FILE", conflicts_with = "node")]
+    pub(crate) previous: Option<PathBuf>,
     /// With `--output allure`: write the results to this directory, which must be new or empty
     #[arg(short, long, value_name = "DIR", required_if_eq("format", "allure"))]
     pub(crate) dir: Option<PathBuf>,

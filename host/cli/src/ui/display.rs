@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_aggregator::{Run, State};
+use plumbline_app::earlier::EarlierRun;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,11 +31,12 @@ pub(super) enum Display {
 }
 
 impl Display {
-    pub(super) fn new(output: WaitOutput) -> Self {
+    /// Creates the display of a run. `earlier` is for estimates of the remaining time.
+    pub(super) fn new(output: WaitOutput, earlier: EarlierRun) -> Self {
         match (output, super::redraws()) {
             (WaitOutput::Silent, _) | (WaitOutput::Spinner, false) => Self::Silent,
             (WaitOutput::Spinner, true) => Self::Spinner,
-            (WaitOutput::Progress, true) => Self::Live(LiveView::default(), SkippedPlugins::default()),
+            (WaitOutput::Progress, true) => Self::Live(LiveView::new(earlier), SkippedPlugins::default()),
             (WaitOutput::Progress, false) => Self::Events(EventLog::default()),
         }
     }
@@ -109,7 +111,8 @@ impl Watch {
     /// Starts to display `run`, whose working directory is `work`.
     pub(crate) fn start(run: &Run, output: WaitOutput, continued: bool, work: &Path) -> Self {
         let stop = CancellationToken::new();
-        let display = Display::new(output);
+        // Archives of local runs do not say how long plugins took.
+        let display = Display::new(output, EarlierRun::new());
         let task = (!matches!(display, Display::Silent)).then(|| {
             let plugins = counted(run.plugins().len() as u64, "plugin");
             let again = if continued { " · continued" } else { "" };

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_app::report::status::period;
 use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
-use plumbline_core::run_status::PluginStatus;
+use plumbline_core::run_status::{PluginStatus, RunPhase};
 
 use crate::ui::line::{Line, Tone};
 use crate::ui::live::counts;
@@ -108,7 +108,10 @@ impl EventLog {
         let phase = one_line(run.status.status.as_str());
         // For a local run, the outcome follows immediately.
         if matches!(run.logs, Logs::Cluster(_)) && phase != self.phase && !self.phase.is_empty() {
-            lines.push(plain(&format!("the run is {phase}")));
+            lines.push(match run.status.status {
+                RunPhase::PostProcessing => plain("post-processing the results"),
+                _ => plain(&format!("the run is {phase}")),
+            });
         }
         self.phase = phase;
         lines.into_iter().map(|line| line.cut(MAX_COLUMNS)).collect()

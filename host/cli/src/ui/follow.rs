@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::earlier::EarlierRun;
 use plumbline_app::report::status::period;
 use plumbline_app::report::text::shortened;
 use plumbline_kubernetes::status::{Look, Seen, StatusError, read, watch};
@@ -55,6 +56,7 @@ pub(crate) enum Ended {
 }
 
 /// Follows the run in `namespace` until it has ended or `cancel` is cancelled, and shows it on stderr.
+/// `earlier` is for estimates of the remaining time.
 ///
 /// # Errors
 ///
@@ -64,12 +66,13 @@ pub(crate) async fn follow(
     cluster: &Cluster,
     namespace: &str,
     output: WaitOutput,
+    earlier: EarlierRun,
     cancel: CancellationToken,
 ) -> Result<Ended, StatusError> {
     let Some(first) = cancel.run_until_cancelled(read(cluster, namespace)).await else {
         return Ok(Ended::Cancelled { lost: false });
     };
-    let mut follower = Follower::new(cluster.name(), output);
+    let mut follower = Follower::new(cluster.name(), output, earlier);
     match first {
         Err(error) if error.is_final() || matches!(error, StatusError::Cluster(_)) => return Err(error),
         first => {
@@ -120,6 +123,8 @@ pub(crate) async fn follow(
 struct Follower {
     cluster: String,
     output: WaitOutput,
+    /// Until there is a display.
+    earlier: EarlierRun,
     display: Option<Display>,
     last: Option<Box<Seen>>,
     /// The last heartbeat, and when this machine saw it. The clocks of the cluster and of this
@@ -170,10 +175,11 @@ impl Start {
 }
 
 impl Follower {
-    fn new(cluster: &str, output: WaitOutput) -> Self {
+    fn new(cluster: &str, output: WaitOutput, earlier: EarlierRun) -> Self {
         Self {
             cluster: cluster.to_owned(),
             output,
+            earlier,
             display: None,
             last: None,
             heartbeat: None,
@@ -237,7 +243,7 @@ impl Follower {
             if self.output != WaitOutput::Silent {
                 announce(&head(seen, &self.cluster, Timestamp::now()));
             }
-            Display::new(self.output)
+            Display::new(self.output, std::mem::take(&mut self.earlier))
         });
         display.update(RunView::of_cluster(seen), Timestamp::now());
     }
@@ -329,7 +335,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_aggregator_that_cannot_start_is_not_waited_for_without_end() {
-        let mut follower = Follower::new("c", WaitOutput::Silent);
+        let mut follower = Follower::new("c", WaitOutput::Silent, EarlierRun::new());
         assert_eq!(after(&mut follower, pending(Some("ErrImagePull")), 5).await, None);
         // Without a problem the aggregator may start. Only the next look shows that it did not.
         assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
@@ -340,10 +346,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_only_starts_may_take_its_time_and_one_that_was_seen_all_of_it() {
-        let mut follower = Follower::new("c", WaitOutput::Silent);
+        let mut follower = Follower::new("c", WaitOutput::Silent, EarlierRun::new());
         assert_eq!(after(&mut follower, pending(None), 29).await, None);
         assert!(after(&mut follower, pending(Some("ContainerCreating")), 2).await.is_some());
-        let mut follower = Follower::new("c", WaitOutput::Silent);
+        let mut follower = Follower::new("c", WaitOutput::Silent, EarlierRun::new());
         assert_eq!(after(&mut follower, pending(None), 29).await, None);
         assert_eq!(after(&mut follower, running(), 600).await, None);
     }

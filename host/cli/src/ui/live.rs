@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::earlier::EarlierRun;
 use plumbline_app::report::status::period;
 use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::{RunPhase, RunStatus};
@@ -31,6 +32,8 @@ pub(super) struct LiveView {
     rates: BTreeMap<String, Rate>,
     /// How long each plugin has been running, or ran.
     elapsed: BTreeMap<String, SignedDuration>,
+    /// How long plugins took before.
+    earlier: EarlierRun,
 }
 
 struct Layout {
@@ -61,6 +64,11 @@ impl Part {
 }
 
 impl LiveView {
+    /// Creates a view that estimates the remaining time from an earlier run, where it can.
+    pub(super) fn new(earlier: EarlierRun) -> Self {
+        Self { earlier, ..Self::default() }
+    }
+
     /// Returns the run at `now` as lines for a terminal of this size. With many plugins, running
     /// and failed ones get rows, and the others are summed up.
     pub(super) fn frame(&mut self, run: RunView<'_>, now: Timestamp, size: Size) -> Vec<Line> {
@@ -127,17 +135,17 @@ impl LiveView {
             parts.push(Part::new(1, Tone::Bad, format!("{} without result", plugin.missing)));
         }
         let (position, length) = plugin.position();
-        if let Some(rate) = self.rates.get(&plugin.name).filter(|_| has_position(plugin) && position < length) {
-            if let Some(speed) = rate.per_minute() {
+        let rate = self.rates.get(&plugin.name).filter(|_| has_position(plugin) && position < length);
+        match rate {
+            Some(rate) => parts.extend(rate.per_minute().map(|speed| {
                 let digits = if speed < 10.0 { 1 } else { 0 };
-                parts.push(Part::new(5, Tone::Dim, format!("{speed:.digits$}/min")));
-            }
-            // An estimate from before the stall would be wrong.
-            if let (Some(left), None) = (rate.left(length - position), plugin.stalled) {
-                parts.push(Part::new(3, Tone::Plain, format!("ETA {}", period(left))));
-            }
-        } else if plugin.phase != Phase::Waiting {
-            parts.extend(self.elapsed_part(plugin));
+                Part::new(5, Tone::Dim, format!("{speed:.digits$}/min"))
+            })),
+            None if plugin.phase != Phase::Waiting => parts.extend(self.elapsed_part(plugin)),
+            None => {}
+        }
+        if let Some(left) = self.remaining(plugin, rate, now) {
+            parts.push(Part::new(3, Tone::Plain, format!("ETA {}", period(left))));
         }
         if let Some(text) = waiting(&plugin.waiting, now) {
             let text = match plugin.phase {
@@ -159,6 +167,19 @@ impl LiveView {
             parts.push(Part::message(6, Tone::Dim, plugin.message.clone()));
         }
         parts
+    }
+
+    /// Estimates the remaining time of a plugin: from an earlier run, or otherwise from its rate. An
+    /// estimate from before a stall would be wrong.
+    fn remaining(&self, plugin: &Plugin<'_>, rate: Option<&Rate>, now: Timestamp) -> Option<SignedDuration> {
+        let (position, length) = plugin.position();
+        let left = length.checked_sub(position).filter(|left| *left > 0 && plugin.stalled.is_none())?;
+        let earlier = self.earlier.get(&plugin.name).filter(|_| plugin.phase == Phase::Running);
+        let total = plugin.tests.map_or(0, |tests| tests.total);
+        let as_before = earlier.zip(plugin.launched);
+        as_before
+            .and_then(|(earlier, launched)| earlier.remaining(total, now.duration_since(launched)))
+            .or_else(|| rate?.left(left))
     }
 
     /// Returns the parts of the line of a plugin that has ended.

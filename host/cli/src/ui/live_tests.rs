@@ -1,5 +1,6 @@
 //! Records the live view on an in-memory terminal, with a clock that the test sets.
 
+use plumbline_app::earlier::EarlierPlugin;
 use plumbline_kubernetes::status::Seen;
 use serde_json::{Value, json};
 use vt100::Parser;
@@ -329,6 +330,22 @@ fn a_stalled_plugin_says_where_to_look_and_has_no_estimate() {
 
       still   █░░░░░░░░░░░░░ 5/40   no progress for 14 min: see `plumbline logs --plugin still`
     ");
+}
+
+#[test]
+fn an_earlier_run_gives_an_estimate_before_there_is_a_rate() {
+    let row = |earlier: Option<(i64, u64)>| {
+        let plugin = |(minutes, tests)| EarlierPlugin { took: SignedDuration::from_mins(minutes), tests };
+        let mut view = LiveView::new(earlier.map(|earlier| ("e2e".to_owned(), plugin(earlier))).into_iter().collect());
+        let frame = view.frame(RunView::of_cluster(&suite(300)), at(300), Size { columns: 120, rows: 24 });
+        let rows: Vec<String> = frame.iter().map(|line| line.render(false)).collect();
+        rows.iter().find(|row| row.starts_with("  e2e  ")).unwrap_or_else(|| panic!("{rows:#?}")).clone()
+    };
+    let known = row(Some((30, 404)));
+    assert!(known.contains("105/404   1 failed   ETA 25 min"), "{known}");
+    for unknown in [None, Some((30, 50)), Some((4, 404))] {
+        assert!(!row(unknown).contains("ETA"), "{}", row(unknown));
+    }
 }
 
 #[test]

@@ -17,6 +17,13 @@ pub(crate) use follow::{Ended, follow};
 pub(crate) use screen::{be_quiet, log_writer, say};
 pub(crate) use transfer::Transfer;
 
+use crate::args::shared::WaitOutput;
+
+/// Whether the view shows how much time remains.
+pub(crate) fn has_estimates(output: WaitOutput) -> bool {
+    output == WaitOutput::Progress && redraws()
+}
+
 /// Whether stderr is redrawn in place. The log of a CI job and the output of `dumb` terminals are
 /// kept, so they are not redrawn.
 fn redraws() -> bool {

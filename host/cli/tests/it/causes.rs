@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
+use plumbline_core::Digest;
 use serde_json::Value;
 
 use crate::bed::Bed;
@@ -79,7 +80,11 @@ fn a_known_cause_excuses_its_failures_in_the_next_run() {
     );
     bed.plugin("suite", "result-format: junit", &script);
     let run = bed.run(&["suite"], &["--known-failures", "known.yaml"]).expect(1);
-    assert!(run.out.contains("7 known-failure") && run.out.contains("1 failure"), "{}", run.out);
+    assert!(
+        run.out.contains("known-failure       7   no") && run.out.contains("failure             1   yes"),
+        "{}",
+        run.out
+    );
     // Judged later, the archive gets the same verdict.
     let archive = bed.archive();
     let trees = bed.plumbline(&["results", &archive, "-o", "json", "--flaky", "known.yaml"]).expect(1).out;
@@ -91,20 +96,57 @@ fn a_known_cause_excuses_its_failures_in_the_next_run() {
     assert!(names.contains(&&Value::from("causes")), "{names:?}");
 }
 
-/// Modules of the bundle come first, so this one, which emits items without causes, replaces the
-/// built-in one.
+/// Copies the component of a guest to `to`.
+fn guest(bed: &Bed, name: &str, to: &str) {
+    let modules = std::env::var_os("PLUMBLINE_MODULES")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/modules")), PathBuf::from);
+    fs::copy(modules.join(format!("guests/{name}.wasm")), bed.path(to)).unwrap();
+}
+
+/// Modules of the bundle come first, so each of these replaces the built-in one: one emits items
+/// without causes, and one has a single cause for all failures.
 #[test]
 fn a_bundle_can_have_its_own_module_for_causes() {
     let bed = Bed::new();
-    let modules = std::env::var_os("PLUMBLINE_MODULES")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/modules")), PathBuf::from);
     let definition = "sonobuoy-config: {driver: Job, plugin-name: x, result-format: junit}\nspec: {name: plugin}\n";
-    bed.write("bundle/plugin.yaml", definition);
-    fs::copy(modules.join("guests/v0-1-0-summarizer.wasm"), bed.path("bundle/causes.wasm")).unwrap();
-    bed.write("plain/plugin.yaml", definition);
+    for dir in ["plain", "bundle", "own"] {
+        bed.write(&format!("{dir}/plugin.yaml"), definition);
+    }
+    guest(&bed, "v0-1-0-summarizer", "bundle/causes.wasm");
+    guest(&bed, "misbehave", "own/causes.wasm");
     bed.write("run/plugins/suite/results/global/junit.xml", &report(1));
     bed.write("run/meta/info.json", r#"{"plugins": ["suite"]}"#);
     let with = |definition: &str| causes(&bed, &["run", "-p", "suite", "--reprocess", "--definition", definition]);
     assert_eq!(with("plain/plugin.yaml")[0]["count"], 7);
     assert_eq!(with("bundle/plugin.yaml"), Value::Null);
+    let own = with("own/plugin.yaml");
+    assert_eq!(
+        (own.as_array().unwrap().len(), &own[0]["id"], &own[0]["count"]),
+        (1, &"own-1".into(), &8.into()),
+        "{own:#}"
+    );
+    assert_eq!(
+        (&own[0]["template"], &own[0]["tests"][7]["name"]),
+        (&"the same for all".into(), &"net".into()),
+        "{own:#}"
+    );
+}
+
+#[test]
+fn a_known_cause_of_an_own_module_excuses_its_failures() {
+    let bed = Bed::new();
+    bed.write("report.xml", &report(815));
+    let script = format!("cp {}/report.xml $SONOBUOY_RESULTS_DIR/", bed.root().display());
+    bed.plugin("suite", "result-format: junit", &script);
+    fs::create_dir(bed.path("bundle")).unwrap();
+    fs::rename(bed.path("suite.yaml"), bed.path("bundle/plugin.yaml")).unwrap();
+    guest(&bed, "misbehave", "bundle/causes.wasm");
+    bed.write("known.yaml", "- {cause: own-1, reason: all of it is known}\n");
+    let run = ["run", "--local", "--dir", "out", "-p", "bundle", "--known-failures", "known.yaml"];
+    let done = bed.plumbline(&run).expect(0);
+    assert!(done.out.contains("known-failure       8   no"), "{}", done.out);
+    let modules: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
+    let own = Digest::of_reader(fs::File::open(bed.path("bundle/causes.wasm")).unwrap()).unwrap().to_string();
+    let used = modules["plugins"][0]["modules"].as_array().unwrap();
+    assert!(used.iter().any(|module| module["digest"] == own.as_str()), "{modules:#}");
 }

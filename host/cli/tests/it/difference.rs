@@ -200,3 +200,30 @@ fn several_runs_are_columns() {
         assert!(page.contains(title) && page.contains("broke") && !page.contains("<script"), "{page}");
     }
 }
+
+#[test]
+fn a_report_shows_durations_against_an_earlier_run() {
+    let bed = Bed::new();
+    archive(&bed, "before", &[("[It] same", "", "2"), ("[It] slow", "", "10"), ("[It] quick", "", "100")]);
+    archive(&bed, "after", &[("same", "", "2"), ("slow", "", "61"), ("quick", "", "20"), ("new", "", "500")]);
+    let show = |format: &str| bed.plumbline(&["results", "after", "--previous", "before", "-o", format]).expect(0).out;
+    let markdown = show("markdown");
+    let durations = "\n### durations against before\n\nTests with a duration in both runs took 1 min 23 s, previously 1 min 52 s.\n\n\
+                     ### much slower: 1\n\n- **slow** (1 min 1 s, previously 10.0 s)\n\n### much faster: 1\n\n- **quick** (20.0 s, previously 1 min 40 s)\n";
+    assert!(markdown.contains(durations), "{markdown}");
+    let page = show("html");
+    let passed = r#"<td><span class="status passed">passed</span></td>"#;
+    for (after, before, item, name) in [("1 min 1 s", "10.0 s", 1, "slow"), ("20.0 s", "1 min 40 s", 2, "quick")] {
+        let row = format!(
+            r##"<td class="n">{after}</td><td class="n">{before}</td>{passed}<td><a href="#item-{item}">{name}</a></td>"##
+        );
+        assert!(page.contains(&row), "{row}: {page}");
+    }
+    // The two runs must have a plugin in common, and `diff` has the same lists.
+    bed.write("other/meta/info.json", r#"{"plugins": ["other"]}"#);
+    bed.write("other/plugins/other/sonobuoy_results.yaml", "name: other\nstatus: passed\n");
+    let none = bed.plumbline(&["results", "after", "--previous", "other", "-o", "html"]).expect(2);
+    assert!(none.err.contains("nothing to compare: `other` has none of the plugins"), "{}", none.err);
+    let text = bed.plumbline(&["results", "diff", "before", "after"]).expect(0).out;
+    assert!(text.contains("much faster: 1\n  quick  (20.0 s, previously 1 min 40 s)\n"), "{text}");
+}

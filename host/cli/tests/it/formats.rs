@@ -1,12 +1,14 @@
 //! `results` in the formats of other tools.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
 const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
+const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -107,6 +109,32 @@ fn ctrf_is_read_again_with_the_same_results() {
     assert_eq!(suite["items"][0]["meta"]["duration"], "1.5");
 }
 
+/// Validates reports with the npm package `ctrf`.
+#[test]
+fn the_reference_implementation_of_ctrf_accepts_our_reports() {
+    let Some(library) = std::env::var_os("PLUMBLINE_CTRF").filter(|named| !named.is_empty()) else {
+        eprintln!("SKIPPED: PLUMBLINE_CTRF names no package `ctrf`; `cargo xtask test` installs it with npm");
+        return;
+    };
+    let bed = Bed::new();
+    let script = "const [library, file] = process.argv.slice(1);\n\
+                  require(library).validateStrict(JSON.parse(require('fs').readFileSync(file, 'utf8')));";
+    let validate = |report: &str| {
+        let file = bed.write("report.json", report);
+        Command::new("node").args(["-e", script]).arg(&library).arg(file).output().unwrap()
+    };
+    bed.write("report.xml", "<testsuite name='s'><testcase name='a'/></testsuite>");
+    for (archive, code) in [(CLUSTER, 3), (SONOBUOY, 1), ("report.xml", 0)] {
+        let report = bed.plumbline(&["results", archive, "-o", "ctrf"]).expect(code).out;
+        let output = validate(&report);
+        assert!(output.status.success(), "{archive}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // It notices what is missing.
+    let output = validate(r#"{"reportFormat": "CTRF", "specVersion": "0.0.0", "results": {"tests": []}}"#);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("summary"), "{output:?}");
+}
+
 #[test]
 fn an_unreadable_archive_is_not_a_success_in_any_format() {
     let bed = Bed::new();
@@ -126,6 +154,19 @@ fn an_unreadable_archive_is_not_a_success_in_any_format() {
 }
 
 #[test]
+fn a_limit_cuts_markdown_after_its_head() {
+    let bed = Bed::new();
+    let show = |more: &[&str]| bed.plumbline(&[&["results", CLUSTER, "-o", "markdown"], more].concat()).expect(3).out;
+    let (all, cut) = (show(&[]), show(&["--max-bytes", "300"]));
+    assert_eq!(show(&["--max-bytes", "1MiB"]), all);
+    assert!(all.len() > 300 && cut.len() <= 300, "{}", cut.len());
+    let (shown, note) = cut.split_once("\n… ").unwrap();
+    assert!(all.starts_with(shown) && shown.contains("**incomplete**: 3 failures count of 10 items"), "{cut}");
+    let left_out = all.lines().count() - shown.lines().count();
+    assert_eq!(note, format!("{left_out} more lines are left out: the limit is 300 bytes\n"));
+}
+
+#[test]
 fn options_of_a_format_are_rejected_with_others() {
     let bed = Bed::new();
     for (args, said) in [
@@ -133,6 +174,9 @@ fn options_of_a_format_are_rejected_with_others() {
         (&["-o", "ctrf", "--dir", "x"], "`--dir` needs the format `allure`"),
         (&["--namespace", "x"], "`--namespace` needs the format `openreports`"),
         (&["-o", "html", "--max-bytes", "1MiB"], "`--max-bytes` needs the format `markdown`"),
+        (&["-o", "json", "--previous", CLUSTER], "`--previous` needs the format `html` or `markdown`"),
+        (&["-o", "html", "--previous", CLUSTER, "--node", "n"], "cannot be used with"),
+        (&[CLUSTER, "-o", "html", "--previous", CLUSTER], "`--previous` compares one run"),
     ] {
         let done = bed.plumbline(&[&["results", CLUSTER][..], args].concat()).expect(2);
         assert!(done.err.contains(said) && done.out.is_empty(), "{}", done.err);

@@ -1,19 +1,26 @@
 //! `history`, from the command line: archives, their index, views, lists for judges, retention.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
+use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::pack::{PackOptions, pack_directory};
+use plumbline_core::Digest;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Done, entries, wait_for};
 use crate::registries::Registry;
 
 const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
 /// Writes the archive of a run on `day` of November 2026. Each letter is the outcome of a test, named
 /// after its position.
-fn archive(bed: &Bed, dir: &str, day: u32, outcomes: &str) -> String {
+pub(crate) fn archive(bed: &Bed, dir: &str, day: u32, outcomes: &str) -> String {
     let tree = format!("trees/{dir}-{day}");
     let config = json!({
         "UUID": format!("00000000-0000-4000-8000-{day:012}"), "Version": "v0.57.0", "PlumblineVersion": "0.1.0",
@@ -236,6 +243,131 @@ fn a_history_proposes_lists_and_is_a_baseline() {
     );
     let other = bed.plumbline(&["results", SONOBUOY, "-p", "e2e", "--baseline", "runs"]).expect(2);
     assert!(other.err.contains("the history has the plugins unit"), "{}", other.err);
+}
+
+/// Runs a plugin in which two tests fail, with `options`. Returns the rulings in its archive: names,
+/// classes and reasons.
+fn rulings(bed: &Bed, dir: &str, code: i32, options: &[&str]) -> Vec<[String; 3]> {
+    let failed = |name: &str| format!("<testcase name='{name}'><failure/></testcase>");
+    let tests = format!("<testcase name='test 0'/>{}{}", failed("test 1"), failed("test 2"));
+    bed.write("report.xml", &format!("<testsuite name='s'>{tests}</testsuite>"));
+    bed.plugin("unit", "result-format: junit", "cp report.xml $SONOBUOY_RESULTS_DIR/");
+    bed.plumbline(&[&["run", "--local", "--dir", dir, "-p", "unit.yaml"], options].concat()).expect(code);
+    let archive = entries(&bed.path(dir)).into_iter().find(|path| path.extension().is_some_and(|e| e == "gz")).unwrap();
+    let done = bed.plumbline(&["results", archive.to_str().unwrap(), "-o", "json"]).expect(code);
+    let trees: Value = serde_json::from_str(&done.out).unwrap();
+    let items = trees[0]["verdict"]["items"].as_array().unwrap().clone();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let last = |path: &Value| text(path.as_array().unwrap().last().unwrap());
+    items.iter().map(|item| [last(&item["path"]), text(&item["class"]), text(&item["reason"])]).collect()
+}
+
+#[test]
+fn a_run_is_judged_by_the_history_in_a_directory_with_the_measured_rates() {
+    let bed = Bed::new();
+    six(&bed);
+    let judged = rulings(&bed, "first", 1, &["--baseline", "runs"]);
+    let classes = |judged: &[[String; 3]]| judged.iter().map(|[name, class, _]| format!("{name}: {class}")).collect();
+    let found: Vec<String> = classes(&judged);
+    assert_eq!(found, ["test 1: new-failure", "test 2: baseline-failure"], "{judged:?}");
+    let judged = rulings(&bed, "second", 0, &["--baseline", "runs", "--flaky", "runs"]);
+    let found: Vec<String> = classes(&judged);
+    assert!(found.contains(&"test 1: flaky".to_owned()), "{judged:?}");
+    assert!(judged[0][2].contains("2 of 6 (33 %)"), "{judged:?}");
+}
+
+/// A server that speaks S3, with the bucket `audits`. It is stopped when this is dropped.
+struct Moto {
+    child: Child,
+    host: String,
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        // It may have exited already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Moto {
+    /// Starts the server. If it is not installed, returns `None` and prints that the test is skipped.
+    fn start() -> Option<Self> {
+        let Some(program) = std::env::var_os("PLUMBLINE_MOTO_SERVER").filter(|named| !named.is_empty()) else {
+            eprintln!("SKIPPED: PLUMBLINE_MOTO_SERVER names no program; `cargo xtask test` installs it");
+            return None;
+        };
+        // A port that was free a moment ago. The server does not report a port that it chose itself.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(program);
+        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+        let moto = Self { child: command.spawn().unwrap(), host: format!("127.0.0.1:{port}") };
+        wait_for("the S3 server", || TcpStream::connect(&moto.host).is_ok());
+        let mut stream = TcpStream::connect(&moto.host).unwrap();
+        write!(stream, "PUT /audits HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", moto.host)
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.lines().next().is_some_and(|status| status.contains(" 200 ")), "{answer}");
+        Some(moto)
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        [
+            ("AWS_ACCESS_KEY_ID", "key"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ENDPOINT_URL", &format!("http://{}", self.host)),
+            ("AWS_ALLOW_HTTP", "true"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+    }
+
+    /// Uploads the archives in `dir` as an aggregator does.
+    fn upload(&self, dir: &Path, url: &str) {
+        let destination = Destination::parse(url, &self.settings()).unwrap();
+        let runtime = Runtime::new().unwrap();
+        for path in entries(dir).into_iter().filter(|path| path.extension().is_some_and(|e| e == "gz")) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let sha256 = Digest::of_reader(File::open(&path).unwrap()).unwrap().hex();
+            let archive = Archive { bytes: fs::metadata(&path).unwrap().len(), path, name, sha256 };
+            runtime.block_on(destination.deliver(&archive)).unwrap();
+        }
+    }
+
+    fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
+        let mut command = bed.command(args);
+        command.envs(self.settings()).env("NO_PROXY", "127.0.0.1");
+        Done::of(command)
+    }
+}
+
+#[test]
+fn archives_in_a_bucket_are_a_history() {
+    let bed = Bed::new();
+    let Some(moto) = Moto::start() else { return };
+    six(&bed);
+    moto.upload(&bed.path("runs"), "s3://audits/nightly/");
+    let local = bed.plumbline(&["history", "runs"]).expect(0).out;
+    assert_eq!(moto.plumbline(&bed, &["history", "s3://audits/nightly"]).expect(0).out, local);
+    // What is deeper in the bucket does not count. A new archive does.
+    archive(&bed, "more", 16, "...");
+    moto.upload(&bed.path("more"), "s3://audits/nightly/old/");
+    assert_eq!(moto.plumbline(&bed, &["history", "s3://audits/nightly"]).expect(0).out, local);
+    moto.upload(&bed.path("more"), "s3://audits/nightly/");
+    let longer = moto.plumbline(&bed, &["history", "s3://audits/nightly", "-o", "json"]).expect(0).out;
+    let longer: Value = serde_json::from_str(&longer).unwrap();
+    assert_eq!(longer["runs"].as_array().unwrap().len(), 7);
+
+    let last = archive(&bed, "later", 20, ".FF");
+    let lists = ["--baseline", "s3://audits/nightly", "--baseline-runs", "1", "--flaky", "s3://audits/nightly"];
+    let judged = moto.plumbline(&bed, &[&["results", &last], &lists[..]].concat());
+    assert!(judged.out.contains("flaky"), "{}{}", judged.out, judged.err);
+    let missing = moto.plumbline(&bed, &["history", "s3://no-such-bucket"]);
+    assert_ne!(missing.code, 0);
+    assert!(missing.err.contains("failed to read the archives in `s3://no-such-bucket`"), "{}", missing.err);
+    assert!(missing.err.contains("AWS_"), "{}", missing.err);
 }
 
 #[test]

@@ -153,3 +153,58 @@ fn a_tree_is_the_same_whether_it_is_read_item_by_item_or_as_a_whole() {
     assert_eq!(by_item, as_a_whole);
     assert!(by_item.contains("1 failure counts of 2 items") && by_item.contains("<b>b: c</b> on n1"), "{by_item}");
 }
+
+#[test]
+fn the_run_and_its_nodes_are_in_every_report() {
+    let bed = Bed::new();
+    let kernel = |n: u32| if n == 1 { "6.1.0-17" } else { "6.1.0-18" };
+    let nodes: Vec<_> = (1..=3)
+        .map(|n| json!({"metadata": {"name": format!("n{n}")}, "status": {"nodeInfo": {"kernelVersion": kernel(n)}}}))
+        .collect();
+    bed.write("a/resources/cluster/core_v1_nodes.json", &json!(nodes).to_string());
+    bed.write("a/serverversion.json", r#"{"gitVersion": "v1.36.3"}"#);
+    bed.write(
+        "a/meta/config.json",
+        r#"{"PlumblineVersion": "0.1.0", "PlumblineStarted": "2026-11-25T09:00:00Z", "UUID": "7f3a9c00-0000-4000-8000-000000000000"}"#,
+    );
+    bed.write("a/meta/run.log", "{\"time\":\"2026-11-25T09:00:00Z\"}\n{\"time\":\"2026-11-25T10:30:00Z\"}\n");
+    let node = |n: u32| {
+        let status = if n == 1 { "failed" } else { "passed" };
+        json!({"name": format!("n{n}"), "status": status, "meta": {"type": "node"}, "items": [{"name": "check", "status": status}]})
+    };
+    let drift = json!({"name": "kernel: 1 of 3 nodes differs", "status": "warning", "meta": {"fact": "kernel"}, "details": {
+        "majority": {"nodes": 2, "value": kernel(2)}, "differing": [{"nodes": 1, "value": kernel(1), "names": ["n1"]}]}});
+    let tree = json!({"name": "e2e", "status": "failed", "items": [node(1), node(2), node(3), drift]});
+    let archive = archive(&bed, &tree, None);
+    bed.write(
+        "a/meta/info.json",
+        r#"{"plugins": ["e2e"], "cluster": {"uid": "0b5f8a4e-1111-4222-8333-444444444444"}}"#,
+    );
+    let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
+
+    let page = show("html");
+    for fact in [
+        "<dt>cluster</dt><dd>0b5f8a4e-1111-4222-8333-444444444444</dd>",
+        "<dt>Kubernetes</dt><dd>v1.36.3</dd></div><div><dt>nodes</dt><dd>3</dd>",
+        r#"<time datetime="2026-11-25T09:00:00Z">25 November 2026, 09:00 UTC</time>"#,
+    ] {
+        assert!(page.contains(fact), "{fact}: {page}");
+    }
+    let markdown = show("markdown");
+    let head = "## Results of a\n\n**failed**: 1 failure counts of 4 items\n\n\
+        cluster: 0b5f8a4e-1111-4222-8333-444444444444 · Kubernetes: v1.36.3 · nodes: 3 · started: 25 November 2026, 09:00 UTC · \
+        duration: 1 h 30 min · run: 7f3a9c00-0000-4000-8000-000000000000 · made by: Plumbline 0.1.0\n";
+    assert!(markdown.starts_with(head), "{markdown}");
+    let tables = "### e2e: what distinguishes failed nodes\n\n| property | value | failed nodes | other nodes |\n|---|---|---:|---:|\n\
+        | kernelVersion | 6.1.0-17 | 1 of 1 | 0 of 2 |\n\n### Facts that differ between nodes\n\n\
+        | fact | most nodes | other nodes |\n|---|---|---|\n| kernel | 6.1.0-18 on 2 | 6.1.0-17 on 1: n1 |\n";
+    assert!(markdown.contains(tables), "{markdown}");
+    let trees: serde_json::Value = serde_json::from_str(&show("json")).unwrap();
+    let run = json!({"verdict": "failed", "archive": "a", "id": "7f3a9c00-0000-4000-8000-000000000000", "tool": "Plumbline 0.1.0",
+        "cluster": "0b5f8a4e-1111-4222-8333-444444444444", "kubernetes": "v1.36.3", "nodes": 3, "started": "2026-11-25T09:00:00Z", "seconds": 5400.0});
+    assert_eq!(trees[0]["run"], run);
+    let yaml: serde_json::Value = serde_saphyr::from_str(show("yaml").trim_start_matches("---\n")).unwrap();
+    for key in ["verdict", "cluster", "nodes"] {
+        assert_eq!(yaml["run"][key], run[key], "{key}");
+    }
+}

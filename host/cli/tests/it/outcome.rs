@@ -121,6 +121,28 @@ fn a_process_that_ends_well_without_results_has_no_result() {
 }
 
 #[test]
+fn a_missing_result_is_incomplete_in_the_run_and_in_its_archive() {
+    let bed = Bed::new();
+    bed.plugin("gone", "", "exit 3");
+    let fails = "echo '<testsuite name=\"s\"><testcase name=\"t\"><failure/></testcase></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml";
+    bed.plugin("fails", "result-format: junit", fails);
+    bed.run(&["gone", "fails"], &[]).expect(3);
+    bed.plumbline(&["status", "--local"]).expect(3);
+    let archive = bed.archive();
+    bed.plumbline(&["results", &archive]).expect(3);
+    bed.plumbline(&["results", &archive, "-o", "json"]).expect(3);
+    bed.plumbline(&["results", &archive, "-p", "gone"]).expect(3);
+    bed.plumbline(&["results", &archive, "-p", "fails"]).expect(1);
+    bed.plumbline(&["results", &archive, "--exit-code=compat"]).expect(0);
+    // Archives of Sonobuoy have the same mark for a missing result.
+    bed.write("theirs/meta/info.json", r#"{"plugins": ["p"]}"#);
+    let tree = "name: p\nstatus: failed\nitems:\n- {name: no pod, status: failed, meta: {file: errors/n1/error.json}}\n\
+                - {name: t, status: passed, meta: {file: results/n2/r.xml, type: file}}\n";
+    bed.write("theirs/plugins/p/sonobuoy_results.yaml", tree);
+    bed.plumbline(&["results", "theirs"]).expect(3);
+}
+
+#[test]
 fn a_result_without_anything_in_it_never_passes() {
     let bed = Bed::new();
     bed.write("report.xml", "<testsuites/>");

@@ -4,6 +4,7 @@ use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
+use crate::timeline::{archive, timeline};
 
 /// Returns why the schema that `gen schema results` prints rejects the document.
 fn violations(bed: &Bed, document: &Value) -> Option<String> {
@@ -39,9 +40,34 @@ fn trees_causes_and_verdicts_have_the_published_schema() {
         ("/0/items/0/name", json!(null)),
         ("/0/verdict/status", json!("fine")),
         ("/0/causes/0/count", json!("6")),
+        ("/0/run/verdict", json!("fine")),
+        ("/0/run/id", json!(7)),
+        ("/0/run/started", json!(7)),
     ] {
         let mut changed = trees.clone();
         *changed.pointer_mut(pointer).unwrap() = wrong;
         assert!(violations(&bed, &changed).is_some(), "{pointer}");
+    }
+}
+
+#[test]
+fn cluster_events_have_the_published_schema() {
+    let bed = Bed::new();
+    let run = archive(&bed, &timeline());
+    let printed = bed.plumbline(&["results", &run, "-o", "json"]).expect(1).out;
+    let trees: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(violations(&bed, &trees), None);
+    for (key, wrong) in [
+        ("kind", json!(null)),
+        ("from", json!(7)),
+        ("until", json!(7)),
+        ("count", json!(0)),
+        ("sentence", json!(null)),
+        ("tests", json!([{}])),
+    ] {
+        let mut changed = trees.clone();
+        let event = changed[0]["cluster-events"][0].as_object_mut().unwrap();
+        assert!(event.insert(key.to_owned(), wrong).is_some(), "{key}");
+        assert!(violations(&bed, &changed).is_some(), "{key}");
     }
 }

@@ -8,7 +8,7 @@ const NOT_READY: &str = "Ready is Unknown: NodeStatusUnknown: Kubelet stopped po
 
 /// Writes an archive of a suite and of a plugin for each node, and returns its path. Six tests of
 /// the suite fail, and three of them name a node or a namespace.
-fn archive(bed: &Bed, timeline: &[u8]) -> String {
+pub(crate) fn archive(bed: &Bed, timeline: &[u8]) -> String {
     let failed = |name: &str, second: u32, text: &str| {
         json!({"name": name, "status": "failed", "meta": {"start": format!("2026-11-25T12:01:{second:02}Z"), "duration": "1.0"},
             "details": {"failure": text}})
@@ -34,7 +34,7 @@ fn archive(bed: &Bed, timeline: &[u8]) -> String {
     "run".to_owned()
 }
 
-fn timeline() -> Vec<u8> {
+pub(crate) fn timeline() -> Vec<u8> {
     let plugin = |time: &str, plugin: &str, change: &str| json!({"time": time, "kind": "plugin", "change": change, "plugin": plugin});
     let entries = [
         plugin("2026-11-25T12:00:00Z", "e2e", "start"),

@@ -1,7 +1,7 @@
 //! Computes the verdict on a plugin from rulings and checks, and its summary: the counts that the status
 //! of a run carries, and a sentence for users.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use crate::judgement::document::{
 };
 use crate::rollup::worst;
 use crate::status::Status;
+use crate::text::excerpt;
 
 /// The maximum number of items that a verdict lists, more than any test suite has tests.
 pub const MAX_ITEMS: usize = 100_000;
@@ -156,6 +157,8 @@ impl Judging {
 /// The maximum number of classes in a summary. A status must fit into an annotation, and a sentence
 /// on a screen.
 pub const MAX_SUMMARY_CLASSES: usize = 8;
+/// The maximum number of characters of the reason of a class in a summary.
+const MAX_CLASS_REASON: usize = 48;
 
 /// The counts of the verdict on one plugin. Parsing is lenient.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -186,6 +189,9 @@ pub struct VerdictSummary {
     /// `other-classes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, ClassCount>,
+    /// The reasons of these classes, see [`PluginVerdict::reasons`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, String>,
 }
 
 impl PluginVerdict {
@@ -193,6 +199,9 @@ impl PluginVerdict {
     #[must_use]
     pub fn summary(&self) -> VerdictSummary {
         let checks = |outcome| self.checks.iter().filter(|check| check.check.outcome == outcome).count() as u64;
+        let classes = most_frequent(&self.classes);
+        let mut reasons = self.reasons();
+        reasons.retain(|class, _| classes.contains_key(class));
         VerdictSummary {
             status: self.status,
             failures: self.failures,
@@ -203,8 +212,32 @@ impl PluginVerdict {
             checks_failed: checks(CheckOutcome::Failed),
             checks_unknown: checks(CheckOutcome::Unknown),
             judges_failed: self.chain.iter().filter(|judge| judge.error.is_some()).count() as u64,
-            classes: most_frequent(&self.classes),
+            classes,
+            reasons,
         }
+    }
+
+    /// Returns why the items of each class were ruled as they were, in a few words: the first reason,
+    /// or the source of a ruling without one, and how many other reasons there are.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::<&str, (&str, HashSet<&str>)>::new();
+        for item in &self.items {
+            let Ruling { class, reason, source, .. } = &item.ruling;
+            let text = if reason.is_empty() { source.as_str() } else { reason.as_str() };
+            if !text.is_empty() {
+                found.entry(class.as_str()).or_insert_with(|| (text, HashSet::new())).1.insert(text);
+            }
+        }
+        let words = |(first, all): (&str, HashSet<&str>)| {
+            let first = excerpt(first, MAX_CLASS_REASON);
+            match all.len().saturating_sub(1) {
+                0 => first,
+                1 => format!("{first}, and 1 other reason"),
+                others => format!("{first}, and {others} other reasons"),
+            }
+        };
+        found.into_iter().map(|(class, reasons)| (class.to_owned(), words(reasons))).collect()
     }
 }
 

@@ -175,6 +175,22 @@ fn the_sentence_says_why() {
 }
 
 #[test]
+fn the_summary_has_the_reasons_of_each_class() {
+    let known = |reason: &str, source: &str| {
+        let ruling = Ruling { reason: reason.into(), source: source.into(), ..ruling("known-failure", false) };
+        ("failed", Some(ruling))
+    };
+    let reasons_of = |leaves: &[(&str, Option<Ruling>)]| judged(leaves, |_| {}).summary().reasons;
+    let same = reasons_of(&[known("no UDP", "a"), known("no UDP", "b"), ("failed", None)]);
+    assert_eq!((same["known-failure"].as_str(), same[UNRULED_CLASS].as_str()), ("no UDP", NO_RULING));
+    let several = reasons_of(&[known("no UDP", ""), known("", "list, entry 2"), known("no\u{1b}route", "")]);
+    assert_eq!(several["known-failure"], "no UDP, and 2 other reasons");
+    let long = reasons_of(&[known(&"r".repeat(1 << 12), "")]);
+    assert_eq!(long["known-failure"], format!("{}…", "r".repeat(MAX_CLASS_REASON)));
+    assert!(reasons_of(&[known("", "")]).is_empty());
+}
+
+#[test]
 fn reasons_of_excused_failures_leave_room_for_those_that_count() {
     let mut judging = Judging::new("p");
     let long = Ruling { reason: "r".repeat(1 << 20), ..ruling("known-failure", false) };

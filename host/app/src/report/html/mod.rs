@@ -4,10 +4,10 @@
 mod ansi;
 mod causes;
 mod cluster;
+mod durations;
 mod failed;
 mod failures;
 mod frame;
-mod nodes;
 mod page;
 mod row;
 mod section;
@@ -18,4 +18,3 @@ mod summary;
 pub(crate) use frame::{END, start};
 pub(crate) use page::Page;
 pub(crate) use section::Section;
-pub(crate) use summary::PageFacts;

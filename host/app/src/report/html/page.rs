@@ -1,22 +1,26 @@
 //! The page while it is being written.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use maud::{PreEscaped, html};
+use plumbline_core::Verdict;
 use plumbline_core::judgement::RuledItem;
 use serde_json::json;
 
+use crate::difference::Previous;
+use crate::report::facts::ReportFacts;
 use crate::report::html::causes::{PageCause, causes_of};
 use crate::report::html::cluster::Cluster;
+use crate::report::html::durations::Durations;
 use crate::report::html::failed::Test;
 use crate::report::html::failures;
 use crate::report::html::frame::{SCRIPT, head};
-use crate::report::html::nodes::{Drift, Nodes};
 use crate::report::html::row::PluginRow;
 use crate::report::html::slowest::Slowest;
 use crate::report::html::spool::{Spool, Strings, Texts, element};
-use crate::report::html::summary::{self, PageFacts};
+use crate::report::html::summary;
+use crate::report::nodes::Nodes;
 use crate::report::text::name;
 use crate::timeline::Timeline;
 
@@ -93,7 +97,8 @@ pub(crate) struct Page {
     pub(super) tests: Vec<Test>,
     pub(super) slowest: Slowest,
     pub(super) nodes: Nodes,
-    pub(super) drift: Vec<Drift>,
+    /// The durations that changed since an earlier run, if there is one.
+    pub(super) durations: Option<Durations>,
     pub(super) cluster: Cluster,
     /// The bytes of texts that are on the page without a script.
     pub(super) samples: usize,
@@ -113,17 +118,21 @@ impl Page {
             tests: Vec::new(),
             slowest: Slowest::default(),
             nodes: Nodes::default(),
-            drift: Vec::new(),
+            durations: None,
             cluster: Cluster::default(),
             samples: 0,
             left_out: 0,
         })
     }
 
-    /// Adds the nodes of the cluster, as the API server returns them.
-    pub(crate) fn cluster_nodes(&mut self, list: impl Read) -> usize {
-        self.nodes.read(list);
-        self.nodes.len()
+    /// What is known about nodes.
+    pub(crate) fn nodes(&mut self) -> &mut Nodes {
+        &mut self.nodes
+    }
+
+    /// Adds the durations that changed since an earlier run. The items of the page follow.
+    pub(crate) fn previous(&mut self, previous: Previous) {
+        self.durations = Some(Durations::of(previous));
     }
 
     /// Adds the cluster timeline of an archive, which has a name if there are several.
@@ -156,25 +165,27 @@ impl Page {
         Ok(spool.len)
     }
 
-    /// Writes the page.
-    pub(crate) fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the page. `verdict` is that over everything on it.
+    pub(crate) fn finish(self, verdict: Verdict, facts: &ReportFacts, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Results of {}", name(&facts.archive));
         let causes = causes_of(&self.tests);
         let start = html! {
             (head(&title, Some(SCRIPT)))
-            (summary::header(&title, facts, &self.rows))
+            (summary::header(&title, verdict, facts, &self.rows))
             (PreEscaped("<main>\n"))
-            (summary::plugins(&self.rows))
         };
         out.write_all(start.into_string().as_bytes())?;
         let failures = self.rows.iter().map(|row| row.counting.saturating_add(row.excused)).sum();
         failures::write(&self.tests, &causes, &self.cluster.relations, failures, out)?;
         let rest = html! {
+            (summary::items(self.left_out))
+            (summary::plugins(&self.rows))
             (summary::verdicts(&self.rows))
             (summary::nodes(&self.rows, &self.nodes))
-            (summary::drift(&self.drift))
-            (summary::script_parts(self.left_out))
+            (summary::drift(&self.nodes.drift))
+            (summary::timeline())
             (summary::slowest(&self.slowest))
+            @if let Some(durations) = &self.durations { (durations.markup()) }
             (PreEscaped("</main>\n"))
         };
         out.write_all(rest.into_string().as_bytes())?;

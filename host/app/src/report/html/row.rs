@@ -1,10 +1,9 @@
 //! What the page says about each plugin.
 
-use std::rc::Rc;
-
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Item, Status};
 
+use crate::report::nodes::NodeResults;
 use crate::report::text::seconds_of;
 
 /// A plugin: its counts, its nodes and its verdict.
@@ -30,8 +29,7 @@ pub(super) struct PluginRow {
     pub(super) first: u32,
     /// The number of its rows.
     pub(super) rows: u32,
-    /// The nodes with results, and whether something that counts failed on them.
-    pub(super) nodes: Vec<(Rc<str>, bool)>,
+    pub(super) nodes: NodeResults,
 }
 
 impl PluginRow {

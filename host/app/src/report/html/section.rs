@@ -14,9 +14,9 @@ use serde_json::Value;
 use crate::causes::Cause;
 use crate::report::failures::label;
 use crate::report::html::failed::{Failed, FailedLeaf, KnownCause, Test, Texts};
-use crate::report::html::nodes::Drift;
 use crate::report::html::page::Page;
 use crate::report::html::row::PluginRow;
+use crate::report::nodes::{Drift, NodeResults, is_node};
 use crate::report::renderers::source;
 use crate::report::text::{name, one_line, seconds_of};
 use crate::report::verdict::Rulings;
@@ -50,8 +50,7 @@ pub(crate) struct Section<'a> {
     related: HashMap<usize, Vec<u32>>,
     /// The number of leaves so far.
     leaves: usize,
-    /// The nodes with results, and whether something failed on them.
-    nodes: Vec<(Rc<str>, bool)>,
+    nodes: NodeResults,
     first_place: Option<String>,
     has_several_places: bool,
 }
@@ -113,9 +112,7 @@ impl<'a> Section<'a> {
         let has_failed = matches!(item.status, Status::Failed | Status::Timeout);
         let counts = ruled.map_or(has_failed, |ruled| ruled.ruling.counts);
         self.row.add(item);
-        if let Some(drift) = Drift::of(item) {
-            self.page.drift.push(drift);
-        }
+        self.page.nodes.drift.extend(Drift::of(item));
         self.page.nodes.group(self.above.iter().find(|item| is_node(item)), item);
         self.place(&id);
         let is_bad = has_failed || counts;
@@ -137,6 +134,9 @@ impl<'a> Section<'a> {
             None => 0,
         };
         self.push(&id, item, reason.as_deref(), &source, ruled, text)?;
+        if let Some(durations) = &mut self.page.durations {
+            durations.add_item(&self.row.directory, &id, number);
+        }
         self.page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);
@@ -249,10 +249,6 @@ impl<'a> Section<'a> {
         self.row.rows = self.page.columns.len().saturating_sub(self.row.first);
         self.page.rows.push(self.row);
     }
-}
-
-fn is_node(item: &Item) -> bool {
-    item.meta.get("type").is_some_and(|kind| kind == "node")
 }
 
 /// Whether texts are shown of an item with this status that no judge ruled on.

@@ -1,52 +1,14 @@
 //! The parts of the page that need no script: the head, the tables of plugins, verdicts and nodes.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use maud::{Markup, html};
 use plumbline_core::Verdict;
 use plumbline_core::judgement::PluginVerdict;
 
-use crate::report::html::nodes::{Drift, Nodes};
+use crate::report::facts::{Counts, ReportFacts, STARTED};
 use crate::report::html::row::PluginRow;
 use crate::report::html::slowest::Slowest;
+use crate::report::nodes::{Drift, MAX_VALUES, Nodes, some_names};
 use crate::report::text::{name, short_seconds};
-
-/// What the head of the page says about the run.
-#[derive(Debug, Clone)]
-pub(crate) struct PageFacts {
-    /// The archive's name.
-    pub(crate) archive: String,
-    /// The ID of the run.
-    pub(crate) run: Option<String>,
-    /// The tool that made the archive, with its version.
-    pub(crate) tool: Option<String>,
-    /// The verdict over everything on the page.
-    pub(crate) verdict: Verdict,
-    /// The version of Kubernetes.
-    pub(crate) kubernetes: Option<String>,
-    /// The number of nodes of the cluster.
-    pub(crate) nodes: Option<usize>,
-    /// When the run started.
-    pub(crate) started: Option<Timestamp>,
-    /// How long it took, in seconds.
-    pub(crate) seconds: Option<f64>,
-}
-
-impl PageFacts {
-    /// Facts of an archive of which only the name is known.
-    pub(crate) fn of(archive: String) -> Self {
-        Self {
-            archive,
-            run: None,
-            tool: None,
-            verdict: Verdict::NothingToJudge,
-            kubernetes: None,
-            nodes: None,
-            started: None,
-            seconds: None,
-        }
-    }
-}
 
 /// The most checks in a table.
 const MAX_CHECKS: usize = 1_000;
@@ -54,47 +16,33 @@ const MAX_CHECKS: usize = 1_000;
 /// The most facts that differ between nodes.
 const MAX_DRIFT: usize = 200;
 
-/// The most values, and the most nodes with a value, in the table of facts.
-const MAX_VALUES: usize = 5;
-
-pub(super) fn header(title: &str, facts: &PageFacts, rows: &[PluginRow]) -> Markup {
-    let counting: u64 = rows.iter().map(|row| row.counting).sum();
-    let excused: u64 = rows.iter().map(|row| row.excused).sum();
-    let items: u64 = rows.iter().map(PluginRow::items).sum();
-    let nodes =
-        facts.nodes.filter(|n| *n > 0).or_else(|| rows.iter().map(|row| row.nodes.len()).max().filter(|n| *n > 0));
+pub(super) fn header(title: &str, verdict: Verdict, facts: &ReportFacts, rows: &[PluginRow]) -> Markup {
+    let mut counts = Counts::default();
+    for row in rows {
+        counts.items = counts.items.saturating_add(row.items());
+        counts.counting = counts.counting.saturating_add(row.counting);
+        counts.excused = counts.excused.saturating_add(row.excused);
+        counts.add_checks(row.verdict.as_ref());
+    }
+    let nodes = rows.iter().map(|row| row.nodes.len()).max().unwrap_or_default();
     html! {
         header {
             h1 { (title) }
-            p.verdict {
-                span class={ "status " (colour(facts.verdict.as_str())) } { (facts.verdict.as_str()) }
-                " " (counted(counting, "failure counts", "failures count"))
-                @if excused > 0 { ", " (counted(excused, "is excused", "are excused")) }
-                " of " (counted(items, "item", "items"))
-            }
-            dl.facts {
-                @if let Some(version) = &facts.kubernetes { div { dt { "Kubernetes" } dd { (name(version)) } } }
-                @if let Some(nodes) = nodes { div { dt { "nodes" } dd { (nodes) } } }
-                @if let Some(started) = facts.started {
-                    div { dt { "started" } dd { time datetime=(started.to_string()) {
-                        (started.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC").to_string())
-                    } } }
-                }
-                @if let Some(seconds) = facts.seconds { div { dt { "duration" } dd { (short_seconds(seconds)) } } }
-                @if let Some(run) = &facts.run { div { dt { "run" } dd { (name(run)) } } }
-                @if let Some(tool) = &facts.tool { div { dt { "made by" } dd { (name(tool)) } } }
-            }
+            p.verdict { (status(verdict.as_str())) " " (counts.sentence()) }
+            dl.facts { @for (title, fact) in facts.titled(nodes) { div {
+                dt { (title) }
+                dd { @match facts.started.filter(|_| title == STARTED) {
+                    Some(started) => { time datetime=(started.to_string()) { (fact) } },
+                    None => { (name(&fact)) },
+                } }
+            } } }
             nav aria-label="Parts of the page" {
-                a href="#failures" { "Failures" } " " a href="#items" { "All items" } " " a href="#nodes" { "Nodes" } " "
-                a href="#timeline" { "Timeline" } " " a href="#slowest" { "Slowest" }
+                a href="#failures" { "Failures" } " " a href="#items" { "All items" } " " a href="#plugins" { "Plugins" } " "
+                a href="#nodes" { "Nodes" } " " a href="#timeline" { "Timeline" } " " a href="#slowest" { "Slowest" }
             }
         }
         "\n"
     }
-}
-
-fn counted(n: u64, one: &str, several: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { several })
 }
 
 pub(super) fn plugins(rows: &[PluginRow]) -> Markup {
@@ -190,7 +138,7 @@ pub(super) fn nodes(rows: &[PluginRow], nodes: &Nodes) -> Markup {
                 @let failed = row.nodes.iter().filter(|(_, failed)| *failed).count();
                 @if !row.nodes.is_empty() {
                     p { b { (row.plugin) } ": failures on " (failed) " of " (row.nodes.len()) " nodes" }
-                    @let found = nodes.distinctions(row);
+                    @let found = nodes.distinctions(&row.nodes);
                     @if !found.is_empty() { div.scroll tabindex="0" role="region" aria-label="What distinguishes failed nodes" { table {
                         thead { tr { th scope="col" { "property of failed nodes" } th scope="col" { "value" } th.n scope="col" { "failed nodes" } th.n scope="col" { "other nodes" } } }
                         tbody { @for it in &found { tr {
@@ -228,14 +176,8 @@ pub(super) fn drift(drift: &[Drift]) -> Markup {
     } }
 }
 
-fn some_names(names: &[String], all: u64) -> String {
-    let shown: Vec<String> = names.iter().take(MAX_VALUES).map(|node| name(node)).collect();
-    let more = all.saturating_sub(shown.len() as u64);
-    shown.join(", ") + &(if more > 0 { format!(", … {more} more") } else { String::new() })
-}
-
-/// The places that the script fills.
-pub(super) fn script_parts(left_out: u64) -> Markup {
+/// The place of the table, which the script fills.
+pub(super) fn items(left_out: u64) -> Markup {
     html! {
         section id="items" aria-labelledby="items-title" {
             h2 id="items-title" { "All items" }
@@ -244,6 +186,12 @@ pub(super) fn script_parts(left_out: u64) -> Markup {
             div id="table" {}
         }
         "\n"
+    }
+}
+
+/// The place of the timeline, which the script fills.
+pub(super) fn timeline() -> Markup {
+    html! {
         section id="timeline" aria-labelledby="timeline-title" {
             h2 id="timeline-title" { "Timeline" }
             div id="lanes" {}

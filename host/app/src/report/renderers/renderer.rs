@@ -56,6 +56,8 @@ pub(crate) struct ArchiveFacts {
     pub(crate) run: Option<String>,
     /// The tool that made the archive, and its version.
     pub(crate) tool: Option<(&'static str, String)>,
+    /// The UID of the cluster's namespace `kube-system`.
+    pub(crate) cluster: Option<String>,
     /// The version of Kubernetes.
     pub(crate) kubernetes: Option<String>,
     /// When the run started.

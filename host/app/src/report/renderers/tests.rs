@@ -55,6 +55,7 @@ fn facts() -> ArchiveFacts {
         file: "run.tar.gz".into(),
         run: Some("5f0f8c1e-0000-4000-8000-000000000001".into()),
         tool: Some(("Plumbline", "0.1.0".into())),
+        cluster: None,
         kubernetes: Some("v1.33.1".into()),
         started: Some("2026-07-01T03:00:00Z".parse().unwrap()),
         ended: Some("2026-07-01T03:10:00Z".parse().unwrap()),

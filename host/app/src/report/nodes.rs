@@ -5,12 +5,15 @@ use std::fmt;
 use std::io::Read;
 use std::rc::Rc;
 
-use plumbline_core::Item;
+use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::{Item, Status};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::report::html::row::PluginRow;
+use crate::report::facts::Counts;
+use crate::report::text::name;
+use crate::report::verdict::Rulings;
 
 /// The most properties of a node.
 const MAX_PROPERTIES: usize = 60;
@@ -27,48 +30,62 @@ const MAX_LISTED: usize = 5;
 /// By how much the share of failed nodes with a property must exceed that of the other nodes.
 const MIN_DIFFERENCE: f64 = 0.5;
 
+/// The most values, and the most nodes with a value, in a table of facts.
+pub(crate) const MAX_VALUES: usize = 5;
+
 /// The file of the machine's facts, whose groups are properties of the node.
 const FACTS_FILE: &str = "host-facts.json";
 
 /// A key and its value.
 type Property = (Rc<str>, Rc<str>);
 
-/// Properties of nodes: labels and versions from the cluster, and facts of the machine.
+/// The nodes with results of a plugin, in the order of its tree, and whether something that counts
+/// failed on each.
+pub(crate) type NodeResults = Vec<(Rc<str>, bool)>;
+
+/// What is known about nodes: labels and versions from the cluster, and facts of the machine.
 #[derive(Default)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     properties: BTreeMap<Rc<str>, Vec<Property>>,
     strings: HashSet<Rc<str>>,
     is_facts: bool,
+    /// The facts that differ between nodes.
+    pub(crate) drift: Vec<Drift>,
+}
+
+/// Whether the item has the results of a node.
+pub(crate) fn is_node(item: &Item) -> bool {
+    item.meta.get("type").is_some_and(|kind| kind == "node")
 }
 
 /// A property that more of the failed nodes have than of the others.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Distinction {
-    pub(super) key: Rc<str>,
-    pub(super) value: Rc<str>,
+pub(crate) struct Distinction {
+    pub(crate) key: Rc<str>,
+    pub(crate) value: Rc<str>,
     /// The failed nodes with the property, and all failed nodes.
-    pub(super) failed: (usize, usize),
+    pub(crate) failed: (usize, usize),
     /// The other nodes with the property, and all other nodes.
-    pub(super) others: (usize, usize),
+    pub(crate) others: (usize, usize),
 }
 
 impl Nodes {
     /// Adds the properties in a list of nodes as the API server returns them. A list that cannot be
     /// read is ignored: the page then says less.
-    pub(super) fn read(&mut self, list: impl Read) {
+    pub(crate) fn read(&mut self, list: impl Read) {
         let mut reader = serde_json::Deserializer::from_reader(list);
         // The nodes before an error stay.
         let _ = reader.deserialize_seq(NodeList(self));
     }
 
     /// The number of nodes that are known.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.properties.len()
     }
 
     /// Adds the facts of a group of a host-facts document, if `item` is one.
-    pub(super) fn group(&mut self, node: Option<&Item>, item: &Item) {
-        if item.items.is_empty() && item.meta.get("type").is_some_and(|kind| kind == "file") {
+    pub(crate) fn group(&mut self, node: Option<&Item>, item: &Item) {
+        if item.meta.get("type").is_some_and(|kind| kind == "file") {
             self.is_facts = item.name == FACTS_FILE;
         }
         let Some(node) = node.filter(|_| self.is_facts) else { return };
@@ -81,6 +98,33 @@ impl Nodes {
             };
             self.add(&node.name, &format!("{}: {key}", item.name), &value);
         }
+    }
+
+    /// Adds what a tree that is in memory as a whole says about nodes, and its leaves to `counts`.
+    /// Returns the nodes with results.
+    pub(crate) fn tree(&mut self, root: &Item, verdict: Option<&PluginVerdict>, counts: &mut Counts) -> NodeResults {
+        let (mut nodes, mut rulings) = (NodeResults::new(), Rulings::new(verdict));
+        let mut walk = root.walk();
+        while let Some(item) = walk.next() {
+            if is_node(item) && nodes.last().is_none_or(|(last, _)| **last != *item.name) {
+                nodes.push((item.name.as_str().into(), false));
+            }
+            let node = walk.ancestors().find(|above| is_node(above));
+            self.group(node, item);
+            if !item.is_leaf() {
+                continue;
+            }
+            self.drift.extend(Drift::of(item));
+            let path = walk.ancestors().skip(1).map(|above| above.name.as_str()).chain([item.name.as_str()]);
+            let has_failed = matches!(item.status, Status::Failed | Status::Timeout);
+            let is_counted = rulings.next(path, &item.status).map_or(has_failed, |ruled| ruled.ruling.counts);
+            counts.add_leaf(has_failed, is_counted);
+            if let Some((_, failed)) = nodes.last_mut().filter(|_| node.is_some()) {
+                *failed |= is_counted;
+            }
+        }
+        counts.add_checks(verdict);
+        nodes
     }
 
     fn add(&mut self, node: &str, key: &str, value: &str) {
@@ -104,15 +148,15 @@ impl Nodes {
     }
 
     /// The properties that distinguish the failed nodes of a plugin, the best first.
-    pub(super) fn distinctions(&self, row: &PluginRow) -> Vec<Distinction> {
-        let failed = row.nodes.iter().filter(|(_, failed)| *failed).count();
-        let others = row.nodes.len() - failed;
+    pub(crate) fn distinctions(&self, nodes: &[(Rc<str>, bool)]) -> Vec<Distinction> {
+        let failed = nodes.iter().filter(|(_, failed)| *failed).count();
+        let others = nodes.len() - failed;
         if failed == 0 || others == 0 {
             return Vec::new();
         }
         let mut counts: HashMap<&Property, (usize, usize)> = HashMap::new();
         let mut values: HashMap<&Rc<str>, HashSet<&Rc<str>>> = HashMap::new();
-        for (node, has_failed) in &row.nodes {
+        for (node, has_failed) in nodes {
             for property in self.properties.get(node).into_iter().flatten() {
                 let (with_failure, without) = counts.entry(property).or_default();
                 *(if *has_failed { with_failure } else { without }) += 1;
@@ -121,7 +165,7 @@ impl Nodes {
         }
         let share = |n: usize, of: usize| n as f64 / of as f64;
         // A property that is different on each node is a name.
-        let is_name = |key: &Rc<str>| values.get(key).is_some_and(|values| values.len() == row.nodes.len());
+        let is_name = |key: &Rc<str>| values.get(key).is_some_and(|values| values.len() == nodes.len());
         let mut found: Vec<(f64, Distinction)> = counts
             .into_iter()
             .filter(|((key, _), _)| !is_name(key))
@@ -192,17 +236,17 @@ impl<'de> Visitor<'de> for NodeList<'_> {
 }
 
 /// A fact that differs between nodes, as the module `host-facts` found it.
-pub(super) struct Drift {
-    pub(super) fact: String,
+pub(crate) struct Drift {
+    pub(crate) fact: String,
     /// The value that most nodes have, and their number.
-    pub(super) majority: (String, u64),
+    pub(crate) majority: (String, u64),
     /// The other values, the number of nodes with each, and the names of some of them.
-    pub(super) differing: Vec<(String, u64, Vec<String>)>,
+    pub(crate) differing: Vec<(String, u64, Vec<String>)>,
 }
 
 impl Drift {
     /// The fact of an item below `drift`.
-    pub(super) fn of(item: &Item) -> Option<Self> {
+    pub(crate) fn of(item: &Item) -> Option<Self> {
         let fact = item.meta.get("fact")?.clone();
         let majority = item.details.get("majority")?.as_object()?;
         let differing = item.details.get("differing")?.as_array()?;
@@ -215,6 +259,13 @@ impl Drift {
         let differing = differing.iter().filter_map(Value::as_object).map(|of| (text(of), number(of), names(of)));
         Some(Self { fact, majority: (text(majority), number(majority)), differing: differing.collect() })
     }
+}
+
+/// The first of the names of nodes, and the number of the others of `all` nodes.
+pub(crate) fn some_names(names: &[String], all: u64) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_VALUES).map(|node| name(node)).collect();
+    let more = all.saturating_sub(shown.len() as u64);
+    shown.join(", ") + &(if more > 0 { format!(", … {more} more") } else { String::new() })
 }
 
 #[cfg(test)]
@@ -235,14 +286,40 @@ mod tests {
         let mut nodes = Nodes::default();
         nodes.read(serde_json::to_vec(&list).unwrap().as_slice());
         assert_eq!(nodes.len(), 10);
-        let mut row = PluginRow::new("p".into(), "p", &Item::default(), 0, None);
-        row.nodes = (0..10).map(|n| (format!("n{n}").into(), n < 3)).collect();
-        let found = nodes.distinctions(&row);
+        let mut results: NodeResults = (0..10).map(|n| (format!("n{n}").into(), n < 3)).collect();
+        let found = nodes.distinctions(&results);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&*found[0].key, &*found[0].value), ("kernelVersion", "6.1.0-17"));
         assert_eq!((found[0].failed, found[0].others), ((3, 3), (1, 7)));
-        row.nodes.iter_mut().for_each(|(_, failed)| *failed = true);
-        assert!(nodes.distinctions(&row).is_empty());
+        results.iter_mut().for_each(|(_, failed)| *failed = true);
+        assert!(nodes.distinctions(&results).is_empty());
+    }
+
+    #[test]
+    fn a_whole_tree_has_its_nodes_their_facts_and_what_counts() {
+        let node = |name: &str, kernel: &str, status: &str| {
+            json!({"name": name, "status": status, "meta": {"type": "node"}, "items": [
+                {"name": "host-facts.json", "status": "passed", "meta": {"type": "file"}, "items": [
+                    {"name": "kernel", "status": "passed", "details": {"release": kernel}}]},
+                {"name": "a", "status": status}]})
+        };
+        let drift = json!({"name": "kernel: 1 of 3 nodes differs", "status": "warning", "meta": {"fact": "kernel"},
+            "details": {"majority": {"nodes": 2, "value": "new"}, "differing": [{"nodes": 1, "value": "old", "names": ["n1"]}]}});
+        let root = json!({"name": "p", "status": "failed", "items": [
+            node("n1", "old", "failed"), node("n2", "new", "passed"), node("n3", "new", "failed"), drift]});
+        let root: Item = serde_json::from_value(root).unwrap();
+        // A judge excuses the failure on the last node.
+        let verdict = json!({"version": 1, "plugin": "p", "status": "failed", "failures": 2, "excused": 1, "counting": 1, "chain": [],
+            "classes": {}, "checks": [], "items": [{"set": "n3", "path": ["a"], "status": "failed", "class": "known", "counts": false}]});
+        let verdict: PluginVerdict = serde_json::from_value(verdict).unwrap();
+        let (mut nodes, mut counts) = (Nodes::default(), Counts::default());
+        let results = nodes.tree(&root, Some(&verdict), &mut counts);
+        assert_eq!((counts.items, counts.counting, counts.excused), (7, 1, 1));
+        let failed: Vec<(&str, bool)> = results.iter().map(|(node, failed)| (&**node, *failed)).collect();
+        assert_eq!(failed, [("n1", true), ("n2", false), ("n3", false)]);
+        let found = nodes.distinctions(&results);
+        assert_eq!((&*found[0].key, &*found[0].value, found[0].failed), ("kernel: release", "old", (1, 1)));
+        assert_eq!((nodes.drift.len(), nodes.drift[0].fact.as_str()), (1, "kernel"));
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! The items of a tree one after the other, and the facts of trees that are too large to be held.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+
+use plumbline_aggregator::read_items;
+use plumbline_core::rollup::REASON;
+use plumbline_core::{Item, NOT_READ, Status};
+
+use super::Trees;
+use super::facts::{Severity, TreeFacts, bare};
+use crate::error::AppError;
+use crate::report::text::one_line;
+
+/// The most bytes of a text of a tree that is read item by item. The archive has longer ones.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Receives the items of a tree, parents before children: the depth (0 for the root), the item
+/// without its children, and whether it has none.
+type ItemVisitor<'a> = dyn FnMut(usize, Item, bool) -> io::Result<()> + 'a;
+
+impl Trees {
+    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory.
+    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<(), AppError> {
+        let path = self.name.clone();
+        self.with_tree(plugin, |from, _| {
+            let mut last: Option<(usize, Item)> = None;
+            read_items(BufReader::new(from), MAX_TEXT, |flat| {
+                let depth = usize::try_from(flat.depth).unwrap_or(usize::MAX);
+                let (status, meta, details) = (flat.status.unwrap_or_default(), flat.meta, flat.details);
+                let item = Item { name: flat.name, status, meta, details, items: Vec::new() };
+                match last.replace((depth, item)) {
+                    Some((above, item)) => visit(above, item, depth <= above),
+                    None => Ok(()),
+                }
+            })
+            .and_then(|_| last.map_or(Ok(()), |(depth, item)| visit(depth, item, true)))
+            .map_err(|error| {
+                AppError::system(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
+                    .because(&error)
+            })
+        })
+    }
+
+    /// The facts of the tree of `plugin`, if it can be read item by item: Plumbline wrote it, and
+    /// its root is not better than its items. `None` means that the tree must be read as a whole,
+    /// which also reports what is wrong with it.
+    pub fn facts_of_items(&mut self, plugin: &str) -> Option<TreeFacts> {
+        let is_own = self.reprocess.always || self.archive.info().plumbline_version.is_some();
+        if !is_own {
+            return None;
+        }
+        let mut facts: Option<TreeFacts> = None;
+        let read = self.each_item(plugin, &mut |depth, item, is_leaf| {
+            match &mut facts {
+                Some(facts) if depth > 0 => {
+                    facts.below = facts.below.max(Severity::of(&item.status));
+                    if is_leaf {
+                        facts.add(&item);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    let facts = facts.insert(TreeFacts::new(bare(&item), is_leaf));
+                    if is_leaf {
+                        facts.add(&item);
+                    }
+                }
+            }
+            Ok(())
+        });
+        read.ok().and(facts).filter(|facts| !facts.is_contradictory())
+    }
+
+    /// The leaves of the tree of `plugin` by status, as a verdict counts them.
+    ///
+    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
+    /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
+    /// note reports such files.
+    pub fn verdict_counts(&self, plugin: &str, facts: &TreeFacts) -> BTreeMap<String, u64> {
+        if facts.is_empty {
+            return BTreeMap::new();
+        }
+        let mut counts = facts.tally.counts();
+        let is_sonobuoys = self.archive.info().plumbline_version.is_none();
+        let unread = if is_sonobuoys { facts.unread } else { 0 };
+        if unread > 0 {
+            let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
+            self.reporter.note(&format!(
+                "plugin `{plugin}`: {files} collected and not read; the archive marks them as passed, but the verdict does not count them"
+            ));
+            if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
+                *passed = passed.saturating_sub(unread);
+            }
+            counts.retain(|_, n| *n > 0);
+            *counts.entry(NOT_READ.to_owned()).or_default() += unread;
+        }
+        if let Some(reason) = facts.root.meta.get(REASON) {
+            self.reporter.note(&format!("plugin `{plugin}`: {}", one_line(reason)));
+        }
+        counts
+    }
+}
