@@ -45,6 +45,14 @@ impl Scripts {
         Ok(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
     }
 
+    /// Returns the version of Kubernetes: that which was chosen, or the newest.
+    pub(crate) fn kubernetes(&self) -> Result<String, Error> {
+        match &self.kubernetes {
+            Some(version) => Ok(version.clone()),
+            None => Ok(self.versions()?.pop().unwrap_or_default()),
+        }
+    }
+
     /// Builds the missing parts of the cluster, and what `also` names: `suite` for the images of
     /// the conformance suite, `kwok` for simulated nodes.
     pub(crate) fn build(&self, also: Option<&str>, interrupt: &Interrupt) -> Result<(), Error> {
@@ -59,10 +67,7 @@ impl Scripts {
 
     /// Returns the archives with the images of the conformance suite, and of other suites.
     fn suite(&self) -> Result<Vec<PathBuf>, Error> {
-        let version = match &self.kubernetes {
-            Some(version) => version.clone(),
-            None => self.versions()?.pop().unwrap_or_default(),
-        };
+        let version = self.kubernetes()?;
         let mut archives: Vec<PathBuf> = Vec::new();
         for dir in [self.state.join(format!("suite-{version}")), self.suites()] {
             let files = fs::read_dir(&dir).map_err(Error::io("read", &dir))?;
@@ -173,6 +178,11 @@ impl<'a> Lab<'a> {
     /// Returns the path of Sonobuoy's program, whose image the nodes have.
     pub(crate) fn sonobuoy(&self) -> PathBuf {
         self.scripts.state.join("sonobuoy")
+    }
+
+    /// Returns the path of the program that post-processes results with Sonobuoy's library.
+    pub(crate) fn postprocess(&self) -> PathBuf {
+        self.scripts.state.join("sonobuoy-postprocess")
     }
 
     /// Returns the directory with the files of suites other than the conformance suite.

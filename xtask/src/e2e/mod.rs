@@ -1,5 +1,6 @@
 //! `cargo xtask e2e`: the tests against a real cluster (docs/e2e.md).
 
+mod counts;
 mod interrupt;
 mod lab;
 mod options;
@@ -18,14 +19,15 @@ use crate::image;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program;
-use crate::report::print_status;
+use crate::report::{line, print_status};
+use counts::Counts;
 use interrupt::Interrupt;
 use lab::Lab;
 use options::{Kubernetes, Round};
 use place::{Place, Surroundings};
 use suite::Suite;
 
-/// Runs all rounds. Stops at the first one that fails, and returns its exit code.
+/// Runs all rounds, and returns the exit code of the last one that failed.
 pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
     match Place::choose(&Surroundings::look(workspace)?)? {
         Place::Nowhere(reason) => {
@@ -37,11 +39,17 @@ pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
     }
 }
 
-/// Runs benchmarks against a control plane on this machine with simulated nodes.
+/// Runs benchmarks against a control plane on this machine with simulated nodes. For `sonobuoy`, then
+/// also the one that needs a real node.
 pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) -> Result<ExitCode, Error> {
     let Place::Lab { scripts, state } = Place::choose(&Surroundings::look(workspace)?)? else {
         print_status("benchmarks with a real API server SKIPPED: no cluster can be put up here (docs/e2e.md)");
         return Ok(ExitCode::SUCCESS);
+    };
+    // Build the image before a cluster starts, because it would compete for the processors.
+    let image = match args.iter().any(|arg| arg == "sonobuoy") {
+        true => Some(image::make(workspace, &image::Options::of_tests(None))?),
+        false => None,
     };
     let interrupt = Interrupt::catch()?;
     let scripts = lab::Scripts::new(&scripts, state)?;
@@ -51,6 +59,29 @@ pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) ->
     command.arg("bench").args(args).current_dir(workspace.root()).stdout(Stdio::inherit());
     command.arg("--kubeconfig").arg(lab.kubeconfig()).arg("--kwok").arg(lab.kwok());
     command.arg("--kubelet-certificate").arg(lab.kubelet_certificate()).arg("--sonobuoy").arg(lab.sonobuoy());
+    command.arg("--postprocess").arg(lab.postprocess());
+    let status = process::status(&mut command)?;
+    drop(lab);
+    match image {
+        Some(image) if status.success() => bench_downloads(workspace, program, &scripts, &image, &interrupt),
+        _ => Ok(ExitCode::from(process::exit_code(status))),
+    }
+}
+
+/// Runs the benchmark of downloads against a cluster with one real node.
+fn bench_downloads(
+    workspace: &Workspace,
+    program: &Path,
+    scripts: &lab::Scripts,
+    image: &image::Built,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Error> {
+    let lab = Lab::up(scripts, 1, false, interrupt)?;
+    lab.load(&image.archive, interrupt)?;
+    let mut command = lab.inside(program);
+    command.args(["bench", "downloads"]).current_dir(workspace.root()).stdout(Stdio::inherit());
+    command.arg("--kubeconfig").arg(lab.kubeconfig()).arg("--sonobuoy").arg(lab.sonobuoy());
+    command.arg("--image").arg(&image.name);
     Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))
 }
 
@@ -66,9 +97,9 @@ fn given(
         Some(binary) => binary,
         None => program::build(workspace)?,
     };
-    let suite = Suite { tests: Suite::build(workspace)?, image, binary };
+    let suite = Suite { tests: Suite::build(workspace)?, image, binary, hydrophone: Suite::hydrophone(options) };
     let interrupt = Interrupt::catch()?;
-    suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)
+    Ok(suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)?.0)
 }
 
 /// Runs the tests against a cluster that is started on this machine.
@@ -83,7 +114,8 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
         let built = image::make(workspace, &image::Options::of_tests(None))?;
         (Suite::build(workspace)?, built)
     };
-    let suite = Suite { tests, image: built.name, binary: built.binary };
+    let hydrophone = Suite::hydrophone(options);
+    let suite = Suite { tests, image: built.name, binary: built.binary, hydrophone };
     let interrupt = Interrupt::catch()?;
     let mut scripts = lab::Scripts::new(scripts, state)?;
     let versions = match &options.kubernetes {
@@ -93,28 +125,29 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
     };
     let (mut code, mut table) = (ExitCode::SUCCESS, Vec::new());
     for version in versions {
-        let (start, shown) = (Instant::now(), version.clone());
+        let start = Instant::now();
         scripts = scripts.with_kubernetes(version);
-        let ended = on_version(&scripts, &suite, &built.archive, options, &interrupt)?;
-        let result = if ended == ExitCode::SUCCESS { "passed" } else { "failed" };
+        let (ended, counts) = on_version(&scripts, &suite, &built.archive, options, &interrupt)?;
         if ended != ExitCode::SUCCESS {
             code = ended;
         }
-        table.extend(shown.map(|version| format!("{version:<9} {result} {:>4} s", start.elapsed().as_secs())));
+        table.push(format!("| {} | {counts} | {} s |", scripts.kubernetes()?, start.elapsed().as_secs()));
     }
-    table.iter().for_each(|line| print_status(format_args!("e2e: Kubernetes {line}")));
+    line("| Kubernetes | passed | skipped | failed | duration |\n|---|---|---|---|---|");
+    table.iter().for_each(line);
     Ok(code)
 }
 
-/// Runs all rounds on one version of Kubernetes. Stops at the first one that fails, and returns its
-/// exit code.
+/// Runs all rounds on one version of Kubernetes. Returns the exit code of the last one that failed,
+/// and the numbers of tests.
 fn on_version(
     scripts: &lab::Scripts,
     suite: &Suite,
     image: &Path,
     options: &Options,
     interrupt: &Interrupt,
-) -> Result<ExitCode, Error> {
+) -> Result<(ExitCode, Counts), Error> {
+    let (mut code, mut counts) = (ExitCode::SUCCESS, Counts::default());
     let rounds = options.rounds();
     scripts.build(rounds.iter().any(Round::runs_the_suite).then_some("suite"), interrupt)?;
     for round in rounds {
@@ -125,10 +158,11 @@ fn on_version(
         if round.runs_the_suite() {
             lab.push_suite(interrupt)?;
         }
-        let code = suite.run(interrupt, Some(&lab), &round, None, options)?;
-        if code != ExitCode::SUCCESS {
-            return Ok(code);
+        let (ended, of_round) = suite.run(interrupt, Some(&lab), &round, None, options)?;
+        if ended != ExitCode::SUCCESS {
+            code = ended;
         }
+        counts += of_round;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok((code, counts))
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::error::Error;
 
 /// The modules whose tests need three nodes, or the images of suites.
-const OF_THREE_NODES: [&str; 3] = ["gateway::", "nodes::", "suite::"];
+const OF_THREE_NODES: [&str; 4] = ["gateway::", "nodes::", "pages::", "suite::"];
 
 /// The clusters to use, and the tests to run.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,10 @@ pub(crate) struct Options {
     /// Whether the image contains the program from the build of the tests instead of a release
     /// build. That saves a compilation.
     pub(crate) tests_binary: bool,
+    /// Whether to run the tests with programs of others that take minutes to build.
+    pub(crate) interop: bool,
+    /// Whether to run the tests that take minutes.
+    pub(crate) long: bool,
     /// The versions of Kubernetes. The default is the newest.
     pub(crate) kubernetes: Kubernetes,
     /// Arguments for the test binary.
@@ -101,7 +105,8 @@ impl fmt::Display for Round {
 }
 
 impl Options {
-    /// Parses `[--nodes 1|2|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
+    /// Parses `[--nodes 1|2|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [--interop] [--long]
+    /// [-- ARGS…]`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -113,6 +118,8 @@ impl Options {
                 }
                 Some("--keep") => options.keep = true,
                 Some("--tests-binary") => options.tests_binary = true,
+                Some("--interop") => options.interop = true,
+                Some("--long") => options.long = true,
                 Some("--nodes") => options.nodes = Some(nodes(args.next().as_ref().and_then(|value| value.to_str()))?),
                 Some(text) if text.starts_with("--nodes=") => {
                     options.nodes = Some(nodes(text.strip_prefix("--nodes="))?)
@@ -180,6 +187,8 @@ mod tests {
     fn the_rest_is_for_the_tests() {
         assert_eq!(parse("--nodes 1 -- --nocapture run").unwrap().args, ["--nocapture", "run"]);
         assert!(parse("--tests-binary").unwrap().tests_binary && !parse("-- --tests-binary").unwrap().tests_binary);
+        assert!(parse("--interop").unwrap().interop && !parse("").unwrap().interop);
+        assert!(parse("--long").unwrap().long && !parse("").unwrap().long);
     }
 
     #[test]

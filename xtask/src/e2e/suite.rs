@@ -1,14 +1,17 @@
 //! The test binary, which cargo builds and which runs where the cluster is.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use super::counts::Counts;
 use super::interrupt::Interrupt;
 use super::lab::Lab;
 use super::options::{Options, Round};
 use crate::built;
 use crate::debian_tools;
 use crate::error::Error;
+use crate::go_tools;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program::PROGRAM;
@@ -20,6 +23,8 @@ const TARGET: &str = "e2e";
 /// Number of tests that run in parallel. Each has its own run in the cluster, and a node of a small
 /// cluster has room for a few. Most of the time they wait.
 const THREADS: &str = "--test-threads=6";
+/// Tests that run alone in the cluster, for minutes.
+const LONG: &str = "suite::faults";
 
 /// The tests, ready to run.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub(crate) struct Suite {
     pub(crate) image: String,
     /// The program that the tests run.
     pub(crate) binary: PathBuf,
+    /// Hydrophone's program, if its test runs.
+    pub(crate) hydrophone: Option<OsString>,
 }
 
 impl Suite {
@@ -50,7 +57,12 @@ impl Suite {
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }
 
-    /// Runs a round, and returns the exit code of the tests.
+    /// Returns Hydrophone's program, if `options` ask for its test.
+    pub(crate) fn hydrophone(options: &Options) -> Option<OsString> {
+        options.interop.then(|| go_tools::HYDROPHONE.ensure()).flatten()
+    }
+
+    /// Runs a round, and returns the exit code of the tests, and their numbers.
     pub(crate) fn run(
         &self,
         interrupt: &Interrupt,
@@ -58,7 +70,7 @@ impl Suite {
         round: &Round,
         kubeconfig: Option<&Path>,
         options: &Options,
-    ) -> Result<ExitCode, Error> {
+    ) -> Result<(ExitCode, Counts), Error> {
         let mut command = match lab {
             Some(lab) => lab.inside(&self.tests),
             None => Command::new(&self.tests),
@@ -69,20 +81,27 @@ impl Suite {
             .env("PLUMBLINE_E2E_IMAGE", &self.image)
             .env("PLUMBLINE_E2E_BINARY", &self.binary)
             .envs(debian_tools::ensure())
+            .envs(self.hydrophone.as_ref().map(|program| (go_tools::HYDROPHONE.variable, program)))
             // A test builds the component of an example.
             .envs(target_std::ensure(Target::MODULE)?.variable())
             .stdin(Stdio::null());
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
             command.env("PLUMBLINE_E2E_SONOBUOY", lab.sonobuoy());
-            // The registry that the scripts start.
+            // The registries that the scripts start.
             command.env("PLUMBLINE_E2E_CLOSED_REGISTRY", "user:secret@10.99.0.1:5001");
+            command.env("PLUMBLINE_E2E_REGISTRY", "10.99.0.1:5000");
             if round.runs_the_suite() {
-                command.env("PLUMBLINE_E2E_REGISTRY", "10.99.0.1:5000");
                 command.env("PLUMBLINE_E2E_SUITES", lab.suites());
             }
         }
         command.args([THREADS]).args(round.filter()).args(&options.args);
-        Ok(ExitCode::from(process::exit_code(interrupt.status(&mut command)?)))
+        // Whoever selects tests has selected these too.
+        if !options.long && options.args.is_empty() && lab.is_some() && round.runs_the_suite() {
+            print_status(format!("skipped: {LONG}, which takes minutes; `--long` runs it"));
+            command.args(["--skip", LONG]);
+        }
+        let (status, counts) = Counts::of(&mut command, interrupt)?;
+        Ok((ExitCode::from(process::exit_code(status)), counts))
     }
 }

@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 use crate::diagnosis;
 use crate::plugin::Plugin;
 use crate::settings::{Settings, loudly};
-use crate::turns::{self, Turn};
+use crate::turns::{self, Lock};
 
 /// Timeout for all operations: more than anything takes in a small cluster on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
@@ -58,7 +58,7 @@ pub(crate) struct Bed {
     namespace: String,
     dir: TempDir,
     // The last field, so that it is released after everything else.
-    _turn: Turn,
+    _turn: Lock,
 }
 
 impl Bed {
@@ -73,7 +73,7 @@ impl Bed {
         Self::in_turn(test, turns::alone)
     }
 
-    fn in_turn(test: &str, turn: fn() -> Turn) -> Option<Self> {
+    fn in_turn(test: &str, turn: fn() -> Lock) -> Option<Self> {
         let settings = Settings::from_env(test)?;
         let turn = turn();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -110,6 +110,16 @@ impl Bed {
         &self.settings.image
     }
 
+    /// Returns the version of the API server, such as `v1.37.2`.
+    pub(crate) fn version(&self) -> String {
+        self.ask(self.client.apiserver_version()).git_version
+    }
+
+    /// Returns the minor version of the API server, such as 37.
+    pub(crate) fn minor(&self) -> u32 {
+        self.version().split('.').nth(1).unwrap().parse().unwrap()
+    }
+
     /// Returns a path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -129,6 +139,14 @@ impl Bed {
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
     {
         Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Returns the API for a kind in all namespaces.
+    pub(crate) fn api_in_all<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::all(self.client.clone())
     }
 
     /// Runs a request to the cluster, which must succeed within the timeout.

@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
 
 /// The version whose tests are simulated, whatever the version of the cluster is.
-const VERSION: &str = "v1.37.2";
+pub(crate) const VERSION: &str = "v1.37.2";
 
 /// A conformance test of that version that is in every list.
 const ONE_TEST: &str = "Pods should be submitted and removed";
@@ -29,7 +30,7 @@ contact_email_address: certify@plummet.example
 
 /// Writes `e2e.yaml`: the built-in definition with the program of the image under test instead of
 /// the suite's, and with further variables.
-fn definition(bed: &Bed, more: &[(&str, &str)]) {
+pub(crate) fn definition(bed: &Bed, more: &[(&str, &str)]) {
     let printed = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
     let mut definition: Value = serde_saphyr::from_str(&printed).unwrap();
     definition["spec"]["command"] = json!(["/plumbline-dev", "suite"]);
@@ -99,7 +100,8 @@ fn a_test_that_fails_fails_the_run_and_is_named() {
 fn a_test_that_fails_once_is_run_again_and_both_outcomes_are_there() {
     let Some(bed) = Bed::new("conformance-flaky") else { return };
     definition(&bed, &[("FAKE_E2E_FLAKY", ONE_TEST)]);
-    conformance(&bed, &["--retry-failed", "1"]).expect(0);
+    // The built-in definition says nothing about users and privileges, so it runs at this level.
+    conformance(&bed, &["--retry-failed", "1", "--namespace-psa-enforce-level", "restricted"]).expect(0);
     let archive = archive(&bed).display().to_string();
     let trees = bed.plumbline(&["results", &archive, "-o", "json"]).json();
     let tree = |name: &str| trees.as_array().unwrap().iter().find(|tree| tree["name"] == name).cloned();
@@ -107,16 +109,44 @@ fn a_test_that_fails_once_is_run_again_and_both_outcomes_are_there() {
     assert_eq!(tree("e2e-retry-1").unwrap()["status"], "passed", "{trees}");
 }
 
+/// Tests whose names have more than 100 KiB together, the limit of a status.
+const MANY_TESTS: &str = r"\[sig-node\]";
+
+/// The most bytes of all annotations of an object together.
+const ALL_ANNOTATIONS: usize = 256 << 10;
+
+#[test]
+fn more_names_of_failed_tests_than_annotations_hold_are_in_the_full_status() {
+    let Some(bed) = Bed::new("conformance-annotations") else { return };
+    definition(&bed, &[("FAKE_E2E_FAIL", ".")]);
+    conformance(&bed, &["--e2e-focus", MANY_TESTS]).expect(1);
+    let annotations = bed.ask(bed.api::<Pod>().get("sonobuoy")).metadata.annotations.unwrap();
+    let bytes: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    assert!(bytes < ALL_ANNOTATIONS, "{bytes}");
+    let short: Value = serde_json::from_str(&annotations["sonobuoy.hept.io/status"]).unwrap();
+    assert_eq!(short["compacted"], "names", "{short}");
+    let stored = bed.ask(bed.api::<ConfigMap>().get("plumbline-status"));
+    assert!(stored.binary_data.is_some_and(|data| data.contains_key("status.json.gz")));
+    let full = bed.command("status", &["--full", "-o", "json"]).expect(1).json();
+    let names = |status: &Value| status["plugins"][0]["progress"]["failures"].as_array().map_or(0, Vec::len);
+    assert!(names(&full) > 500 && names(&short) < names(&full), "{} of {}", names(&short), names(&full));
+}
+
 #[test]
 fn a_whole_suite_that_passes_becomes_a_submission() {
     let Some(bed) = Bed::new("conformance-submission") else { return };
     definition(&bed, &[]);
     fs::write(bed.path("PRODUCT.yaml"), PRODUCT).unwrap();
-    conformance(&bed, &["--submission-dir", "submission", "--product", "PRODUCT.yaml"]).expect(0);
+    bed.plumbline(&["plugin", "keygen", "--file", "vendor"]).expect(0);
+    let submit = ["--submission-dir", "submission", "--product", "PRODUCT.yaml", "--sign", "vendor.key"];
+    conformance(&bed, &submit).expect(0);
     let folder = bed.path("submission/v1.37/plummet-engine");
     let mut names: Vec<_> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["PRODUCT.yaml", "README.md", "e2e.log", "junit_01.xml"]);
-    bed.plumbline(&["submission", "check", folder.to_str().unwrap()]).expect(0);
+    let check = ["conformance", "submission", "check", folder.to_str().unwrap()];
+    let checked = bed.plumbline(&[&check[..], &["--key", "vendor.pub", "-o", "json"]].concat()).expect(0).json();
+    let attested = checked["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "attestation");
+    assert_eq!(attested.map(|finding| &finding["outcome"]), Some(&json!("passed")), "{checked}");
 }

@@ -43,6 +43,8 @@ fn images_that_are_not_there_and_nodes_that_do_not_fit_are_named() {
     ];
     bed.run(&plugins, &["--config", config, "--wait"]).expect(3);
     let archive = retrieve(&bed);
+    bed.command("wait", &[]).expect(3);
+    bed.plumbline(&["results", &archive]).expect(3);
 
     let no_image = error(&bed, &archive, "no-image");
     let sentence = no_image["name"].as_str().unwrap();
@@ -53,18 +55,29 @@ fn images_that_are_not_there_and_nodes_that_do_not_fit_are_named() {
     assert_eq!(error(&bed, &archive, "good")["status"], "passed");
 }
 
+/// Waits for a pod of the plugin.
+fn first_pod(bed: &Bed, plugin: &str) -> Pod {
+    let labelled = watcher::Config::default().labels(&format!("sonobuoy-plugin={plugin}"));
+    bed.ask(async {
+        let mut seen = pin!(watcher(bed.api::<Pod>(), labelled).applied_objects());
+        seen.next().await.unwrap()
+    })
+}
+
+/// Returns the restart policy of the worker, if it is an init container of the pod.
+fn worker_of(pod: &Pod) -> Option<&str> {
+    let init = pod.spec.as_ref()?.init_containers.as_deref().unwrap_or_default();
+    init.iter().find(|container| container.name == "sonobuoy-worker")?.restart_policy.as_deref()
+}
+
 #[test]
 fn a_pod_that_is_deleted_is_an_error_and_not_a_timeout() {
     let Some(bed) = Bed::new("deleted") else { return };
     let config = impatient(&bed);
     bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", config]).expect(0);
-    let pods = bed.api::<Pod>();
-    let labelled = watcher::Config::default().labels("sonobuoy-plugin=hangs");
-    let name = bed.ask(async {
-        let mut seen = pin!(watcher(pods.clone(), labelled).applied_objects());
-        seen.next().await.unwrap().map(|pod| pod.metadata.name.unwrap())
-    });
-    bed.wait_for_pod(&name, |pod| crate::bed::phase(pod) == "Running");
+    let (pods, name) = (bed.api::<Pod>(), first_pod(&bed, "hangs").metadata.name.unwrap());
+    let pod = bed.wait_for_pod(&name, |pod| crate::bed::phase(pod) == "Running");
+    assert_eq!(worker_of(&pod), Some("Always"), "the worker is a native sidecar: {pod:?}");
     let now = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
     bed.ask(pods.delete(&name, &now));
     bed.command("wait", &["--timeout", "3m"]).expect(3);
@@ -89,7 +102,11 @@ fn a_plugin_without_a_done_file_is_sent_and_one_that_ran_out_of_time_leaves_what
 fn two_runs_at_the_same_time_and_no_third_in_the_namespace_of_the_first() {
     let (Some(one), Some(two)) = (Bed::new("one"), Bed::new("two")) else { return };
     let slow = Plugin::job("slow").args(&["--after=15s"]);
-    one.run(std::slice::from_ref(&slow), &[]).expect(0);
+    one.run(std::slice::from_ref(&slow), &["--native-sidecar", "never"]).expect(0);
+    // Without native sidecars, the worker is a container next to the plugin.
+    let pod = first_pod(&one, "slow");
+    let containers = pod.spec.as_ref().map(|spec| spec.containers.len());
+    assert_eq!((worker_of(&pod), containers), (None, Some(2)), "{pod:?}");
     let refused = one.run(std::slice::from_ref(&slow), &[]).expect(4);
     assert!(refused.err.contains("plumbline delete"), "{refused:?}");
     two.run(&[Plugin::job("quick")], &["--wait"]).expect(0);

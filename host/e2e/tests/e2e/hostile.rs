@@ -28,6 +28,8 @@ const CASES: &[(&str, Limits, &[&str], &str)] = &[
     ("meta-flood", &[("wall", "60s")], &[], "limit `item-bytes`: 16 MiB"),
     ("deep-tree", &[("wall", "60s"), ("depth", "20")], &[], "limit `depth`: 20 levels"),
     ("huge-string", &[("wall", "60s")], &[], "limit `hostcall-bytes`: 32 MiB"),
+    ("behave", &[("wall", "60s"), ("table-elements", "100")], &[], "limit `table-elements`: 100 elements"),
+    ("status-flood", &[("wall", "60s")], &[], "limit `statuses`: 1000 different statuses"),
 ];
 
 type Limits = &'static [(&'static str, &'static str)];

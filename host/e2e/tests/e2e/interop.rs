@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
+use crate::faults::error;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
 /// Timeout in seconds of a plugin that hangs.
 const TIMEOUT: &str = "60";
 /// The expected status of each plugin.
-const VERDICTS: [(&str, &str); 4] = [("each", "passed"), ("fails", "failed"), ("hangs", "failed"), ("once", "passed")];
+const VERDICTS: [(&str, &str); 5] =
+    [("each", "passed"), ("fails", "failed"), ("hangs", "failed"), ("lost", "failed"), ("once", "passed")];
 
 /// Sonobuoy's program, and its image, which the nodes have.
 struct Sonobuoy {
@@ -55,6 +57,9 @@ fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
         Plugin::daemon_set("each").args(&["--bytes=64KiB"]),
         Plugin::job("fails").args(&["--outcome=fail", "--archive"]),
         Plugin::job("hangs").args(&["--outcome=hang"]),
+        // If the file does not exist, Sonobuoy's worker fails and sends nothing. Ours sends an error
+        // to an aggregator that supports it.
+        Plugin::job("lost").args(&["--outcome=missing"]),
     ];
     let files = bed.definitions(&plugins);
     Some((bed, sonobuoy, files))
@@ -62,7 +67,8 @@ fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
 
 /// Checks that both programs read the expected status of each plugin from the archive.
 fn assert_verdicts(bed: &Bed, sonobuoy: &Sonobuoy, archive: &str) {
-    let trees = bed.plumbline(&["results", archive, "-o", "json"]).json();
+    // As the run: the result of `hangs` is missing.
+    let trees = bed.plumbline(&["results", archive, "-o", "json"]).expect(3).json();
     let text = |tree: &Value, key: &str| tree[key].as_str().unwrap_or_default().to_owned();
     let verdicts: BTreeMap<_, _> =
         trees.as_array().unwrap().iter().map(|tree| (text(tree, "name"), text(tree, "status"))).collect();
@@ -72,6 +78,13 @@ fn assert_verdicts(bed: &Bed, sonobuoy: &Sonobuoy, archive: &str) {
     for (plugin, verdict) in VERDICTS {
         assert!(report.contains(&format!("Plugin: {plugin}\nStatus: {verdict}\n")), "{plugin}: {report}");
     }
+}
+
+/// Checks that the progress of a plugin reached the aggregator.
+fn assert_progress(bed: &Bed, sonobuoy: &Sonobuoy) {
+    let status = sonobuoy.command(bed, "status", &["--json"]).expect(0).json();
+    let once = status["plugins"].as_array().unwrap().iter().find(|entry| entry["plugin"] == "once").unwrap();
+    assert_eq!(once["progress"]["completed"], 3, "{status}");
 }
 
 fn strs(words: &[String]) -> Vec<&str> {
@@ -87,15 +100,20 @@ fn sonobuoys_command_line_with_our_aggregator() {
     assert!(status.out.contains("Sonobuoy has completed"), "{status:?}");
     let status = sonobuoy.command(&bed, "status", &["--json"]).expect(0).json();
     let entries = status["plugins"].as_array().unwrap();
-    assert_eq!(entries.len(), 3 + bed.nodes().len(), "{status}");
+    assert_eq!(entries.len(), 4 + bed.nodes().len(), "{status}");
     for entry in entries {
-        let expected = if entry["plugin"] == "hangs" { "timed_out" } else { "complete" };
+        let expected = match entry["plugin"].as_str() {
+            Some("hangs") => "timed_out",
+            Some("lost") => "failed",
+            _ => "complete",
+        };
         assert_eq!(entry["status"], expected, "{status}");
     }
-    let once = entries.iter().find(|entry| entry["plugin"] == "once").unwrap();
-    assert_eq!(once["progress"]["completed"], 3, "{status}");
+    assert_progress(&bed, &sonobuoy);
     let archive = sonobuoy.retrieve(&bed);
     assert_verdicts(&bed, &sonobuoy, &archive);
+    let lost = error(&bed, &archive, "lost");
+    assert!(lost["name"].as_str().unwrap().contains("which does not exist"), "{lost}");
     let failed = bed.program(&sonobuoy.program, &["results", &archive, "-p", "fails"]).expect(0).out;
     assert!(failed.contains("Failed tests:"), "{failed}");
     sonobuoy.command(&bed, "delete", &["--wait"]).expect(0);
@@ -109,6 +127,7 @@ fn our_command_line_with_sonobuoys_aggregator() {
     bed.command("wait", &["--timeout", "5m"]).expect(3);
     let status = bed.command("status", &["-o", "json"]).json();
     assert_eq!(status["status"], "complete", "{status}");
+    assert_progress(&bed, &sonobuoy);
     let archive = bed.command("retrieve", &[]).expect(0).out.lines().next().unwrap().to_owned();
     assert_verdicts(&bed, &sonobuoy, &archive);
     bed.command("delete", &["--wait", "--yes"]).expect(0);
@@ -122,6 +141,7 @@ fn sonobuoys_workers_with_our_aggregator() {
     let limit = format!("{TIMEOUT}s");
     let more = ["--config", "config.json", "--timeout", limit.as_str(), "--wait"];
     bed.run(&[], &[&strs(&files)[..], &more].concat()).expect(3);
+    assert_progress(&bed, &sonobuoy);
     let archive = sonobuoy.retrieve(&bed);
     assert_verdicts(&bed, &sonobuoy, &archive);
 }
@@ -135,6 +155,7 @@ fn our_workers_with_sonobuoys_aggregator() {
     let ours = format!(r#""WorkerImage":"{}""#, bed.image());
     fs::write(bed.path("run.yaml"), manifest.replace(&theirs, &ours)).unwrap();
     bed.plumbline(&["run", "-f", "run.yaml", "--wait"]).expect(3);
+    assert_progress(&bed, &sonobuoy);
     let archive = sonobuoy.retrieve(&bed);
     assert_verdicts(&bed, &sonobuoy, &archive);
 }

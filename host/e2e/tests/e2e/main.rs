@@ -1,8 +1,8 @@
 //! End-to-end tests of the program against a real cluster (docs/e2e.md).
 //!
 //! Every test is skipped with a message, unless `PLUMBLINE_E2E_KUBECONFIG` is set. Tests that need
-//! more than two nodes, or the images of suites, are in the modules `gateway`, `nodes` and `suite`:
-//! `cargo xtask e2e` selects them by these names.
+//! more than two nodes, or the images of suites, are in the modules `gateway`, `nodes`, `pages` and
+//! `suite`: `cargo xtask e2e` selects them by these names.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -16,15 +16,19 @@ mod confined;
 mod conformance;
 mod deploy;
 mod diagnosis;
+mod double;
 mod dropped;
+mod example_checks;
 mod faults;
 mod gateway;
+mod guide;
 mod hostile;
 mod image;
 mod interop;
 mod network;
 mod nodes;
 mod outage;
+mod pages;
 mod place;
 mod plugin;
 mod pod_security;
@@ -41,4 +45,5 @@ mod suite;
 mod turns;
 mod unreachable;
 mod upload;
+mod versions;
 mod volume;

@@ -6,6 +6,8 @@ mod frozen;
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::Node;
+
 use crate::bed::Bed;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
@@ -15,13 +17,21 @@ fn bed_with(test: &str, nodes: usize) -> Option<Bed> {
     has_nodes(Bed::new(test)?, test, nodes)
 }
 
-fn has_nodes(bed: Bed, test: &str, nodes: usize) -> Option<Bed> {
+/// Returns the environment if its cluster has at least `nodes` nodes.
+pub(crate) fn has_nodes(bed: Bed, test: &str, nodes: usize) -> Option<Bed> {
     let found = bed.nodes().len();
     if found < nodes {
         loudly(&format!("SKIPPED {test}: it needs {nodes} nodes, and the cluster has {found}"));
         return None;
     }
     Some(bed)
+}
+
+/// Returns whether a node is ready.
+pub(crate) fn is_ready(node: Option<&Node>) -> bool {
+    let status = node.and_then(|node| node.status.as_ref());
+    let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bed::Bed;
 use crate::faults::{error, impatient, retrieve};
-use crate::place::Places;
+use crate::place::NodeAccess;
 use crate::plugin::Plugin;
 
 /// Duration of the outage. The results arrive and the pods end during this time.
@@ -21,7 +21,7 @@ fn address_of(pod: &Pod) -> Option<&str> {
 #[test]
 fn a_run_outlives_an_outage_of_the_api_server() {
     let Some(bed) = Bed::new("outage") else { return };
-    let Some(places) = Places::of(&bed, "outage") else { return };
+    let Some(places) = NodeAccess::of(&bed, "outage") else { return };
     let here = format!("kubernetes.io/hostname:{}", bed.nodes()[0]);
     let config = impatient(&bed);
     let plugins = [Plugin::job("short").args(&["--after=8s"]), Plugin::job("long").args(&["--after=30s"])];

@@ -26,7 +26,7 @@ fn built_in_plugins_that_need_their_nodes_are_refused_at_once_with_the_reason() 
     for level in ["baseline", "restricted"] {
         let Some(bed) = Bed::new(level) else { return };
         let plugins = ["-p", "host-facts", "-p", "systemd-logs", "--namespace-psa-enforce-level", level, "--wait"];
-        bed.run(&[Plugin::job("once")], &plugins).expect(3);
+        bed.run(&[Plugin::job("once"), Plugin::daemon_set("each")], &plugins).expect(3);
         let archive = retrieve(&bed);
         for plugin in ["host-facts", "systemd-logs"] {
             // The first error of the first node.
@@ -35,6 +35,8 @@ fn built_in_plugins_that_need_their_nodes_are_refused_at_once_with_the_reason() 
             assert!(sentence.contains(&format!("violates PodSecurity \"{level}")), "{refused}");
             assert!(sentence.contains("hostPath"), "{refused}");
         }
+        // Definitions that leave everything open run at both levels.
         assert_eq!(error(&bed, &archive, "once")["status"], "passed");
+        assert_eq!(error(&bed, &archive, "each")["status"], "passed");
     }
 }

@@ -20,15 +20,15 @@ use crate::sink::own_address;
 const PADDING: usize = 6 << 20;
 
 /// A registry that is stopped at the end of the test.
-struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    host: String,
+    pub(crate) host: String,
 }
 
 impl Registry {
     /// Starts a registry at an address that pods can reach. Without a registry program, prints a
     /// message and returns `None`.
-    fn start(bed: &Bed) -> Option<Self> {
+    pub(crate) fn start(bed: &Bed) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             loudly(
                 "SKIPPED registry: PLUMBLINE_DOCKER_REGISTRY names no registry; `cargo xtask e2e` gets one from Debian's packages",

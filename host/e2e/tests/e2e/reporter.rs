@@ -13,7 +13,8 @@ use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, phase};
-use crate::place::Places;
+use crate::nodes::is_ready;
+use crate::place::NodeAccess;
 use crate::settings::loudly;
 
 /// Returns the documents of a file, with its placeholders filled in.
@@ -232,8 +233,7 @@ fn a_pod_that_its_kubelet_evicts_is_reported_in_its_last_second() {
 #[test]
 fn a_node_that_shuts_down_is_the_reason() {
     let Some(bed) = Bed::alone("reporter-shutdown") else { return };
-    let Some(places) = Places::of(&bed, "reporter-shutdown") else { return };
-    let logind = |signal: &str| places.run(2, &["sh", "-c", &format!("kill -{signal} $LOGIND")]);
+    let Some(places) = NodeAccess::of(&bed, "reporter-shutdown") else { return };
     if bed.nodes().len() < 2 {
         loudly("SKIPPED reporter-shutdown: it needs two nodes");
         return;
@@ -246,15 +246,11 @@ fn a_node_that_shuts_down_is_the_reason() {
         job["spec"]["template"]["spec"]["nodeName"] = json!(node);
     });
     running(&bed, "shutdown");
-    logind("USR1");
+    let shutdown = places.shut_down(2);
     let (status, reason, message) = condition(&bed, "shutdown");
-    logind("USR2");
+    drop(shutdown);
     assert_eq!((status.as_str(), reason.as_str()), ("False", "NodeShutdown"), "{message}");
-    let ready = |node: Option<&Node>| {
-        let conditions = node.and_then(|node| node.status.as_ref()?.conditions.clone()).unwrap_or_default();
-        conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
-    };
-    bed.ask(await_condition(bed.cluster_api::<Node>(), &node, ready));
+    bed.ask(await_condition(bed.cluster_api::<Node>(), &node, is_ready));
 }
 
 #[test]

@@ -6,10 +6,14 @@ use serde_json::json;
 
 use crate::bed::Bed;
 use crate::plugin::Plugin;
+use crate::versions::RESIZE;
 
 #[test]
 fn an_aggregator_with_more_memory_resumes() {
     let Some(bed) = Bed::new("resize") else { return };
+    if !RESIZE.is_on(&bed, "resize") {
+        return;
+    }
     bed.run(&[Plugin::job("slow").args(&["--after=25s"])], &[]).expect(0);
     let pod = bed.wait_for_pod("sonobuoy", |pod| {
         let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));

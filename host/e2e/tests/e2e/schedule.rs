@@ -12,8 +12,10 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::json;
 
 use crate::bed::{Bed, phase};
-use crate::place::Places;
+use crate::place::NodeAccess;
 use crate::plugin::Plugin;
+use crate::settings::loudly;
+use crate::sink::Sink;
 use crate::volume::{Volume, has_kubectl, kubectl};
 
 const SCHEDULE: &str = "plumbline-schedule";
@@ -61,17 +63,13 @@ fn span(bed: &Bed, job: &str) -> (Timestamp, Timestamp) {
 #[test]
 fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
     let Some(bed) = Bed::new("schedule") else { return };
-    let Some(places) = Places::of(&bed, "schedule") else { return };
+    let Some(places) = NodeAccess::of(&bed, "schedule") else { return };
     if !has_kubectl("schedule") {
         return;
     }
     let volume = Volume::new(&bed, &places);
-    let storage = format!("pvc:1Gi:{}", bed.namespace());
-    let plugins = [Plugin::job("slow").args(&["--after=20s"])];
-    let more = ["--schedule", "* * * * *", "--keep-runs", "1", "--storage", &storage];
-    let manifest = bed.with_plugins("gen", &plugins, &more).expect(0);
-    fs::write(bed.path("schedule.yaml"), &manifest.out).unwrap();
-    kubectl(&bed, &["apply", "-f", "schedule.yaml"]);
+    let sink = Sink::start(&bed);
+    apply(&bed, sink.as_ref());
 
     // A Job that a user starts meanwhile does not overlap the run.
     let first = next_job(&bed, None);
@@ -85,8 +83,8 @@ fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
         log.contains(&format!("another run is active in namespace `{}`: pod `{running}`", bed.namespace())),
         "{log}"
     );
-    assert!(outcome(&bed, &first), "the exit code is that of the verdict");
-    assert_eq!(archives(&volume).len(), 1);
+    assert!(outcome(&bed, &first), "the exit code is that of the verdict, which the list decides");
+    let of_first = archive(&volume);
 
     // As if the last run were an hour ago.
     let hour = SignedDuration::from_hours(1);
@@ -99,7 +97,12 @@ fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
 
     let ((_, first_end), (second_start, _)) = (span(&bed, &first), span(&bed, &second));
     assert!(first_end <= second_start, "{first_end} {second_start}");
-    assert_eq!(archives(&volume).len(), 1, "the archive of the first run is gone: {:?}", volume.files());
+    let of_second = archive(&volume);
+    assert_ne!(of_first, of_second, "the archive of the first run is gone");
+    match &sink {
+        Some(sink) => assert_uploaded(sink, &[of_first, of_second]),
+        None => loudly("schedule: without an upload, because pods cannot reach this machine"),
+    }
     let plugins = bed.ask(bed.api::<Pod>().list(&ListParams::default().labels("sonobuoy-component=plugin")));
     assert!(plugins.items.iter().all(|pod| phase(pod) != "Running"), "no pod of a plugin outlives its run");
     let missed = bed.ask(bed.api::<Event>().list(&ListParams::default().fields("reason=ScheduledRunsMissed")));
@@ -113,6 +116,30 @@ fn runs_start_by_themselves_one_after_another_and_old_archives_go() {
     drop(volume);
 }
 
+/// Creates a schedule of a minute. An item of its plugin fails, which a list excuses, and archives go
+/// to the volume and to `sink`.
+fn apply(bed: &Bed, sink: Option<&Sink>) {
+    let plugins = [Plugin::job("slow").args(&["--after=20s", "--outcome=fail", "--items=3"])];
+    fs::write(bed.path("known.yaml"), "- {test: item-0000003, reason: it always fails}\n").unwrap();
+    let storage = format!("pvc:1Gi:{}", bed.namespace());
+    let url = sink.map(|sink| format!("http://{}/scheduled/", sink.address));
+    let schedule = ["--schedule", "* * * * *", "--keep-runs", "1", "--storage", &storage];
+    let mut more = [&schedule[..], &["--known-failures", "known.yaml"]].concat();
+    if let Some(url) = &url {
+        more.extend(["--upload", url.as_str()]);
+    }
+    let manifest = bed.with_plugins("gen", &plugins, &more).expect(0);
+    fs::write(bed.path("schedule.yaml"), &manifest.out).unwrap();
+    kubectl(bed, &["apply", "-f", "schedule.yaml"]);
+}
+
+/// Fails unless these archives were uploaded, each once. The first request was refused.
+fn assert_uploaded(sink: &Sink, archives: &[String; 2]) {
+    let lines: Vec<String> = sink.taken().into_iter().map(|one| one.line).collect();
+    let [first, second] = archives.each_ref().map(|archive| format!("PUT /scheduled/{archive} HTTP/1.1"));
+    assert_eq!(lines, [first.clone(), first, second]);
+}
+
 /// Waits until a run has started a plugin.
 fn wait_for_plugin(bed: &Bed) {
     let selector = watcher::Config::default().labels("sonobuoy-component=plugin");
@@ -122,7 +149,10 @@ fn wait_for_plugin(bed: &Bed) {
     });
 }
 
-/// Returns the archives on a volume.
-fn archives(volume: &Volume<'_>) -> Vec<String> {
-    volume.files().into_iter().filter(|name| name.ends_with(".tar.gz")).collect()
+/// Returns the only archive on a volume.
+fn archive(volume: &Volume<'_>) -> String {
+    let files = volume.files();
+    let mut archives = files.iter().filter(|name| name.ends_with(".tar.gz"));
+    let (Some(archive), None) = (archives.next(), archives.next()) else { panic!("{files:?}") };
+    archive.clone()
 }

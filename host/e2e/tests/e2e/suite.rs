@@ -1,7 +1,10 @@
 //! Tests of `conformance run` with the real conformance image, and with other suites.
 
+mod faults;
+mod hydrophone;
 mod network_policy;
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use k8s_openapi::api::admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
@@ -11,14 +14,15 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, Done};
 use crate::settings::loudly;
 
-/// Tests of every SIG, as expressions that each match one test. Two of them are serial.
+/// Tests of every SIG, as expressions that each match one test in every version, whatever the order
+/// of its tags is. Two of them are serial.
 const SELECTION: &[&str] = &[
     r"\[sig-api-machinery\] Discovery should locate the groupVersion",
     r"\[sig-api-machinery\] FieldValidation should detect unknown and duplicate fields of a typed object",
-    r"\[sig-api-machinery\] Namespaces should patch a Namespace",
+    r"\[sig-api-machinery\] Namespaces .*should patch a Namespace",
     r"\[sig-api-machinery\] ResourceQuota should apply changes to a resourcequota status",
     r"\[sig-api-machinery\] Servers with support for API chunking should return chunks",
-    r"\[sig-apps\] Daemon set should list and delete a collection of DaemonSets",
+    r"\[sig-apps\] Daemon set .*should list and delete a collection of DaemonSets",
     r"\[sig-apps\] Deployment should run the lifecycle of a Deployment",
     r"\[sig-apps\] Job should delete a job",
     r"\[sig-apps\] ReplicaSet should list and delete a collection",
@@ -31,7 +35,7 @@ const SELECTION: &[&str] = &[
     r"\[sig-instrumentation\] Events API should ensure",
     r"\[sig-instrumentation\] Events should delete a collection",
     r"\[sig-network\] DNS should support configurable pod DNS nameservers",
-    r"\[sig-network\] EndpointSlice should create and delete EndpointSlices for a Service with a selector that matches no pods",
+    r"\[sig-network\] EndpointSlice should create and delete (Endpoints and )?EndpointSlices for a Service with a selector",
     r"\[sig-network\] Services should find a service from listing",
     r"\[sig-node\] ConfigMap should update",
     r"\[sig-node\] Containers should be able to override the image's default command and arguments",
@@ -42,15 +46,16 @@ const SELECTION: &[&str] = &[
     r"\[sig-storage\] Secrets should be consumable from pods in volume with mappings \[",
 ];
 
-/// The test that fails, because the API server rejects its Secret.
-const FAILS: &str = "[sig-storage] Secrets should be consumable from pods in volume with mappings [Conformance]";
+/// The test that fails, because the API server rejects its Secret: its name up to the first tag,
+/// which depends on the version.
+const FAILS: &str = "[sig-storage] Secrets should be consumable from pods in volume with mappings [";
 
 /// The prefix of its Secrets' names.
 const ITS_SECRETS: &str = "secret-test-map-";
 
 /// Returns an exclusive environment in a cluster that can pull the suite's images, and the registry
 /// that has them. The suite makes assumptions about all nodes.
-fn bed(test: &str) -> Option<(Bed, String)> {
+pub(crate) fn bed(test: &str) -> Option<(Bed, String)> {
     let Ok(registry) = std::env::var("PLUMBLINE_E2E_REGISTRY") else {
         loudly(&format!(
             "SKIPPED {test}: PLUMBLINE_E2E_REGISTRY, a registry with the images of the suite that nodes take for registry.k8s.io, is not set"
@@ -151,8 +156,30 @@ fn of_a_parallel_selection_the_failure_is_named_and_run_again() {
 #[test]
 fn the_quick_mode_passes_with_images_of_another_registry() {
     let Some((bed, registry)) = bed("suite-registry") else { return };
-    conformance(&bed, &["--mode", "quick", "--registry", &registry]).expect(0);
+    let level = ["--namespace-psa-enforce-level", "baseline"];
+    conformance(&bed, &[&["--mode", "quick", "--registry", &registry], &level[..]].concat()).expect(0);
     let pulled = bed.pulled();
     assert!(pulled.iter().all(|message| message.contains(&format!("\"{registry}/"))), "{pulled:?}");
     assert!(pulled.iter().any(|message| message.contains("/conformance:")), "{pulled:?}");
+}
+
+/// Lists the tests of a version, from one source.
+fn tests(bed: &Bed, version: &str, more: &[&str]) -> Done {
+    bed.plumbline(&[&["conformance", "tests", "--version", version, "--focus", r"\[sig-"], more].concat()).expect(0)
+}
+
+#[test]
+fn the_list_of_this_version_is_that_of_the_suite() {
+    let Some((bed, registry)) = bed("suite-list") else { return };
+    let version = bed.version();
+    let embedded = tests(&bed, &version, &[]);
+    if embedded.err.contains("no list of the tests of") {
+        loudly(&format!("SKIPPED suite-list: {}", embedded.err.lines().next().unwrap_or_default()));
+        return;
+    }
+    let image = format!("image:{registry}/conformance:{version}");
+    let real = tests(&bed, &version, &["--input", &image, "--insecure-registry", &registry]);
+    let [embedded, real] = [&embedded, &real].map(|done| done.out.lines().collect::<BTreeSet<_>>());
+    let differences: Vec<_> = embedded.symmetric_difference(&real).collect();
+    assert!(real.len() > 1000 && differences.is_empty(), "{} tests: {differences:?}", real.len());
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bed::Bed;
 use crate::faults::{error, impatient, retrieve};
-use crate::place::Places;
+use crate::place::NodeAccess;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
@@ -18,12 +18,12 @@ use crate::settings::loudly;
 /// when dropped.
 pub(crate) struct Volume<'a> {
     bed: &'a Bed,
-    places: &'a Places,
+    places: &'a NodeAccess,
     path: String,
 }
 
 impl<'a> Volume<'a> {
-    pub(crate) fn new(bed: &'a Bed, places: &'a Places) -> Self {
+    pub(crate) fn new(bed: &'a Bed, places: &'a NodeAccess) -> Self {
         let path = format!("/var/tmp/plumbline-{}", bed.namespace());
         // The kubelet does not set the group of a directory on its node, so it must be writable for
         // everyone.
@@ -70,28 +70,29 @@ fn pods_of(bed: &Bed, plugin: &str) -> BTreeSet<String> {
     of_plugin.filter_map(|object| object.uid).collect()
 }
 
-/// Returns whether there is `kubectl`, with which manifests are applied. Otherwise prints that `test`
-/// is skipped.
+/// Returns whether there is `kubectl`. Otherwise prints that `test` is skipped.
 pub(crate) fn has_kubectl(test: &str) -> bool {
     let found = Command::new("kubectl").args(["version", "--client"]).output().is_ok();
     if !found {
-        loudly(&format!("SKIPPED {test}: `kubectl` not found: the test needs it to apply the manifest"));
+        loudly(&format!("SKIPPED {test}: `kubectl` not found: the test needs it"));
     }
     found
 }
 
-pub(crate) fn kubectl(bed: &Bed, args: &[&str]) {
+/// Runs `kubectl`, and returns its output.
+pub(crate) fn kubectl(bed: &Bed, args: &[&str]) -> String {
     let mut command = Command::new("kubectl");
     command.env("KUBECONFIG", &bed.settings().kubeconfig).current_dir(bed.path("")).args(args);
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{args:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
 }
 
 #[test]
 fn a_run_on_a_claim_resumes_in_the_next_pod() {
     let Some(bed) = Bed::new("volume") else { return };
-    let Some(places) = Places::of(&bed, "volume") else { return };
+    let Some(places) = NodeAccess::of(&bed, "volume") else { return };
     if !has_kubectl("volume") {
         return;
     }

@@ -127,12 +127,13 @@ fn profile(bed: &Bed) -> String {
     example(bed, "profiles/gateway-api").to_str().unwrap().to_owned()
 }
 
-/// Returns the verdict in the only archive, and removes the archive.
+/// Returns the verdict in the only archive, and removes the archive and its attestation.
 fn verdict(bed: &Bed) -> Value {
-    let archives: Vec<PathBuf> = fs::read_dir(bed.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let [archive] = &archives[..] else { panic!("{archives:?}") };
+    let files: Vec<PathBuf> = fs::read_dir(bed.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let archives: Vec<&PathBuf> = files.iter().filter(|path| path.to_str().unwrap().ends_with(".tar.gz")).collect();
+    let [archive] = archives[..] else { panic!("{files:?}") };
     let trees = bed.plumbline(&["results", archive.to_str().unwrap(), "-p", "gateway-api", "-o", "json"]).json();
-    fs::remove_file(archive).unwrap();
+    files.iter().for_each(|path| fs::remove_file(path).unwrap());
     trees[0]["verdict"].clone()
 }
 
@@ -150,13 +151,23 @@ fn an_implementation_passes_and_fails_with_what_it_does_not_do() {
     let traefik = Traefik::start(&bed, &crds);
     let profile = profile(&bed);
 
-    let done = traefik.run(&profile, &["--mode", "short", "--submission-dir", "submission"]).expect(0);
+    bed.plumbline(&["plugin", "keygen", "--file", "vendor"]).expect(0);
+    let submit = ["--mode", "short", "--submission-dir", "submission", "--sign", "vendor.key"];
+    let done = traefik.run(&profile, &submit).expect(0);
     assert!(done.err.contains("Gateway API v1.6.1, mode `short`, 6 required tests"), "{done:?}");
     let passed = verdict(&bed);
     assert_eq!((&passed["status"], &passed["failures"]), (&Value::from("passed"), &Value::from(0)), "{passed}");
     assert!(checks(&passed, "passed").iter().any(|check| check.starts_with("GWAPI-TESTS-GATEWAY-HTTP")), "{passed}");
     let report = fs::read_to_string(bed.path("submission/report.yaml")).unwrap();
     assert!(report.contains("kind: ConformanceReport") && report.contains("version: v3.7.13"), "{report}");
+    // The submission is whole, and its attestation is about this run.
+    let check = ["conformance", "submission", "check", "submission", "--profile", &profile];
+    let checked = bed.plumbline(&[&check[..], &["--key", "vendor.pub", "-o", "json"]].concat()).expect(0).json();
+    assert_eq!(
+        (&checked["summary"]["failed"], &checked["summary"]["incomplete"]),
+        (&Value::from(0), &Value::from(false))
+    );
+    bed.plumbline(&check).expect(3);
     bed.command("delete", &["--wait", "--yes"]).expect(0);
 
     // All Gateways of Traefik have the same address, so it cannot tell their routes apart.

@@ -7,10 +7,10 @@ use kube::api::ListParams;
 use kube::runtime::wait::await_condition;
 use serde_json::Value;
 
-use super::has_nodes;
+use super::{has_nodes, is_ready};
 use crate::bed::{Bed, phase};
 use crate::faults::{impatient, retrieve};
-use crate::place::{Filter, Places};
+use crate::place::{Change, NodeAccess};
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
@@ -19,17 +19,11 @@ use crate::settings::loudly;
 pub(super) const VICTIM: usize = 2;
 
 /// Blocks all traffic of a node. Its processes continue to run.
-fn cut_off(places: &Places, number: usize) -> [Filter; 2] {
+fn cut_off(places: &NodeAccess, number: usize) -> [Change; 2] {
     [
         places.filter(number, "raw", "PREROUTING -i eth0 -j DROP"),
         places.filter(number, "mangle", "POSTROUTING -o eth0 -j DROP"),
     ]
-}
-
-pub(super) fn is_ready(node: Option<&Node>) -> bool {
-    let status = node.and_then(|node| node.status.as_ref());
-    let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// Returns the entries of a plugin in the status: node, status, result.
@@ -67,7 +61,7 @@ fn wait_for_pod_on(bed: &Bed, plugin: &str, node: &str) {
 fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
     let Some(bed) = Bed::alone("cut-off") else { return };
     let Some(bed) = has_nodes(bed, "cut-off", 3) else { return };
-    let Some(places) = Places::of(&bed, "cut-off") else { return };
+    let Some(places) = NodeAccess::of(&bed, "cut-off") else { return };
     let nodes = bed.nodes();
     let (first, victim) = (&nodes[0], &nodes[VICTIM - 1]);
     let config = impatient(&bed);
@@ -95,6 +89,7 @@ fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
     }
     // The node is still disconnected here.
     let archive = retrieve(&bed);
+    bed.plumbline(&["results", &archive]).expect(3);
     let tree = bed.plumbline(&["results", &archive, "-p", "slow", "-o", "json"]).json();
     let tree = tree.as_array().map_or(&tree, |all| &all[0]);
     let of_node = tree["items"].as_array().unwrap().iter().find(|item| item["name"] == victim.as_str()).unwrap();

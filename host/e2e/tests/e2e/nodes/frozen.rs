@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 
-use super::cut::{VICTIM, is_ready};
-use super::has_nodes;
+use super::cut::VICTIM;
+use super::{has_nodes, is_ready};
 use crate::bed::Bed;
 use crate::faults::{find_process, retrieve, signal};
 use crate::settings::loudly;

@@ -1,18 +1,20 @@
 //! Tests of the profile `network-policy`, on a network that enforces no policy and on one that
-//! does.
+//! does, and of the policy of a run on the latter.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::core::v1::{Namespace, Pod, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, phase};
+use crate::plugin::Plugin;
 
 const PROFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles/network-policy");
 
@@ -191,4 +193,40 @@ fn a_network_that_enforces_policies_passes() {
     assert_eq!(tests.len(), 8, "{tests:#?}");
     assert!(tests.values().all(|test| test["status"] == "passed"), "{tests:#?}");
     assert_removed(&bed);
+}
+
+/// Runs a script in a pod with these labels, until it ends with exit code 0.
+fn succeed(bed: &Bed, name: &str, labels: &Value, script: &str) {
+    let pod: Pod = from(json!({
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": false,
+            "containers": [{"name": "c", "image": ROUTER, "command": ["bash", "-c", script]}],
+        },
+    }));
+    bed.ask(bed.api::<Pod>().create(&PostParams::default(), &pod));
+    let ended = bed.wait_for_pod(name, |pod| ["Succeeded", "Failed"].contains(&phase(pod)));
+    assert_eq!(phase(&ended), "Succeeded", "{name}: {ended:?}");
+}
+
+#[test]
+fn strangers_do_not_reach_the_aggregator_where_policies_are_enforced() {
+    let Some((bed, _)) = super::bed("policy-aggregator") else { return };
+    let _engine = Engine::start(&bed);
+    // A Job is not on the host network, so the policy selects its pod. It runs longer than the probes.
+    bed.run(&[Plugin::job("once").args(&["--after=300s"])], &[]).expect(0);
+    let address = |pod: &Pod| pod.status.as_ref().and_then(|status| status.pod_ip.clone());
+    let aggregator = bed.wait_for_pod("sonobuoy", |pod| address(pod).is_some());
+    let policy = bed.ask(bed.api::<NetworkPolicy>().get("plumbline-aggregator")).spec.unwrap();
+    let peers = policy.ingress.unwrap().remove(0).from.unwrap();
+    let member = json!(peers[0].pod_selector.as_ref().unwrap().match_labels);
+
+    let connects = format!("timeout 5 bash -c 'exec 3<>/dev/tcp/{}/8080'", address(&aggregator).unwrap());
+    let until_connected = format!("until {connects}; do sleep 1; done");
+    succeed(&bed, "member", &member, &until_connected);
+    // The network plugin takes a moment to apply a policy. Without one, this never ends.
+    succeed(&bed, "stranger", &json!({}), &format!("while {connects}; do sleep 1; done"));
+    // The aggregator still listens.
+    succeed(&bed, "member-again", &member, &until_connected);
 }
