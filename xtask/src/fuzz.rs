@@ -19,8 +19,9 @@ use crate::report::{line, print_status};
 
 /// Seconds for each target if all of them run: enough to go beyond the seeds.
 const SECONDS_EACH: u64 = 60;
-/// Limits for one input: 25 s and 2 GiB. Exceeding them is a finding.
-const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
+/// Limits for one input: 25 s and 2 GiB, which are findings if they are exceeded, and 64 KiB. Without
+/// the last one, libFuzzer makes no input longer than 4 KiB.
+const LIMITS: [&str; 3] = ["-timeout=25", "-rss_limit_mb=2048", "-max_len=65536"];
 /// Number of log lines to show if a target found something.
 const TAIL: usize = 60;
 
