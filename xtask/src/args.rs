@@ -20,6 +20,9 @@ Work:
   run [ARGS…]     set up, then run the main job on this machine: host-facts and node-check.
                   ARGS go to `plumbline run`, whose exit code this command returns
   test [ARGS…]    set up, then run all tests; ARGS go to `cargo test`
+  interop [ARGS…] set up, then run the tests with cosign, oras, wkg, the Open Policy Agent and the OpenTelemetry
+                  Collector, which it builds with Go and cargo if they are missing (some minutes each); ARGS go to the
+                  test binary
   bench [ARGS…]   set up, then run the benchmarks, optimised; ARGS go to them
   fuzz [TARGET] [--seconds N | --hours N] [-- ARGS…]
                   feed a fuzz target its seeds, then generated input: one target until you interrupt it, every target for
@@ -43,12 +46,13 @@ Work:
                   set up, then open the HTML report in Chromium and use everything on it, with Playwright and axe.
                   Without Chromium, it says why it skips that. --measure opens large pages and prints how long they
                   take; --screenshots writes pictures of the page of an archive
-  e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]
+  e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [--interop] [--long] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that this
                   command starts and, without --keep, stops. Where neither is possible, it says why it skips them.
                   --kubernetes chooses the version; `all` runs each that host/e2e/cluster/versions lists.
                   --tests-binary puts the program the tests were built with into the image (it must be static), not a
-                  release build. ARGS go to the test binary (docs/e2e.md)
+                  release build. --interop also runs the test with Hydrophone, which it builds with Go if it is missing
+                  (some minutes). --long also runs the tests that take minutes. ARGS go to the test binary (docs/e2e.md)
 
 Checks:
   check           everything but the tests: format, lints, documentation, the dependency rules and, where CI is set,
@@ -64,16 +68,15 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  build it from Debian's source package of the same Rust version
                     4  use Debian's packaged Rust (rustc-web) with a standard library built from its own source
-  PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS, PLUMBLINE_OCI_CONFORMANCE,
-  PLUMBLINE_CSI_SANITY, PLUMBLINE_CSI_DRIVER, PLUMBLINE_NETWORK_POLICY
+  PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_MCP_PYTHON, PLUMBLINE_PYTEST, PLUMBLINE_BATS, PLUMBLINE_CTRF,
+  PLUMBLINE_OCI_CONFORMANCE, PLUMBLINE_CSI_SANITY, PLUMBLINE_CSI_DRIVER, PLUMBLINE_NETWORK_POLICY
                   for test: these programs instead of those that it installs into the cache (with go, python3 and npm)
   PLUMBLINE_CHROMIUM
                   for browser: this program instead of the one in PATH, or that it unpacks into the cache
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: these programs instead of those that it unpacks into the cache (Debian's packages)
-  PLUMBLINE_COSIGN
-                  for test: cosign, version 3; its tests are skipped without it (`go install
-                  github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3` builds it in some minutes)
+  PLUMBLINE_COSIGN, PLUMBLINE_OPA, PLUMBLINE_ORAS, PLUMBLINE_OTELCOL, PLUMBLINE_WKG
+                  for interop: these programs instead of those that it builds; also for test, which does not build them
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
                   for e2e: the cluster, the image it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  $XDG_CACHE_HOME/plumbline keeps what all checkouts share (default: ~/.cache/plumbline)
@@ -87,6 +90,8 @@ pub(crate) enum Task {
     Modules,
     Run(Vec<OsString>),
     Test(Vec<OsString>),
+    /// Runs the tests with programs of others that take minutes to build.
+    Interop(Vec<OsString>),
     Bench(Vec<OsString>),
     Fuzz(fuzz::Options),
     Dist,
@@ -115,6 +120,7 @@ impl Task {
         let task = match name.to_str() {
             Some("run") => return Ok(Self::Run(without_separator(rest))),
             Some("test") => return Ok(Self::Test(rest)),
+            Some("interop") => return Ok(Self::Interop(without_separator(rest))),
             Some("bench") => return Ok(Self::Bench(without_separator(rest))),
             Some("browser") => return Ok(Self::Browser(rest)),
             Some("fuzz") => return fuzz_options(rest).map(Self::Fuzz),

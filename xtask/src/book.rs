@@ -18,6 +18,12 @@ const MDBOOK: CargoTool = CargoTool { program: "mdbook", version: "0.5.4", featu
 /// Where files of the repository can be read.
 const REPOSITORY: &str = "https://github.com/plumbline-dev/plumbline/blob/main/";
 
+/// The list of the book's pages.
+const SUMMARY: &str = "SUMMARY.md";
+
+/// The page in the root of the repository that the book includes.
+const CONTRIBUTING: &str = "CONTRIBUTING.md";
+
 /// Makes the book, and prints where it is.
 pub(crate) fn make(workspace: &Workspace) -> Result<(), Error> {
     build(workspace)?;
@@ -28,30 +34,59 @@ pub(crate) fn make(workspace: &Workspace) -> Result<(), Error> {
 /// Makes the book, and checks that it has every page.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
     let docs = workspace.root().join("docs");
-    let summary = docs.join("SUMMARY.md");
+    let summary = docs.join(SUMMARY);
     let listed = fs::read_to_string(&summary).map_err(Error::io("read", &summary))?;
     let mut pages = BTreeSet::new();
-    for entry in fs::read_dir(&docs).map_err(Error::io("read", &docs))? {
-        let name = entry.map_err(Error::io("read", &docs))?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") && name != "SUMMARY.md" {
-            pages.insert(name);
-        }
-    }
-    pages.retain(|page| !listed.contains(&format!("({page})")));
+    collect(&docs, "", &mut pages)?;
+    pages.retain(|page| page != SUMMARY && !listed.contains(&format!("({page})")));
     if !pages.is_empty() {
         let pages: Vec<_> = pages.into_iter().collect();
-        return Err(Error::unexpected(format!("docs/SUMMARY.md does not list {}", pages.join(", "))));
+        return Err(Error::unexpected(format!("docs/{SUMMARY} does not list {}", pages.join(", "))));
     }
     build(workspace)?;
     Ok(Outcome::Passed)
 }
 
+/// Collects the pages below `dir`, relative to `docs/`. `prefix` is the path of `dir` from there.
+fn collect(dir: &Path, prefix: &str, pages: &mut BTreeSet<String>) -> Result<(), Error> {
+    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let path = entry.map_err(Error::io("read", dir))?.path();
+        let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            collect(&path, &format!("{name}/"), pages)?;
+        } else if name.ends_with(".md") {
+            pages.insert(name);
+        }
+    }
+    Ok(())
+}
+
 fn build(workspace: &Workspace) -> Result<(), Error> {
     let source = workspace.target().join("book-source");
     copy(&workspace.root().join("docs"), &source, "../")?;
+    // `contributing.md` includes this file, by the same relative path as in the repository.
+    let contributing = workspace.root().join(CONTRIBUTING);
+    let text = fs::read_to_string(&contributing).map_err(Error::io("read", &contributing))?;
+    let included = workspace.target().join(CONTRIBUTING);
+    fs::write(&included, of_the_root(&text)).map_err(Error::io("write", &included))?;
     let mut mdbook = Command::new(MDBOOK.ensure()?);
     mdbook.arg("build").arg(&source).arg("--dest-dir").arg(workspace.target().join("book"));
     process::run_with_output(&mut mdbook)
+}
+
+/// Returns a page of the repository's root with links that work in the book.
+fn of_the_root(text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut page = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        page += "](";
+        page += &match part.strip_prefix("docs/") {
+            Some(of_book) => of_book.to_owned(),
+            None if part.starts_with("http") || part.starts_with('#') => part.to_owned(),
+            None => format!("{REPOSITORY}{part}"),
+        };
+    }
+    page
 }
 
 /// Copies pages. Links to files that are not part of the book lead to the repository. `root` is the
@@ -77,6 +112,24 @@ fn copy(from: &Path, to: &Path, root: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_in_directories_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("sub")).unwrap();
+        for file in ["a.md", "sub/b.md", "sub/picture.png"] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        let mut pages = BTreeSet::new();
+        collect(dir.path(), "", &mut pages).unwrap();
+        assert_eq!(pages.into_iter().collect::<Vec<_>>(), ["a.md", "sub/b.md"]);
+    }
+
+    #[test]
+    fn links_of_the_included_page_work_in_the_book() {
+        let text = "[a](docs/a.md) [d](deploy/README.md) [s](https://example.org)";
+        assert_eq!(of_the_root(text), format!("[a](a.md) [d]({REPOSITORY}deploy/README.md) [s](https://example.org)"));
+    }
 
     #[test]
     fn links_out_of_the_book_lead_to_the_repository() {

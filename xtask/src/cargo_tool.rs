@@ -17,6 +17,9 @@ pub(crate) struct CargoTool {
     pub(crate) features: &'static [&'static str],
 }
 
+/// Pushes and pulls WebAssembly components. Builds in some minutes, once.
+pub(crate) const WKG: CargoTool = CargoTool { program: "wkg", version: "0.16.0", features: &["--no-default-features"] };
+
 impl CargoTool {
     /// Returns the program in `PATH`, or else the one in the cache, which is built if missing.
     pub(crate) fn ensure(&self) -> Result<PathBuf, Error> {

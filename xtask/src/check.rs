@@ -11,7 +11,7 @@ use crate::paths::Workspace;
 use crate::report;
 use crate::steps::{Outcome, Steps};
 use crate::target_std::TargetStd;
-use crate::{book, fuzz, modules, process, prose, tasks};
+use crate::{book, fuzz, modules, process, profile_names, prose, tasks};
 
 /// The toolchain components that may be missing: the cargo subcommand and the component.
 const COMPONENTS: [(&str, &str); 2] = [("fmt", "rustfmt"), ("clippy", "clippy")];
@@ -25,6 +25,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     // `cargo fmt` does not support `--locked`.
     steps.step("format", || passes(process::cargo(root).args(["fmt", "--all", "--check"])))?;
     steps.step("prose", || prose::check(workspace))?;
+    steps.step("names of profiles", || profile_names::check(workspace))?;
     steps.step("book", || book::check(workspace))?;
     let mut std = None;
     steps.step("set-up", || {

@@ -67,6 +67,30 @@ pub(crate) const CSI_SANITY: GoTool = GoTool {
     variable: "PLUMBLINE_CSI_SANITY",
 };
 
+/// Signs and verifies attestations. Builds in some minutes of one processor, once.
+pub(crate) const COSIGN: GoTool = GoTool {
+    name: "cosign",
+    package: "github.com/sigstore/cosign/v3/cmd/cosign",
+    version: "v3.1.3",
+    variable: "PLUMBLINE_COSIGN",
+};
+
+/// The Open Policy Agent, which evaluates rules. Builds in some minutes of one processor, once.
+pub(crate) const OPA: GoTool =
+    GoTool { name: "opa", package: "github.com/open-policy-agent/opa", version: "v1.22.3", variable: "PLUMBLINE_OPA" };
+
+/// Copies artifacts between registries. Builds in about two minutes of one processor, once.
+pub(crate) const ORAS: GoTool =
+    GoTool { name: "oras", package: "oras.land/oras/cmd/oras", version: "v1.3.6", variable: "PLUMBLINE_ORAS" };
+
+/// Runs the conformance suite in a cluster. Builds in some minutes of one processor, once.
+pub(crate) const HYDROPHONE: GoTool = GoTool {
+    name: "hydrophone",
+    package: "sigs.k8s.io/hydrophone",
+    version: "v0.7.0",
+    variable: "PLUMBLINE_E2E_HYDROPHONE",
+};
+
 /// A program of this workspace in Go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GoProgram {
@@ -88,6 +112,11 @@ pub(crate) const NETWORK_POLICY: GoProgram = GoProgram {
     dir: "examples/profiles/network-policy/suite",
     variable: "PLUMBLINE_NETWORK_POLICY",
 };
+
+/// The OpenTelemetry Collector with what a test needs. Builds in some minutes of one processor, after
+/// each change.
+pub(crate) const OTELCOL: GoProgram =
+    GoProgram { name: "otelcol", dir: "host/dev/otelcol", variable: "PLUMBLINE_OTELCOL" };
 
 impl GoProgram {
     /// Returns the path of the program, as [`GoTool::ensure`] does.

@@ -30,6 +30,7 @@ mod modules;
 mod npm_tools;
 mod paths;
 mod process;
+mod profile_names;
 mod program;
 mod prose;
 mod python_tools;

@@ -1,6 +1,7 @@
 //! Tools from the npm registry: a component compiler, a bundler and a type checker for modules in
-//! JavaScript and TypeScript, and bats; and the libraries of the tests in a browser. All dependencies
-//! are locked (`package-lock.json`), and those of a package are installed together, once.
+//! JavaScript and TypeScript, bats, and the reference implementation of CTRF; and the libraries of
+//! the tests in a browser. All dependencies are locked (`package-lock.json`), and those of a package
+//! are installed together, once.
 
 use std::ffi::OsString;
 use std::fs;
@@ -27,7 +28,7 @@ const TOOLS: Package = Package {
     name: "npm",
     package: include_str!("../npm/package.json"),
     lock: include_str!("../npm/package-lock.json"),
-    what: "jco, esbuild, tsc and bats (about 375 MB)",
+    what: "jco, esbuild, tsc, bats and ctrf (about 380 MB)",
 };
 
 const BROWSER: Package = Package {
@@ -37,12 +38,14 @@ const BROWSER: Package = Package {
     what: "Playwright and axe (about 14 MB)",
 };
 
-/// The programs below `node_modules`, each with the variable that passes its path to the tests.
-const PROGRAMS: [(&str, &str); 4] = [
+/// The programs and libraries below `node_modules`, each with the variable that passes its path to
+/// the tests.
+const PROGRAMS: [(&str, &str); 5] = [
     (".bin/jco", "PLUMBLINE_JCO"),
     (".bin/esbuild", "PLUMBLINE_ESBUILD"),
     (".bin/tsc", "PLUMBLINE_TSC"),
     ("bats/bin/bats", "PLUMBLINE_BATS"),
+    ("ctrf", "PLUMBLINE_CTRF"),
 ];
 
 /// A file that npm writes when everything is installed.
@@ -70,7 +73,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
         Err(error) => {
             tools::report_skipped(
                 "tools from npm",
-                "modules in JavaScript and TypeScript, and tests with bats",
+                "modules in JavaScript and TypeScript, and tests with bats and ctrf",
                 &error,
             );
             known

@@ -26,7 +26,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 6] = [
+const TOOLS: [Tool; 7] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -53,6 +53,15 @@ const TOOLS: [Tool; 6] = [
         variable: "PLUMBLINE_IN_TOTO_PYTHON",
         what: "the reference implementation of in-toto's statements",
         tests: "a test that reads attestations with it",
+    },
+    Tool {
+        package: "mcp",
+        name: "mcp",
+        version: "2.3.0",
+        program: "python",
+        variable: "PLUMBLINE_MCP_PYTHON",
+        what: "a client of the Model Context Protocol",
+        tests: "a test that reads archives with it",
     },
     Tool {
         package: "componentize-py",

@@ -21,6 +21,8 @@ use crate::report::print_status;
 const MODULE: &str = "k8s.io/kubernetes";
 /// The oldest minor version whose suite builds from the module alone.
 const OLDEST: u32 = 29;
+/// The file with the output of `e2e.test --list-tests`.
+const TESTS: &str = "tests.txt";
 
 /// Writes the lists below `host/conformance/data`.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
@@ -29,7 +31,8 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
     create(&printed)?;
     for version in newest_patches(&cache)? {
         let of_version = printed.join(&version);
-        if !of_version.is_dir() {
+        // A build that failed is tried again.
+        if !of_version.join(TESTS).is_file() {
             print_status(format_args!("building the suite of {version}"));
             ask(&cache, &version, &of_version)?;
         }
@@ -89,12 +92,14 @@ fn ask(cache: &Path, version: &str, printed: &Path) -> Result<(), Error> {
     fs::copy(&required, part.join("conformance.yaml")).map_err(Error::io("copy", &required))?;
     match program(&build) {
         Ok(program) => {
-            let path = part.join("tests.txt");
+            let path = part.join(TESTS);
             let out = File::create(&path).map_err(Error::io("create", &path))?;
             process::run(Command::new(program).current_dir(&build).arg("--list-tests").stdout(out))?;
         }
         Err(error) => print_status(format_args!("no list of all tests of {version}: {error}")),
     }
+    // An earlier attempt may have left only the required tests.
+    let _ = fs::remove_dir_all(printed);
     // The rename makes the complete directory appear atomically.
     fs::rename(&part, printed).map_err(Error::io("rename", &part))?;
     // The compiled packages of one version are of little use for another, and take gigabytes.

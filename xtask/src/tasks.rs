@@ -16,13 +16,15 @@ use crate::report::print_status;
 use crate::steps::Outcome;
 use crate::target_std::{Target, TargetStd};
 use crate::{
-    book, browser, built, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules,
-    npm_tools, process, program, python_tools, release, steps, suite_data, target_std,
+    book, browser, built, cargo_tool, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure,
+    modules, npm_tools, process, program, python_tools, release, steps, suite_data, target_std, tools,
 };
 
 /// How many tests of a program run at the same time. Without it, as many as there are processors. But tests of whole
 /// runs wait most of the time.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
+/// The variable that passes the path of wkg to the tests.
+const WKG: &str = "PLUMBLINE_WKG";
 
 /// Runs a task.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
@@ -52,6 +54,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             }
             return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
         }
+        Task::Interop(args) => return interop(&workspace, &args),
         Task::Bench(args) => return bench(&workspace, &args),
         Task::Fuzz(options) => return fuzz::run(&workspace, &options),
         Task::Dist => dist(&workspace)?,
@@ -93,6 +96,22 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<TargetStd, Error> {
 /// Runs a command and returns its exit code.
 fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(process::exit_code(process::status(command)?)))
+}
+
+/// Runs the tests with programs of others whose build takes minutes. The other tests do not need
+/// these programs.
+fn interop(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
+    setup(workspace)?;
+    let mut cargo = process::cargo_locked(workspace.root(), "test");
+    cargo.envs(debian_tools::ensure());
+    for tool in [go_tools::COSIGN, go_tools::OPA, go_tools::ORAS] {
+        cargo.envs(tool.ensure().map(|program| (tool.variable, program)));
+    }
+    let wkg = tools::program(WKG, "wkg", "tests with it", || cargo_tool::WKG.ensure());
+    cargo.envs(wkg.map(|program| (WKG, program)));
+    let collector = go_tools::OTELCOL;
+    cargo.envs(collector.ensure(workspace).map(|program| (collector.variable, program)));
+    passed_through(cargo.args(["-p", "plumbline", "--test", "it", "--", "interop::"]).args(args))
 }
 
 /// Runs benchmarks. They also measure the binary, and look for it in their own directory.

@@ -1,4 +1,4 @@
-//! Checks that the tests that the threat model refers to exist.
+//! Checks that the tests that the threat model and the list of guarantees refer to exist.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -7,9 +7,20 @@ use std::path::Path;
 
 #[test]
 fn every_test_that_the_threat_model_names_exists() {
+    every_test_exists("docs/threat-model.md", 4);
+}
+
+#[test]
+fn every_test_that_the_guarantees_name_exists() {
+    every_test_exists("docs/guarantees.md", 3);
+}
+
+/// Fails if a row of a table names a test that does not exist. Tests are in the last column of
+/// tables with at least `bars` bars in a row.
+fn every_test_exists(page: &str, bars: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let text = fs::read_to_string(root.join("docs/threat-model.md")).unwrap();
-    let rows = text.lines().filter(|line| line.starts_with("| ") && line.matches('|').count() == 4);
+    let text = fs::read_to_string(root.join(page)).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && (bars..=4).contains(&line.matches('|').count()));
     let named: BTreeSet<&str> = rows.flat_map(tests).collect();
     assert!(named.len() > 30, "{named:?}");
     let mut functions = BTreeSet::new();
@@ -17,7 +28,7 @@ fn every_test_that_the_threat_model_names_exists() {
         collect(&root.join(directory), &mut functions);
     }
     let missing: Vec<&&str> = named.iter().filter(|name| !functions.contains(**name)).collect();
-    assert!(missing.is_empty(), "docs/threat-model.md names tests that do not exist: {missing:?}");
+    assert!(missing.is_empty(), "{page} names tests that do not exist: {missing:?}");
 }
 
 /// Returns the names in the last column of a row.

@@ -3,8 +3,9 @@
 //!
 //! It uses plain HTTP and behaves like a real server wherever a client can see a difference. That
 //! includes `Status` objects with reasons, resource versions, pagination, expiring watches,
-//! validation of names, labels and sizes, and finalizers. It has no controllers: tests take their
-//! part with [`ApiDouble::put`] and [`ApiDouble::update`].
+//! validation of names, labels and sizes, and finalizers. An end-to-end test compares its answers with
+//! those of a real server. It has no controllers: tests take their part with [`ApiDouble::put`] and
+//! [`ApiDouble::update`]. Unlike a real server, it creates objects in namespaces that do not exist.
 //!
 //! ```
 //! # async fn example() -> std::io::Result<()> {

@@ -6,7 +6,7 @@ use crate::api::{answer::Failure, json, resources::Resource};
 
 /// Maximum size in bytes of all annotations of one object, keys and values together.
 const ANNOTATIONS: usize = 256 * 1024;
-/// Maximum size in bytes of the data of a ConfigMap or a Secret.
+/// Maximum size in bytes of the data of a ConfigMap or a Secret: only values count.
 const DATA: usize = 1024 * 1024;
 /// Maximum length of a name that is a DNS subdomain.
 const SUBDOMAIN: usize = 253;
@@ -65,7 +65,7 @@ fn check_content(resource: &Resource, object: &Value) -> Result<(), Failure> {
     match resource.id().as_str() {
         "configmaps" | "secrets" => {
             let size = |field: &str| -> usize {
-                json::members(object, field).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
+                json::members(object, field).map(|(_, value)| value.as_str().map_or(0, str::len)).sum()
             };
             // Base64-encoded values count with their decoded size.
             let (plain, encoded) = match resource.plural.as_str() {
@@ -161,8 +161,9 @@ mod tests {
 
     #[test]
     fn sizes_and_selectors_are_checked() {
-        let data = json!({"metadata": {"name": "a"}, "data": {"k": "x".repeat(DATA)}});
-        assert_eq!(refused("configmaps", data), Some(422));
+        let data = |bytes: usize| json!({"metadata": {"name": "a"}, "data": {"key": "x".repeat(bytes)}});
+        assert_eq!(refused("configmaps", data(DATA)), None, "keys do not count");
+        assert_eq!(refused("configmaps", data(DATA + 1)), Some(422));
         let mut set = json!({"metadata": {"name": "a"}, "spec": {
             "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b", "c": "d"}}}
         }});

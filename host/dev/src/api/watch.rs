@@ -14,6 +14,7 @@ use tokio::{
 
 use crate::api::{
     answer::{self, Answer, Failure},
+    json as at,
     read::Shape,
     request::{ObjectPath, Request},
     resources::Resource,
@@ -24,6 +25,8 @@ use crate::api::{
 
 /// How long a watch without a timeout lasts: the minimum of a real server.
 const LONGEST: Duration = Duration::from_mins(30);
+/// How long before its end a watch sends a bookmark, if the client allows it.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
 /// An open watch.
 struct Watch {
@@ -38,6 +41,8 @@ struct Watch {
     sent_version: u64,
     lines: VecDeque<Bytes>,
     cuts: Cuts,
+    /// When to send the bookmark before the end; `None` without one, and after it was sent.
+    bookmark_at: Option<Instant>,
     until: Instant,
     end: End,
 }
@@ -70,6 +75,8 @@ pub(crate) fn open(
     }
     let timeout = query.parsed::<u32>("timeoutSeconds")?.filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(LONGEST, |seconds| Duration::from_secs(seconds.into()));
+    let now = Instant::now();
+    let bookmark_after = timeout.checked_sub(BOOKMARK_BEFORE_END).filter(|_| query.flag("allowWatchBookmarks"));
     let mut watch = Watch {
         shared: Arc::clone(shared),
         changed: shared.listen(),
@@ -81,7 +88,8 @@ pub(crate) fn open(
         sent_version: 0,
         lines: VecDeque::new(),
         cuts: request.cuts,
-        until: Instant::now() + timeout,
+        bookmark_at: bookmark_after.map(|after| now + after),
+        until: now + timeout,
         end: End::Open,
     };
     shared.look(|state| watch.begin(state, from, initial));
@@ -103,7 +111,7 @@ impl Watch {
             }
             self.sent_version = state.store.version();
             if initial {
-                self.bookmark();
+                self.bookmark(json!({"k8s.io/initial-events-end": "true"}));
             }
         } else if state.store.changes.is_too_old(self.sent_version) {
             self.expire();
@@ -133,7 +141,7 @@ impl Watch {
             if self.lines.is_empty() && self.end == End::Open {
                 tokio::select! {
                     _ = self.changed.changed() => {}
-                    () = sleep_until(self.until) => self.end = End::Quiet,
+                    () = sleep_until(self.bookmark_at.unwrap_or(self.until)) => self.time_is_up(),
                 }
             }
         }
@@ -176,12 +184,20 @@ impl Watch {
         self.push_event(kind, self.shape.show(&self.resource, &change.after));
     }
 
-    /// Sends the bookmark after the initial events.
-    fn bookmark(&mut self) {
-        let metadata = json!({
-            "resourceVersion": self.sent_version.to_string(), "creationTimestamp": null,
-            "annotations": {"k8s.io/initial-events-end": "true"},
-        });
+    /// Sends the bookmark before the end, or ends the watch.
+    fn time_is_up(&mut self) {
+        match self.bookmark_at.take() {
+            Some(_) => self.bookmark(Value::Null),
+            None => self.end = End::Quiet,
+        }
+    }
+
+    /// Sends a bookmark with the version up to which all changes were sent.
+    fn bookmark(&mut self, annotations: Value) {
+        let mut metadata = json!({"resourceVersion": self.sent_version.to_string(), "creationTimestamp": null});
+        if !annotations.is_null() {
+            at::set(&mut metadata, &["annotations"], annotations);
+        }
         let object =
             json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata});
         self.push_event("BOOKMARK", object);

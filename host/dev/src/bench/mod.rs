@@ -11,6 +11,7 @@ mod child;
 mod cluster;
 mod corpus;
 mod crowd;
+mod downloads;
 mod go;
 mod handshake;
 mod history;
@@ -19,6 +20,7 @@ mod junit;
 mod languages;
 mod native;
 mod nodes;
+mod post_processing;
 mod program;
 mod real;
 mod receiver;
@@ -83,10 +85,13 @@ enum Part {
     Cluster,
     /// 5,000 nodes with two plugins, with a real API server
     Scale,
-    /// Compiling a check, and its process with and without compiled code
+    /// Compiling a check, its start from the cache, and its process with and without compiled code
     Check,
-    /// Uploads to Plumbline's aggregator and to Sonobuoy's, with a real API server
+    /// Uploads to Plumbline's aggregator and to Sonobuoy's with a real API server, waiting workers
+    /// and post-processing of both
     Sonobuoy,
+    /// Download of 2 GB from a real node, by Plumbline and by Sonobuoy
+    Downloads,
 }
 
 /// Runs the benchmarks, or one measurement of them.
@@ -103,17 +108,29 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
             Part::Start => start::measure(args.runs)?,
             Part::Causes => causes::measure(args.runs)?,
             Part::Instance => instance::measure(args.runs)?,
-            Part::Worker => worker::measure(args.cluster.program.as_deref())?,
+            Part::Worker => worker::measure(args.cluster.program.as_deref(), args.cluster.sonobuoy.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::History => history::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Check => check::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Nodes => nodes::measure()?,
             Part::Cluster => cluster::measure(args.cluster.nodes, args.cluster.keep.as_deref())?,
             Part::Scale => real::scale(&args.cluster)?,
-            Part::Sonobuoy => real::sonobuoy(&args.cluster)?,
+            Part::Sonobuoy => sonobuoy(args)?,
+            Part::Downloads => downloads::measure(&args.cluster, args.runs)?,
         }
     }
     Ok(())
+}
+
+/// Measures everything next to Sonobuoy that needs no real node.
+fn sonobuoy(args: &BenchOptions) -> Result<()> {
+    let cluster = &args.cluster;
+    real::sonobuoy(cluster)?;
+    // Without Sonobuoy, the part for workers is enough.
+    if cluster.sonobuoy.is_some() {
+        worker::measure(cluster.program.as_deref(), cluster.sonobuoy.as_deref())?;
+    }
+    post_processing::measure(cluster.postprocess.as_deref(), args.megabytes, args.runs)
 }
 
 /// Runs one measurement as a child process.
@@ -128,6 +145,7 @@ fn run_child(words: &[String]) -> Result<()> {
             (start.elapsed().as_secs_f64(), items)
         }
         ["check-compile", wasm, code] => return check::compile(Path::new(wasm), Path::new(code)),
+        ["check-start", wasm, cache] => return check::start(Path::new(wasm), Path::new(cache)),
         ["tree", dir] => child::tree(Path::new(dir))?,
         ["start"] => (start::once()?, 0),
         other => return Err(format!("no such measurement: {other:?}").into()),

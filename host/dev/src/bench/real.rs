@@ -26,21 +26,27 @@ pub(crate) struct ClusterOptions {
     /// Directory for the files of the run, such as the aggregator's log (`cluster`, `scale`)
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) keep: Option<PathBuf>,
-    /// Kubeconfig of the cluster for `scale` and `sonobuoy`; it must have no nodes of its own, and
-    /// is modified
+    /// Kubeconfig of the cluster for `scale`, `sonobuoy` and `downloads`. It is modified, and must
+    /// have no nodes of its own, except for `downloads`
     #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
     /// Path of kwok, which simulates the nodes of that cluster
     #[arg(long, value_name = "FILE")]
     kwok: Option<PathBuf>,
     /// Certificate that the API server trusts as a kubelet's; its key is in FILE.key
     #[arg(long, value_name = "FILE.crt")]
     kubelet_certificate: Option<PathBuf>,
-    /// Path of Sonobuoy, to compare with
+    /// Path of Sonobuoy, to compare with (`sonobuoy`, `worker`, `downloads`)
     #[arg(long, value_name = "FILE")]
-    sonobuoy: Option<PathBuf>,
-    /// Program to measure, such as the static one of the image (`worker`, `scale`, `sonobuoy`;
-    /// default: the one next to this program)
+    pub(crate) sonobuoy: Option<PathBuf>,
+    /// Path of the program that post-processes results with Sonobuoy's library (`sonobuoy`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) postprocess: Option<PathBuf>,
+    /// Image with Plumbline and `plumbline-dev`, which the nodes have (`downloads`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) image: Option<String>,
+    /// Program to measure, such as the static one of the image (`worker`, `scale`, `sonobuoy`,
+    /// `downloads`; default: the one next to this program)
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
 }
@@ -94,13 +100,13 @@ impl Drop for Kwok {
 }
 
 /// The prerequisites of a run with a real API server.
-struct Ground {
+struct Prerequisites {
     server: ApiServer,
     program: PathBuf,
     _kwok: Kwok,
 }
 
-impl Ground {
+impl Prerequisites {
     /// Sets up the prerequisites. Returns `None` if something is missing, and prints what it is on
     /// stdout.
     fn of(args: &ClusterOptions, what: &str, runtime: &Runtime) -> Result<Option<Self>> {
@@ -118,7 +124,9 @@ impl Ground {
 /// Measures 5,000 nodes with two plugins.
 pub(crate) fn scale(args: &ClusterOptions) -> Result<()> {
     let runtime = Runtime::new()?;
-    let Some(ground) = Ground::of(args, "a large cluster with a real API server", &runtime)? else { return Ok(()) };
+    let Some(ground) = Prerequisites::of(args, "a large cluster with a real API server", &runtime)? else {
+        return Ok(());
+    };
     let dir = tempfile::tempdir()?;
     let scale = Scale {
         program: ground.program.clone(),
@@ -155,7 +163,9 @@ fn print(scale: &Scale, without: f64, outcome: &Outcome) {
         row("peak memory of the aggregator", mib(outcome)),
         row("processor time of the API server", format!("{:.1} s", outcome.server_cpu_seconds)),
         row("the same pods without an aggregator", format!("{without:.1} s")),
-        row("all annotations of the aggregator's pod", kib(outcome.annotation_bytes as u64)),
+        row("status in the annotation", kib(outcome.sizes.status as u64)),
+        row("all annotations of the aggregator's pod", kib(outcome.sizes.annotations as u64)),
+        row("full status in its ConfigMap, compressed", kib(outcome.sizes.full as u64)),
         row("requests to the API server", outcome.requests.values().map(|c| c.requests).sum::<u64>().to_string()),
         row("requests that were refused", outcome.requests.values().map(|c| c.refused).sum::<u64>().to_string()),
     ];
@@ -183,7 +193,7 @@ fn mib(outcome: &Outcome) -> String {
 pub(crate) fn sonobuoy(args: &ClusterOptions) -> Result<()> {
     let runtime = Runtime::new()?;
     let what = "uploads into our aggregator and into Sonobuoy's";
-    let Some(ground) = Ground::of(args, what, &runtime)? else { return Ok(()) };
+    let Some(ground) = Prerequisites::of(args, what, &runtime)? else { return Ok(()) };
     let Some(theirs) = &args.sonobuoy else {
         println!("\nskipped: {what}: it needs `--sonobuoy FILE`");
         return Ok(());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use plumbline_aggregator::State;
 use plumbline_core::ResultKey;
 use plumbline_dev::ApiDouble;
+use plumbline_dev::Kind;
 use plumbline_dev::Result;
 use plumbline_dev::proc::rollup_kib;
 use plumbline_kubernetes::names;
@@ -28,19 +29,24 @@ const POD: &str = "bench-1";
 /// program. A node has one worker for each plugin of a run that needs one.
 const WORKERS: usize = 4;
 
-pub(crate) fn measure(program: Option<&Path>) -> Result<()> {
+/// Measures workers of `program`, and of Sonobuoy if it is given.
+pub(crate) fn measure(program: Option<&Path>, sonobuoy: Option<&Path>) -> Result<()> {
     let Some(program) = plumbline("memory of a worker", program)? else { return Ok(()) };
     let runtime = Runtime::new()?;
-    let alone = runtime.block_on(waiting(&program, false))?;
-    let in_pod = runtime.block_on(waiting(&program, true))?;
+    let alone = runtime.block_on(waiting(&program, Kind::Plumbline, false))?;
+    let in_pod = runtime.block_on(waiting(&program, Kind::Plumbline, true))?;
     let row = |what: &str, memory: &Memory| {
         let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
         [what.to_owned(), mib(memory.resident), mib(memory.share), mib(memory.own)]
     };
-    let rows = [
+    let mut rows = vec![
         row("`plumbline worker single-node`, after its hello", &alone),
         row("the same in a pod that it watches", &in_pod),
     ];
+    if let Some(sonobuoy) = sonobuoy {
+        let theirs = runtime.block_on(waiting(sonobuoy, Kind::Sonobuoy, false))?;
+        rows.push(row("`sonobuoy worker single-node`", &theirs));
+    }
     let share = format!("its share, of {WORKERS} on a node");
     let header = ["what", "resident", share.as_str(), "of which its own"];
     table::print("Memory of a worker that waits", header, &rows);
@@ -97,7 +103,7 @@ impl Drop for Worker {
     }
 }
 
-async fn waiting(program: &Path, in_pod: bool) -> Result<Memory> {
+async fn waiting(program: &Path, kind: Kind, in_pod: bool) -> Result<Memory> {
     let receiving = Receiver::start(WORKERS).await?;
     let double = ApiDouble::start().await?;
     let kubeconfig: PathBuf = tls_front::start(&double, receiving.dir.path()).await?;
@@ -114,7 +120,8 @@ async fn waiting(program: &Path, in_pod: bool) -> Result<Memory> {
         }
         workers.push(Worker(command.spawn()?));
     }
-    for key in &receiving.keys {
+    // Sonobuoy's worker sends nothing before its result.
+    for key in receiving.keys.iter().filter(|_| kind == Kind::Plumbline) {
         heard(&receiving.state, key).await?;
     }
     if in_pod {

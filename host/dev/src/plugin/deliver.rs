@@ -83,6 +83,8 @@ enum Ending {
     Hang,
     /// Exits with code 0 and without results
     None,
+    /// Names a result that does not exist in its done file
+    Missing,
     /// Takes memory until it is killed, or has 2 GiB
     Oom,
 }
@@ -99,6 +101,9 @@ enum AdapterResult {
     /// The first half of a result
     Half,
 }
+
+/// The name of a result that does not exist.
+const NO_RESULT: &str = "no-such-result.xml";
 
 /// The default exit code of a crash.
 const CRASHED: u8 = 1;
@@ -125,6 +130,11 @@ async fn deliver(options: &PluginOptions) -> Result<Option<u8>> {
         Ending::None => {
             say("test-plugin: ends without a result as configured");
             return Ok(Some(options.exit.unwrap_or(0)));
+        }
+        Ending::Missing => {
+            done(&options.results_dir, &options.results_dir.join(NO_RESULT))?;
+            say("test-plugin: names a result that does not exist as configured");
+            return Ok(if options.stay { None } else { Some(options.exit.unwrap_or(0)) });
         }
         Ending::Oom => {
             say("test-plugin: takes all memory as configured");

@@ -22,7 +22,7 @@ use plumbline_core::run_status::RunPhase;
 use plumbline_kubernetes::Cluster;
 
 pub use proxy::{Counted, Requests};
-pub use server::{ApiServer, KUBELET, KUBELET_PORT};
+pub use server::{ApiServer, KUBELET, KUBELET_PORT, StatusSizes};
 pub use settings::Scale;
 
 use crate::Result;
@@ -52,8 +52,8 @@ pub struct Outcome {
     /// Processor time of the API server in seconds, from the start until all objects of the run are
     /// removed.
     pub server_cpu_seconds: f64,
-    /// Size in bytes of all annotations of the aggregator's pod at its end.
-    pub annotation_bytes: usize,
+    /// Sizes of the last status.
+    pub sizes: StatusSizes,
     /// The aggregator's requests to the API server.
     pub requests: Requests,
 }
@@ -96,7 +96,7 @@ impl Scale {
         let passed = passed(&Cluster::new(server.client(), "bench"), last).await?;
         let (cpu_seconds, peak_kib) = (process.cpu_seconds()?, process.peak_kib()?);
         drop(process);
-        let annotation_bytes = server.annotation_bytes().await?;
+        let sizes = server.status_sizes().await?;
         server.clear().await?;
         Ok(Outcome {
             uploads: crowd.uploads,
@@ -106,7 +106,7 @@ impl Scale {
             cpu_seconds,
             peak_kib,
             server_cpu_seconds: server.cpu_seconds().await? - before,
-            annotation_bytes,
+            sizes,
             requests: proxy.requests(),
         })
     }

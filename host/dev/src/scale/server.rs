@@ -23,6 +23,17 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::simulation::{aggregator_pod, node, node_name};
 
+/// Sizes in bytes at the end of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct StatusSizes {
+    /// The status in the annotation of the aggregator's pod.
+    pub status: usize,
+    /// All annotations of the aggregator's pod.
+    pub annotations: usize,
+    /// The compressed full status in its ConfigMap, or 0 without one.
+    pub full: usize,
+}
+
 /// The service accounts of the aggregator and of plugins.
 const ACCOUNTS: [&str; 2] = ["sonobuoy-serviceaccount", "plumbline-plugin"];
 /// The address at which kwok answers as the kubelet of every node. It is on the machine of the API
@@ -211,9 +222,17 @@ impl ApiServer {
         Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
     }
 
-    pub(super) async fn annotation_bytes(&self) -> Result<usize> {
+    /// Returns the sizes of the status and of the objects that have it.
+    pub(super) async fn status_sizes(&self) -> Result<StatusSizes> {
         let pod = self.api::<Pod>().get(names::AGGREGATOR_POD).await?;
-        Ok(pod.metadata.annotations.iter().flatten().map(|(key, value)| key.len() + value.len()).sum())
+        let annotations = pod.metadata.annotations.unwrap_or_default();
+        let stored = self.api::<ConfigMap>().get_opt(names::STATUS_CONFIG_MAP).await?;
+        let data = stored.and_then(|stored| stored.binary_data).unwrap_or_default();
+        Ok(StatusSizes {
+            status: annotations.get(names::STATUS_ANNOTATION).map_or(0, String::len),
+            annotations: annotations.iter().map(|(key, value)| key.len() + value.len()).sum(),
+            full: data.values().map(|value| value.0.len()).sum(),
+        })
     }
 
     /// Returns the processor time of the server in seconds, according to its metrics.

@@ -128,3 +128,15 @@ async fn a_watch_reports_objects_that_start_and_stop_matching() {
     let mut late = pin!(pods.watch(&WatchParams::default(), &from).await.unwrap());
     assert_eq!(words(late.try_next().await.unwrap().unwrap()), "error 410 Expired");
 }
+
+#[tokio::test]
+async fn a_watch_sends_a_bookmark_before_it_ends() {
+    let (double, client) = start().await;
+    let pods: Api<Pod> = Api::namespaced(client, "ns");
+    let from = pods.list(&Default::default()).await.unwrap().metadata.resource_version.unwrap();
+    double.put("nodes", json!({"metadata": {"name": "n"}}));
+    let mut stream = pin!(pods.watch(&WatchParams::default().timeout(3), &from).await.unwrap());
+    let version = double.get("nodes", "", "n").unwrap()["metadata"]["resourceVersion"].clone();
+    assert_eq!(words(stream.try_next().await.unwrap().unwrap()), format!("bookmark {}", version.as_str().unwrap()));
+    assert!(stream.try_next().await.unwrap().is_none());
+}
