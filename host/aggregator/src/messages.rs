@@ -3,7 +3,7 @@
 use plumbline_catalogue::{Catalogue, samples};
 use plumbline_core::definition::LimitError;
 use plumbline_core::{MissingRight, PluginName};
-use plumbline_sandbox::{LoadError, ModuleFailure};
+use plumbline_sandbox::{LoadError, ModuleFailure, OptionProblem};
 
 use crate::{ModuleError, PlanError};
 
@@ -11,12 +11,17 @@ use crate::{ModuleError, PlanError};
 fn every_error_is_in_the_catalogue() {
     let plugin = || "example".parse::<PluginName>().unwrap();
     let module = || ModuleError::Role("dir/module.wasm".into());
+    let problem = OptionProblem {
+        module: "junit".to_owned(),
+        path: "plumbline.options.keep".to_owned(),
+        what: "want string, but got number".to_owned(),
+    };
     let mut all = Catalogue::default();
     all.add(
         samples!(PlanError {
             Module { plugin = plugin(), source = module() },
             Limit { plugin = plugin(), source = LimitError { limit: "memory", request: "2 GiB".into(), cap: "1 GiB".into() } },
-            Options { plugin = plugin(), problems = Vec::new() }, Verdict { plugin = plugin(), path, why },
+            Options { plugin = plugin(), problems = vec![problem] }, Verdict { plugin = plugin(), path, why },
             Expectations { plugin = plugin(), module, source = Box::new(ModuleFailure::Refused("no".to_owned())) },
         }),
         PlanError::hint,

@@ -98,6 +98,7 @@ impl PlanError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Module { source, .. } => source.hint(),
+            Self::Limit { source, .. } => Some(source.hint()),
             _ => None,
         }
     }

@@ -22,6 +22,11 @@ const SECTIONS: [(&str, &str); 5] = [
     ("programs", "programs from images of the suite"),
 ];
 
+/// The names of the parts of the cache.
+pub fn parts() -> [&'static str; 5] {
+    SECTIONS.map(|(name, _)| name)
+}
+
 /// The description of directories that other versions have made.
 const OTHER: &str = "files of another version";
 

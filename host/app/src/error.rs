@@ -25,6 +25,9 @@ pub enum ErrorKind {
 /// A hint for files that cannot be read.
 pub(crate) const CHECK_FILE: &str = "check that the file exists and that you can read it";
 
+/// A hint for definitions that cannot be in one run.
+pub(crate) const SELECT_OTHERS: &str = "correct the definitions, or select other plugins";
+
 /// An error of a use case, in the parts that a user interface shows: the summary, its causes and a
 /// hint with the fix.
 #[derive(Debug, Clone)]

@@ -17,7 +17,8 @@ const CRATES: &[&str] = &[
 ];
 
 /// Directories and files with other texts: tests and their data.
-const OTHERS: &[&str] = &["tests", "snapshots", "machines", "args/examples.rs", "args/prose.rs", "args/reference.rs"];
+const OTHERS: &[&str] =
+    &["tests", "snapshots", "machines", "args/examples.rs", "args/pages.rs", "args/prose.rs", "args/reference.rs"];
 
 /// Calls that say what a text among their arguments is for.
 #[rustfmt::skip]

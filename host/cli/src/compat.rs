@@ -8,12 +8,13 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use plumbline_app::AppError;
 
 use crate::args::global::Level;
 use crate::args::name::Name;
 use crate::args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
 use crate::args::{Cli, Command, WorkerCli, WorkerRole};
-use crate::error;
+use crate::error::{self, PrintError as _};
 
 /// The command with the roles of a worker.
 const WORKER: &str = "worker";
@@ -72,7 +73,7 @@ impl Name {
     }
 
     /// Prints requested help, or an error of the command line, and returns the exit code.
-    pub(crate) fn refuse(self, error: &clap::Error) -> ExitCode {
+    pub(crate) fn refuse(self, error: clap::Error) -> ExitCode {
         // For a command without its subcommand, Sonobuoy prints help as if it had been requested.
         if self == Self::Sonobuoy && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = write!(anstream::stdout(), "{}", error.render().ansi());
@@ -80,9 +81,14 @@ impl Name {
         }
         // Help goes to stdout with code 0, errors to stderr. If nobody reads them, the code still
         // tells.
-        let _ = error.print();
+        let is_error = error.use_stderr();
+        if !is_error || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let _ = error.print();
+        } else {
+            explained(error).print();
+        }
         match self {
-            _ if !error.use_stderr() => ExitCode::SUCCESS,
+            _ if !is_error => ExitCode::SUCCESS,
             Self::Plumbline => ExitCode::from(error::USAGE),
             Self::Sonobuoy => ExitCode::FAILURE,
         }
@@ -115,6 +121,67 @@ fn with_path_hint(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
+}
+
+/// Returns an error of the command line with its hints, in the format of all other errors.
+fn explained(mut error: clap::Error) -> AppError {
+    let hints = hints(&mut error);
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // The parser adds usage and a reference to the help, each after a blank line.
+    let end = ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.rfind(mark)).min();
+    let message = text.get(..end.unwrap_or(text.len())).unwrap_or(text);
+    // Lines after the first are a list, such as that of missing arguments.
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let list: Vec<&str> = lines.collect();
+    AppError::usage(format!("{first} {}", list.join(", ")).trim_end()).hint(hints.join("\n"))
+}
+
+/// Takes what helps out of the error: the possible values, similar names, and the usage.
+fn hints(error: &mut clap::Error) -> Vec<String> {
+    let quoted = |names: Vec<String>, between: &str| {
+        names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(between)
+    };
+    let mut hints = Vec::new();
+    for (kind, what) in [(ContextKind::ValidValue, "possible values"), (ContextKind::ValidSubcommand, "commands")] {
+        if let Some(ContextValue::Strings(values)) = error.remove(kind).filter(|values| !is_empty(values)) {
+            hints.push(format!("{what}: {}", quoted(values, ", ")));
+        }
+    }
+    for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue] {
+        match error.remove(kind) {
+            Some(ContextValue::String(name)) => hints.push(format!("did you mean `{name}`?")),
+            Some(ContextValue::Strings(names)) if !names.is_empty() => {
+                hints.push(format!("did you mean {}?", quoted(names, " or ")));
+            }
+            _ => {}
+        }
+    }
+    if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
+        hints.extend(tips.iter().map(ToString::to_string));
+    }
+    let usage = error.remove(ContextKind::Usage).map(|usage| usage.to_string());
+    let is_twice = error.get(ContextKind::InvalidArg) == error.get(ContextKind::PriorArg);
+    match (error.kind(), usage) {
+        (ErrorKind::ArgumentConflict, _) if is_twice => hints.push("pass it once".to_owned()),
+        (ErrorKind::ArgumentConflict, _) => hints.push("leave out one of them".to_owned()),
+        (
+            ErrorKind::MissingRequiredArgument | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues,
+            Some(usage),
+        ) => {
+            hints.push(usage.trim().replacen("Usage:", "usage:", 1));
+        }
+        _ => {}
+    }
+    if hints.is_empty() {
+        hints.push("`--help` lists the options and their values".to_owned());
+    }
+    hints
+}
+
+fn is_empty(value: &ContextValue) -> bool {
+    matches!(value, ContextValue::Strings(values) if values.is_empty())
 }
 
 /// Removes suggestions of hidden options from the error.
@@ -276,6 +343,25 @@ mod tests {
             let error = parse(line).unwrap_err().to_string();
             assert!(error.contains("use `--file` or `--dir`"), "{error}");
         }
+    }
+
+    #[test]
+    fn errors_of_the_command_line_have_the_format_of_all_errors() {
+        let of = |line: &str| {
+            let error = explained(parse(line).unwrap_err());
+            assert!(!error.summary().contains("Usage") && !error.summary().contains("--help"), "{}", error.summary());
+            (error.summary().to_owned(), error.hint_text().unwrap_or_default().to_owned())
+        };
+        let (summary, hint) = of("plumbline results x -m bogus");
+        assert_eq!(summary, "invalid value 'bogus' for '--mode <MODE>'");
+        assert!(hint.starts_with("possible values: `report`, `detailed`"), "{hint}");
+        assert_eq!(of("plumbline rum").1, "did you mean `run`?");
+        assert_eq!(of("plumbline results x -m dump -o json").1, "leave out one of them");
+        assert_eq!(of("plumbline run --timeout soon").1, "`--help` lists the options and their values");
+        let (summary, hint) = of("plumbline results x --definition y");
+        assert_eq!(summary, "the following required arguments were not provided: --reprocess, --plugin <PLUGIN>");
+        assert!(hint.starts_with("usage: plumbline results --reprocess"), "{hint}");
+        assert_eq!(of("plumbline results x --reproces").1, "did you mean `--reprocess`?");
     }
 
     #[test]

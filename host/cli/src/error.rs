@@ -94,13 +94,33 @@ pub(crate) fn options(command: &Command) -> BTreeSet<String> {
     command.get_arguments().flat_map(named).collect()
 }
 
-/// Returns `hint` without the parts that name an option that the command rejects. Semicolons and
-/// line breaks separate parts. Returns `None` if no part remains.
+/// Returns `hint` without the parts that name an option that the command rejects, and with the URLs of
+/// pages. Semicolons and line breaks separate parts. Returns `None` if no part remains.
 pub(crate) fn fitting(hint: &str) -> Option<String> {
     match OPTIONS.get() {
-        Some(options) => fit(hint, options),
-        None => Some(hint.to_owned()),
+        Some(options) => fit(hint, options).as_deref().map(with_urls),
+        None => Some(with_urls(hint)),
     }
+}
+
+/// Where users of a release, who do not have this repository, can read its pages.
+const PAGES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
+
+/// Replaces pages of the documentation, such as `docs/limits.md`, by their URLs. Paths in backticks and
+/// longer paths are files of the user.
+pub(crate) fn with_urls(hint: &str) -> String {
+    let mut shown = String::with_capacity(hint.len());
+    let mut rest = hint;
+    while let Some((before, page)) = rest.find("docs/").map(|at| rest.split_at(at)) {
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '/');
+        let (name, after) = page.split_at(page.find(|c: char| !is_name(c)).unwrap_or(page.len()));
+        let is_page = after.starts_with(".md") && (before.is_empty() || before.ends_with([' ', '(']));
+        shown.push_str(before);
+        shown.push_str(if is_page { PAGES } else { "" });
+        shown.push_str(name);
+        rest = after;
+    }
+    shown + rest
 }
 
 fn fit(hint: &str, options: &BTreeSet<String>) -> Option<String> {
@@ -157,6 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn pages_are_shown_as_urls() {
+        let base = "https://github.com/plumbline-dev/plumbline/blob/main/docs";
+        assert_eq!(
+            with_urls("correct this key (docs/configuration.md); docs/limits.md#modules has the limits"),
+            format!("correct this key ({base}/configuration.md); {base}/limits.md#modules has the limits")
+        );
+        for own in ["move `docs/a.md`", "/home/me/docs/a.md: not found", "write docs/ first", "see docs/a.txt", "docs/"]
+        {
+            assert_eq!(with_urls(own), own);
+        }
+    }
+
+    #[test]
     fn help_names_no_option_that_the_command_refuses() {
         let mut wrong = Vec::new();
         each(&built(), "plumbline", &mut |path, command| {
@@ -173,7 +206,7 @@ mod tests {
     fn commands_in_messages_and_documents_exist_and_take_their_options() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let (mut files, mut seen) = (Vec::new(), 0);
-        for dir in ["host", "docs", "README.md", "examples", "plugin-sdk"] {
+        for dir in ["host", "docs", "README.md", "CONTRIBUTING.md", "deploy", "examples", "plugins", "plugin-sdk"] {
             collect(&root.join(dir), &mut files);
         }
         let command = built();
@@ -182,7 +215,8 @@ mod tests {
             let Ok(text) = fs::read_to_string(&file) else { continue };
             for line in text.lines() {
                 // A call in backticks. The values of `{}` are not known here.
-                for call in line.split('`').filter_map(|code| code.strip_prefix("plumbline ")) {
+                let code = line.split('`').map(|code| code.strip_prefix("kubectl ").unwrap_or(code));
+                for call in code.filter_map(|code| code.strip_prefix("plumbline ")) {
                     seen += 1;
                     if let Err(why) = check(&command, call) {
                         wrong.push(format!("{}: plumbline {call}: {why}", file.strip_prefix(&root).unwrap().display()));

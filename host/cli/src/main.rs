@@ -14,11 +14,12 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::Cli;
 use args::global::Color;
 use args::name::Name;
-use args::tree::{as_plumbline, as_sonobuoy};
+use args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
+use args::{Cli, Command};
 use clap::CommandFactory as _;
+use clap::error::ErrorKind;
 use error::PrintError as _;
 
 fn main() -> ExitCode {
@@ -30,9 +31,16 @@ fn main() -> ExitCode {
     }) {
         return code;
     }
-    let cli = match name.parse(args) {
+    let cli = match name.parse(args.clone()) {
         Ok(cli) => cli,
-        Err(error) => return name.refuse(&error),
+        Err(error) => {
+            let is_help = error.kind() == ErrorKind::DisplayHelp;
+            let code = name.refuse(error);
+            if is_help {
+                print_more_help(name, args);
+            }
+            return code;
+        }
     };
     if cli.global.quiet {
         ui::be_quiet();
@@ -43,4 +51,13 @@ fn main() -> ExitCode {
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
     cli.command.run(&cli.global).unwrap_or_else(|error| name.error(error.print()))
+}
+
+/// Prints what the help of the command does not contain, because it depends on other arguments.
+fn print_more_help(name: Name, args: Vec<OsString>) {
+    let is_help = |word: &OsString| ["-h", "--help", HELP_ALL].iter().any(|help| word == help);
+    let cli = name.parse(args.into_iter().filter(|word| !is_help(word)));
+    if let Ok(Cli { command: Command::Conformance(args), .. }) = cli {
+        commands::conformance::print_help_of_profile(&args);
+    }
 }

@@ -237,6 +237,7 @@ fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, 
         checks_unknown: sum(|verdict| verdict.checks_unknown),
         judges_failed: sum(|verdict| verdict.judges_failed),
         classes: BTreeMap::new(),
+        reasons: BTreeMap::new(),
     };
     [(ALL_JUDGED.to_owned(), one)].into()
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::ListParams;
 use kube::client::ClientBuilder;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Api, Client};
 use plumbline_telemetry::Family;
 
@@ -188,14 +188,14 @@ async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError
     let (what, kubeconfig) = match &options.kubeconfig {
         Some(path) => {
             let what = format!("use the kubeconfig `{}`", path.display());
-            let read = Kubeconfig::read_from(path).map_err(|error| ClusterError::new(&what, chain(&error)))?;
+            let read = Kubeconfig::read_from(path).map_err(|error| ClusterError::new(&what, unusable(&error)))?;
             (what, read)
         }
         None => match Kubeconfig::read() {
             Ok(read) => ("use the kubeconfig".to_owned(), read),
             Err(error) => match Config::incluster() {
                 Ok(config) if options.context.is_none() => return Ok((config, IN_POD.to_owned())),
-                _ => return Err(ClusterError::new("find a cluster", chain(&error)).hint(
+                _ => return Err(ClusterError::new("find a cluster", unusable(&error)).hint(
                     "pass a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
                 )),
             },
@@ -208,6 +208,14 @@ async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError
         .await
         .map_err(|error| ClusterError::new(what, chain(&error)))?;
     Ok((config, name.unwrap_or_else(|| "the kubeconfig's cluster".to_owned())))
+}
+
+/// Returns why a kubeconfig is unusable. The client's own message has its path in two pairs of quotes.
+fn unusable(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::ReadConfig(source, path) => format!("failed to read `{}`: {source}", path.display()),
+        other => chain(other),
+    }
 }
 
 /// The version of an API server, as far as decisions depend on it.

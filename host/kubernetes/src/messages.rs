@@ -26,7 +26,7 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(RetrieveError {
             NotReady { 0 = Box::new(NotReady::NoStatus) }, Cluster { 0 = Box::new(cluster()) }, Command { command, code, stderr },
-            Unknown { 0 }, BrokenOff { name, have, size, cause, part }, Wrong { name, why, aside }, Stream { 0 },
+            Unknown { 0 }, Interrupted { name, have, size, cause, part }, Wrong { name, why, aside }, Stream { 0 },
             Local { what, path, source }, Busy { 0 },
         }),
         RetrieveError::hint,

@@ -64,7 +64,7 @@ pub const CONFIG_MAP: &str = "sonobuoy-config-cm";
 /// ConfigMap with `plugin-0.yaml`, ...
 pub const PLUGINS_CONFIG_MAP: &str = "sonobuoy-plugins-cm";
 /// Secret with the run's CA, so that workers still trust a restarted aggregator.
-pub const CA_SECRET: &str = "plumbline-authority";
+pub const CA_SECRET: &str = "plumbline-ca";
 /// Secret with the certificates of the workers of all plugins.
 pub const CERTIFICATES_SECRET: &str = "plumbline-certificates";
 /// Annotation with the ID of the run that an object belongs to.

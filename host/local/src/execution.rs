@@ -192,21 +192,7 @@ impl Execution {
         let mut end_reported = false;
         loop {
             let failure = tokio::select! {
-                request = control.recv() => {
-                    match request {
-                        Some(Control::Settle(answer)) => {
-                            let exit = self.settle(plugin_ended, end_reported).await;
-                            // The run was abandoned meanwhile, and there is no receiver.
-                            let _ = answer.send(exit);
-                        }
-                        Some(Control::Kill(answer)) => {
-                            self.end().await;
-                            let _ = answer.send(());
-                        }
-                        None => self.end().await,
-                    }
-                    return;
-                }
+                request = control.recv() => return self.obey(request, plugin_ended, end_reported).await,
                 status = self.plugin.wait(), if plugin_ended.is_none() => match status {
                     Ok(status) => {
                         plugin_ended = Some(status);
@@ -246,6 +232,22 @@ impl Execution {
                     tracing::debug!(plugin = %self.key.plugin, "no receiver for: {text}");
                 }
             }
+        }
+    }
+
+    /// Ends the execution as `request` asks. Without a request, the run was abandoned.
+    async fn obey(self, request: Option<Control>, plugin_ended: Option<ExitStatus>, end_reported: bool) {
+        // If the run is abandoned meanwhile, the answers have no receiver.
+        match request {
+            Some(Control::Settle(answer)) => {
+                let exit = self.settle(plugin_ended, end_reported).await;
+                let _ = answer.send(exit);
+            }
+            Some(Control::Kill(answer)) => {
+                self.end().await;
+                let _ = answer.send(());
+            }
+            None => self.end().await,
         }
     }
 

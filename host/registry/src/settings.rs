@@ -40,7 +40,7 @@ pub struct Settings {
     /// `REGISTRY=HOST[:PORT]`.
     pub token_servers: Vec<String>,
     /// PEM files of CAs to trust in addition to the system's.
-    pub authorities: Vec<PathBuf>,
+    pub ca_files: Vec<PathBuf>,
     /// Locations of credentials.
     pub credentials: CredentialFiles,
     /// Timeouts and retries.
@@ -101,7 +101,7 @@ impl Default for Settings {
             insecure: Vec::new(),
             mirrors: Vec::new(),
             token_servers: Vec::new(),
-            authorities: Vec::new(),
+            ca_files: Vec::new(),
             credentials: CredentialFiles::default(),
             patience: Timeouts::default(),
             proxies: true,
@@ -120,12 +120,12 @@ impl Settings {
             let text = variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
             text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
         };
-        let authorities = variable(CA_VARIABLE).unwrap_or_default();
+        let ca_files = variable(CA_VARIABLE).unwrap_or_default();
         Self {
             insecure: list(INSECURE_VARIABLE),
             mirrors: list(MIRRORS_VARIABLE),
             token_servers: list(TOKEN_SERVERS_VARIABLE),
-            authorities: std::env::split_paths(&authorities).filter(|path| !path.as_os_str().is_empty()).collect(),
+            ca_files: std::env::split_paths(&ca_files).filter(|path| !path.as_os_str().is_empty()).collect(),
             credentials: CredentialFiles::from_environment(variable),
             ..Self::default()
         }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(settings.insecure, ["a:1", "b"]);
         assert_eq!(settings.mirrors, ["registry.k8s.io=lan"]);
         assert_eq!(settings.token_servers, ["r=a"]);
-        assert_eq!(settings.authorities, [PathBuf::from("/x.pem"), PathBuf::from("/y.pem")]);
+        assert_eq!(settings.ca_files, [PathBuf::from("/x.pem"), PathBuf::from("/y.pem")]);
     }
 
     fn at(mirrors: &[&str], reference: &str) -> String {

@@ -52,7 +52,8 @@ impl WorkerError {
         match self {
             Self::Client(source) => source.hint(),
             Self::Upload { source, .. } => source.hint(),
-            Self::Gather { .. } | Self::CutOff { .. } | Self::Signals(_) => None,
+            Self::Gather { source, .. } => source.hint(),
+            Self::CutOff { .. } | Self::Signals(_) => None,
         }
     }
 }
@@ -74,7 +75,7 @@ pub enum GatherError {
         kind: &'static str,
     },
     /// The done file is larger than a path can be.
-    #[error("the done file `{}` has more than {limit} bytes: it must hold one path and nothing else", path.display())]
+    #[error("the done file `{}` has more than {limit} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -85,19 +86,13 @@ pub enum GatherError {
     #[error("the done file `{}` does not hold a path: it is not UTF-8 text", .0.display())]
     NotText(PathBuf),
     /// The done file stays empty.
-    #[error(
-        "the done file `{}` is empty: it must hold the path of the file or directory to send, below the results directory",
-        .0.display()
-    )]
+    #[error("the done file `{}` is empty", .0.display())]
     Empty(PathBuf),
     /// The results directory was removed, and did not come back.
     #[error("the results directory `{}` was removed, so the plugin can have no result", .0.display())]
     Gone(PathBuf),
     /// The path in the done file does not exist.
-    #[error(
-        "the done file names `{named}`, which does not exist: it must be a path below `{}`, the directory that plugin and worker share",
-        results_dir.display()
-    )]
+    #[error("the done file names `{named}`, which does not exist in `{}`", results_dir.display())]
     Missing {
         /// The path as written.
         named: String,
@@ -113,10 +108,10 @@ pub enum GatherError {
         results_dir: PathBuf,
     },
     /// The path is the done file itself.
-    #[error("the done file names itself (`{0}`): it must name the file or directory with the results")]
+    #[error("the done file names itself (`{0}`)")]
     Itself(String),
     /// The path is neither a file nor a directory.
-    #[error("the done file names `{named}`, which is a {kind}: only regular files and directories can be sent")]
+    #[error("the done file names `{named}`, which is a {kind}")]
     NotSendable {
         /// The path as written.
         named: String,
@@ -133,4 +128,29 @@ pub enum GatherError {
     /// The archive of the directory could not be written.
     #[error("failed to write the archive `{}`", .0.display())]
     Write(PathBuf, #[source] io::Error),
+}
+
+impl GatherError {
+    /// Returns how to fix the problem, if known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotAFile { .. } | Self::TooLarge { .. } | Self::NotText(_) | Self::Empty(_) | Self::Itself(_) => {
+                Some("write the path of the results into the file `$SONOBUOY_RESULTS_DIR/done`, and nothing else")
+            }
+            Self::Missing { .. } | Self::Outside { .. } => {
+                Some("write a path below the results directory, which the plugin and its worker share")
+            }
+            Self::NotSendable { .. } => Some("write the results into a regular file or a directory"),
+            Self::Read(..) | Self::Gone(_) | Self::Io(..) | Self::Pack(..) | Self::Write(..) => None,
+        }
+    }
+
+    /// Returns the error with its causes and its hint, as the result of the plugin shows it.
+    pub(crate) fn explained(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{}: {hint}", chain(self)),
+            None => chain(self),
+        }
+    }
 }

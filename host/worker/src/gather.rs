@@ -189,13 +189,13 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct Fixture {
         _outer: tempfile::TempDir,
         outer: PathBuf,
         results: PathBuf,
     }
 
-    fn place() -> Place {
+    fn place() -> Fixture {
         let outer = tempfile::tempdir().unwrap();
         let path = outer.path().canonicalize().unwrap();
         let results = path.join("results");
@@ -203,10 +203,10 @@ mod tests {
         fs::write(results.join("a.json"), "{}").unwrap();
         fs::create_dir(results.join("sub")).unwrap();
         fs::write(path.join("secret"), "s").unwrap();
-        Place { _outer: outer, outer: path, results }
+        Fixture { _outer: outer, outer: path, results }
     }
 
-    fn found(place: &Place, named: &str) -> PathBuf {
+    fn found(place: &Fixture, named: &str) -> PathBuf {
         locate(&place.results, named).unwrap().0
     }
 

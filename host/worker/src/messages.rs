@@ -32,7 +32,7 @@ fn every_error_is_in_the_catalogue() {
             Missing { named, results_dir }, Outside { named, results_dir }, Itself { 0 }, NotSendable { named, kind }, Io { 0, 1 },
             Pack { 0, 1 = PackError::Cancelled }, Write { 0, 1 },
         }),
-        |_| None,
+        |error| error.hint().map(str::to_owned),
     );
     all.add(
         samples!(ConfigError {

@@ -341,7 +341,7 @@ impl Worker {
         let gathered = match gathered {
             Ok(gathered) => gathered,
             Err(source) => {
-                self.tell_failure(key, &chain(&source), peer).await;
+                self.tell_failure(key, &source.explained(), peer).await;
                 return Err(WorkerError::Gather { key: key.clone(), source });
             }
         };

@@ -17,7 +17,7 @@ use crate::postprocess::{RunLog, Usage, is_of_data};
 
 /// Maximum number of items that the judges of a chain may rule on. No suite has as many tests.
 const MAX_RULINGS: usize = 1_000_000;
-/// Maximum size of the texts of all rulings of a chain: 256 MiB. They are held in memory, because
+/// Maximum size of the strings of all rulings of a chain: 256 MiB. They are held in memory, because
 /// every judge sees earlier rulings.
 const MAX_RULING_BYTES: usize = 256 << 20;
 /// Maximum number of checks in a chain. Users cannot read more.
@@ -236,7 +236,7 @@ struct ChainOutput {
     rulings: Arc<Rulings>,
     /// Rulings of the current judge.
     new_rulings: BTreeMap<u64, Ruling>,
-    /// Size of the texts of all rulings in bytes.
+    /// Size of the strings of all rulings in bytes.
     bytes: usize,
     /// Checks, each with the number of its judge.
     checks: Vec<(usize, Check)>,
@@ -252,7 +252,7 @@ impl RulingSink for ChainOutput {
             self.exceeded.get_or_insert_with(|| format!("the judges ruled on more than {MAX_RULINGS} items"));
         } else if bytes > MAX_RULING_BYTES {
             self.exceeded.get_or_insert_with(|| {
-                format!("the texts of all rulings have more than {} MiB", MAX_RULING_BYTES >> 20)
+                format!("the strings of all rulings have more than {} MiB", MAX_RULING_BYTES >> 20)
             });
         } else {
             self.bytes = bytes;

@@ -147,13 +147,13 @@ impl CheckedImage {
         let Self { image, target, state } = self;
         match state {
             State::Same(digest) => ("same", format!("same: `{target}` is {digest}")),
-            State::There(digest, _) => ("there", format!("there: `{target}` is {digest}")),
+            State::There(digest, _) => ("present", format!("present: `{target}` is {digest}")),
             State::Missing => ("missing", format!("missing: `{target}`")),
             State::Differs { there, wanted } => {
-                ("differs", format!("differs: `{target}` is {there}, and `{image}` is {wanted}"))
+                ("different", format!("different: `{target}` is {there}, and `{image}` is {wanted}"))
             }
             State::Unknown(error) => {
-                ("unknown", format!("not known: `{target}`: failed to {}: {}", error.what, error.cause))
+                ("unknown", format!("unknown: `{target}`: failed to {}: {}", error.what, error.cause))
             }
         }
     }

@@ -119,7 +119,7 @@ fn one_source_each(jobs: &mut [Job]) -> Result<(), AppError> {
         }
         if let Some(other) = seen.insert(target.bare(), &job.image) {
             return Err(AppError::usage(format!(
-                "`{other}` and `{}` would have the same name there: `{}`",
+                "`{other}` and `{}` map to the same target `{}`",
                 job.image,
                 target.bare()
             ))

@@ -323,7 +323,7 @@ fn line(moved: &TransferResult) -> String {
     let whole = if *whole { ", for all platforms: it is named by its digest" } else { "" };
     match outcome {
         Outcome::Copied(copied) => format!("copied: {named}{digest} ({}){whole}", Bytes(copied.bytes)),
-        Outcome::There => format!("there already: {named}{digest}{whole}"),
+        Outcome::There => format!("already present: {named}{digest}{whole}"),
         Outcome::Failed(error) => format!("failed: {named}: failed to {}: {}", error.what, error.cause),
     }
 }

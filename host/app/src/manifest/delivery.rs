@@ -168,7 +168,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppErro
             access.insecure.push(host.clone());
         }
     }
-    for path in &settings.authorities {
+    for path in &settings.ca_files {
         let what = format!("failed to add the CA certificates in `{}` to the configuration", path.display());
         let pem = files::read_text(path, MAX_AUTHORITIES, &what)?;
         if !access.ca.contains(pem.trim()) {
@@ -311,7 +311,7 @@ mod tests {
         let settings = Settings {
             insecure: vec!["a:1".to_owned(), "b".to_owned()],
             token_servers: vec!["r=a".to_owned()],
-            authorities: vec![pem.clone()],
+            ca_files: vec![pem.clone()],
             ..Settings::default()
         };
         let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ..RegistryAccess::default() };

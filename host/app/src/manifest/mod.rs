@@ -11,13 +11,15 @@ pub(crate) mod schedule;
 use std::time::Duration;
 
 use plumbline_core::config::Config;
+use plumbline_core::definition::DefinitionError;
 use plumbline_kubernetes::chunks::ChunkError;
+use plumbline_kubernetes::driver::DriverError;
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, SELECT_OTHERS};
 use crate::reruns;
 use crate::sources;
 use crate::suite::{self, SuiteOptions};
@@ -73,6 +75,13 @@ pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
             ManifestError::NoVersion { .. } => failed.hint(
                 "set it with `--kubernetes-version`, such as `v1.30.2`, or pass a cluster with `--kubeconfig`",
             ),
+            ManifestError::Driver(DriverError::NoImage(_)) => {
+                failed.hint("set `spec.image`, or set `spec.command` to run a program of Plumbline's own image")
+            }
+            ManifestError::Name(_, name, _) if name != name.to_lowercase() => {
+                failed.hint(format!("use lower case: `{}`", name.to_lowercase()))
+            }
+            ManifestError::Definition(DefinitionError::DuplicatePlugin(_)) => failed.hint(SELECT_OTHERS),
             ManifestError::Process(_) => {
                 failed.hint("leave this plugin out, or give it the driver `Job` or `DaemonSet` and an image")
             }

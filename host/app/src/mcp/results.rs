@@ -321,7 +321,7 @@ fn full(leaf: &Leaf<'_>) -> Value {
     entry.insert("texts".to_owned(), Value::Object(texts.collect()));
     let more = details.len().saturating_sub(MAX_TEXTS);
     if more > 0 {
-        entry.insert("cut".to_owned(), format!("{more} more texts").into());
+        entry.insert("cut".to_owned(), format!("{more} more details").into());
     }
     entry.into()
 }

@@ -155,7 +155,7 @@ tools! {
     "summary", RunArgs, Archives::summary, "Returns the verdict of a run, what is known about it, and the counts of results for each plugin";
     "failures", FailuresArgs, Archives::failures, "Lists the tests of a run that failed or whose outcome is unknown, with nodes, reason, cause and ruling";
     "causes", FailuresArgs, Archives::causes, "Groups the failures of a run by cause, most frequent first";
-    "item", ItemArgs, Archives::item, "Returns everything about one test of a run: texts, times, ruling, and the file that has it";
+    "item", ItemArgs, Archives::item, "Returns everything about one test of a run: details, times, ruling, and the file that has it";
     "files", FilesArgs, Archives::files, "Lists the files in the archive of a run: logs, reports, resources";
     "log", LogArgs, Archives::log, "Returns lines of a file in the archive of a run, or the lines around a text";
     "diff", DiffArgs, Archives::diff, "Compares two runs: new, fixed and remaining failures, tests that ran in one run only, slower tests";

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
     Attestation, ModuleDigest, Policy, PrivateKey, SignatureFile, SigningError, Subject, Trusted, Verified,
-    VerifiedResult, default_policy_path, is_open_to_others, read_private, read_public, readable_attestations, verify,
-    verify_result,
+    VerifiedResult, Wanted, default_policy_path, is_open_to_others, read_private, read_public, readable_attestations,
+    verify, verify_result,
 };
 use plumbline_bundle::{Bundle, Digest, unpack};
 use plumbline_core::shell_path;
@@ -143,15 +143,15 @@ impl Trust {
     }
 
     /// Finds the trusted statements among `attestations` about the results in `name`: an archive, or a
-    /// folder. Each of them is about all `files`, which are digests.
+    /// folder. Each of them has the digests `wanted`.
     pub(crate) fn verify_result(
         &self,
         attestations: &[Attestation],
         name: &str,
-        files: &[[u8; 32]],
+        wanted: Wanted<'_>,
     ) -> Result<VerifiedResult, Vec<String>> {
         let keys = self.policy.keys_for(name, None).ok_or_else(|| self.no_rule())?;
-        verify_result(attestations, files, &Trusted::Keys(keys), Timestamp::now())
+        verify_result(attestations, wanted, &Trusted::Keys(keys), Timestamp::now())
     }
 
     fn no_rule(&self) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, Parsed, Warning};
+use plumbline_core::definition::{Definition, DefinitionError, Parsed, Warning};
 use plumbline_registry::Reference;
 use plumbline_worker::check_log_progress;
 
@@ -90,9 +90,11 @@ impl ResolvedPlugin {
 /// Parses and validates a definition.
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<ResolvedPlugin, AppError> {
     let Parsed { definition, warnings } = Definition::parse_bytes(&text).map_err(|error| {
-        AppError::usage(format!("invalid definition `{origin}`"))
-            .because(&error)
-            .hint("see docs/definition.md for all keys")
+        let hint = match error {
+            DefinitionError::Yaml(_) => "correct the YAML at this place",
+            _ => "see docs/definition.md for all keys",
+        };
+        AppError::usage(format!("invalid definition `{origin}`")).because(&error).hint(hint)
     })?;
     if let Some(progress) = &definition.plumbline.progress {
         // Otherwise, a worker would report the mistake hours later, and only in its log.

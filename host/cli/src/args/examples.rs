@@ -20,6 +20,7 @@ const EXAMPLES: &[&str] = &[
     "plumbline results run.tar.gz",
     "plumbline results build/junit-api.xml build/junit-ui.xml",
     "plumbline results runs/ -p e2e -o html > results.html",
+    "plumbline results tuesday.tar.gz --previous monday.tar.gz -o html > results.html",
     "plumbline results run.tar.gz -p e2e --known-failures known.yaml",
     "plumbline results run.tar.gz -o ctrf > ctrf-report.json",
     "plumbline results run.tar.gz -o allure --dir allure-results",
@@ -228,7 +229,7 @@ fn group(command: Command, groups: &[Group]) -> Command {
     let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
     let about = |name: &str| match command.find_subcommand(name) {
         Some(sub) => sub.get_about().map(ToString::to_string).unwrap_or_default(),
-        None => "Print this help, or that of a command".to_owned(),
+        None => "Print this message or the help of the given subcommand(s)".to_owned(),
     };
     let width = groups.iter().flat_map(|(_, names)| names.iter()).map(|name| name.len()).max().unwrap_or(0);
     let mut list = String::new();
@@ -249,6 +250,7 @@ fn group(command: Command, groups: &[Group]) -> Command {
 mod tests {
     use super::*;
     use crate::args::Cli;
+    use crate::args::pages::calls;
     use crate::args::tree::as_plumbline;
     use clap::CommandFactory as _;
 
@@ -264,20 +266,6 @@ mod tests {
         let mut all = Vec::new();
         visible(&as_plumbline(Cli::command(), false), "", &mut all);
         all
-    }
-
-    /// The words of an example up to what the shell gets, without single quotes.
-    fn words(example: &str) -> Vec<String> {
-        let line = example.split(" > ").next().unwrap();
-        let pieces = line.split('\'').enumerate();
-        let mut words = Vec::new();
-        for (index, piece) in pieces {
-            match index % 2 {
-                0 => words.extend(piece.split_whitespace().map(str::to_owned)),
-                _ => words.push(piece.to_owned()),
-            }
-        }
-        words
     }
 
     #[test]
@@ -297,7 +285,9 @@ mod tests {
         for example in EXAMPLES {
             let called = commands.iter().any(|(path, command)| examples_of(command, path).contains(example));
             assert!(called, "`{example}` calls no visible command");
-            if let Err(error) = as_plumbline(Cli::command(), false).try_get_matches_from(words(example)) {
+            let calls = calls(example);
+            assert_eq!(calls.len(), 1, "{example}");
+            if let Err(error) = as_plumbline(Cli::command(), false).try_get_matches_from(&calls[0]) {
                 wrong.push(format!("{example}: {error}"));
             }
         }

@@ -4,6 +4,8 @@ mod examples;
 pub(crate) mod global;
 pub(crate) mod name;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod prose;
 #[cfg(test)]
 mod reference;
@@ -46,7 +48,7 @@ use crate::commands::wait::{self, WaitArgs};
 use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
 use crate::logging;
 
-/// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
+/// Run checks across a Kubernetes cluster or on one machine, and get one verdict and one archive.
 #[derive(Debug, Parser)]
 #[command(name = "plumbline", version, arg_required_else_help = true, max_term_width = 120)]
 pub(crate) struct Cli {
@@ -101,7 +103,7 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Print facts of this machine as JSON
     Facts(FactsArgs),
-    /// Check what is set up on this machine, what is reachable, and in which versions
+    /// Check this machine, the cluster and registries, and print versions
     Doctor(DoctorArgs),
     /// List or remove what is cached on this machine
     Cache(CacheArgs),

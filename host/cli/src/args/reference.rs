@@ -175,7 +175,13 @@ fn meaning(arg: &Arg) -> String {
     text
 }
 
+/// Names at the start of descriptions, which keep their capital letter.
+const NAMES: [&str; 2] = ["Common Test Report Format", "Markdown"];
+
 fn lowered(text: &str) -> String {
+    if NAMES.iter().any(|name| text.starts_with(name)) {
+        return text.to_owned();
+    }
     let mut chars = text.chars();
     let second_is_lower = text.chars().nth(1).is_none_or(|c| !c.is_uppercase());
     match chars.next() {

@@ -42,7 +42,7 @@ impl RegistryArgs {
     /// These options together with the environment.
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings::from_environment(|name| std::env::var_os(name));
-        settings.authorities.extend(self.registry_ca.iter().cloned());
+        settings.ca_files.extend(self.registry_ca.iter().cloned());
         settings.insecure.extend(self.insecure_registry.iter().cloned());
         settings.token_servers.extend(self.registry_token_server.iter().cloned());
         // Of two for the same names the last counts: what the command line says.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command};
+use plumbline_app::profiles::default_profile;
 use plumbline_core::duration::{DurationError, parse_duration};
 
 use crate::args::examples::with_examples;
@@ -21,8 +22,8 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
     (
         "run",
         &[
-            ("What to run", &["plugins", "command", "mode", "e2e_focus"]),
-            ("Where to run", &["local", "namespace", "kubeconfig", "context"]),
+            ("What to run", &["plugins", "command", "mode"]),
+            ("Where to run", &["local", "namespace", "kubeconfig", "context", "image"]),
             ("How to run", &["timeout", "wait", "retrieve", "dry_run"]),
             ("Results", &["dir", "format", "known_failures"]),
         ],
@@ -30,10 +31,10 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
     (
         "conformance run",
         &[
-            ("Tests", &["profile", "mode", "set", "e2e_focus", "retry_failed"]),
+            ("Tests", &["profile", "mode", "set", "set_file", "retry_failed"]),
             ("Where to run", &["local", "namespace", "kubeconfig", "context"]),
             ("How to run", &["timeout", "dry_run"]),
-            ("Results", &["dir", "format", "submission_dir", "product"]),
+            ("Results", &["dir", "format", "submission_dir"]),
         ],
     ),
     (
@@ -61,8 +62,46 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
     ),
 ];
 
+/// Headings of other options in the full help of a command. They have none of their own, because other
+/// commands have them too.
+const FURTHER: &[(&str, &[Section])] = &[(
+    "run",
+    &[
+        ("What to run", &["manifest"]),
+        ("How to run", &["wait_output", "limits", "skip_preflight", "dns_namespace", "dns_pod_labels"]),
+        ("Results", &["sign"]),
+        ("Signature options", &["require_signed", "policy", "locked"]),
+    ],
+)];
+
 /// Options that a command shares with another one, and that have no meaning there.
 const MEANINGLESS: &[(&str, &[&str])] = &[("conformance run", &["retrieve", "systemd_logs_image"])];
+
+/// Options of `conformance run` for the built-in suite. With another one, they are errors.
+const BUILT_IN_SUITE: &[&str] = &[
+    "product",
+    "required",
+    "e2e_focus",
+    "e2e_skip",
+    "e2e_parallel",
+    "e2e_dry_run",
+    "e2e_repo",
+    "e2e_repo_config",
+    "e2e_docker_config_file",
+    "e2e_extra_args",
+    "ssh_key",
+    "ssh_user",
+    "e2e_lists",
+    "kube_conformance_image",
+];
+
+/// Returns the heading of these options.
+fn built_in_suite_heading() -> String {
+    match default_profile() {
+        Ok(built_in) => format!("Options only for `{}`", built_in.profile.name),
+        Err(_) => "Options only for a built-in suite".to_owned(),
+    }
+}
 
 /// Returns `commands` under Plumbline's name. Without `all`, the help of commands with many options
 /// shows only those that most users need.
@@ -81,15 +120,22 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
         let arg = with_full_stop(arg);
         // Otherwise, an argument belongs to the heading of the options before it.
         let arg = if arg.is_positional() { arg.help_heading(None) } else { arg };
-        if meaningless.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }
+        let id = arg.get_id().as_str();
+        let of_suite = path == "conformance run" && BUILT_IN_SUITE.contains(&id);
+        match meaningless.contains(&id) {
+            true => arg.hide(true),
+            false if of_suite => arg.help_heading(built_in_suite_heading()),
+            false => arg,
+        }
     });
     let Some((_, sections)) = ESSENTIAL.iter().find(|(known, _)| *known == path) else { return command };
-    let in_section = |arg: &Arg| sections.iter().find(|(_, ids)| ids.contains(&arg.get_id().as_str()));
-    let command = command.mut_args(|arg| match in_section(&arg) {
-        Some(_) if arg.is_positional() => arg,
-        Some((heading, _)) => arg.help_heading(*heading),
-        None if all => arg,
-        None => arg.hide(true),
+    let further = FURTHER.iter().find(|(known, _)| *known == path).map_or(&[][..], |(_, sections)| sections);
+    let command = command.mut_args(|arg| match (heading_in(sections, &arg), heading_in(further, &arg)) {
+        (Some(_), _) if arg.is_positional() => arg,
+        (Some(heading), _) => arg.help_heading(heading),
+        (None, _) if !all => arg.hide(true),
+        (None, Some(heading)) => arg.help_heading(heading),
+        (None, None) => arg,
     });
     let help = "Print help with all options";
     command.arg(
@@ -99,6 +145,10 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
             .help_heading(None)
             .help(help),
     )
+}
+
+fn heading_in(sections: &[Section], arg: &Arg) -> Option<&'static str> {
+    sections.iter().find(|(_, ids)| ids.contains(&arg.get_id().as_str())).map(|(heading, _)| *heading)
 }
 
 /// Adds the last full stop to a help of several sentences. The parser removes it from comments.
@@ -194,6 +244,26 @@ mod tests {
     }
 
     #[test]
+    fn every_option_of_a_run_is_under_the_heading_of_its_topic() {
+        let root = as_plumbline(Cli::command(), true);
+        let heading = |id: &str| {
+            let arg = at(&root, "run").get_arguments().find(|arg| arg.get_id() == id);
+            arg.unwrap_or_else(|| panic!("no option has the id `{id}`")).get_help_heading()
+        };
+        for id in visible(at(&root, "run")) {
+            let has_heading = heading(id).is_some() || ["command", "help_all"].contains(&id);
+            assert!(has_heading, "`{id}` is under no heading");
+        }
+        for (wanted, ids) in FURTHER.iter().flat_map(|(_, sections)| *sections) {
+            assert!(ids.iter().all(|id| heading(id) == Some(*wanted)), "{wanted}");
+        }
+        for id in ["result_format", "name", "resume"] {
+            assert_eq!(heading(id), Some("Local run options"), "{id}");
+        }
+        assert_eq!(heading("keep_size"), Some("History options"));
+    }
+
+    #[test]
     fn options_without_a_meaning_are_never_shown() {
         for (path, ids) in MEANINGLESS {
             for command in [as_plumbline(Cli::command(), false), as_plumbline(Cli::command(), true)] {
@@ -202,6 +272,21 @@ mod tests {
                 assert!(ids.iter().all(|id| at(&command, path).get_arguments().any(|arg| arg.get_id() == id)));
             }
         }
+    }
+
+    #[test]
+    fn options_of_the_built_in_suite_have_a_heading_of_their_own() {
+        let commands = as_plumbline(Cli::command(), true);
+        let run = at(&commands, "conformance run");
+        let heading = built_in_suite_heading();
+        let of_suite = |arg: &&Arg| arg.get_help_heading() == Some(heading.as_str());
+        let mut found: Vec<&str> = run.get_arguments().filter(of_suite).map(|arg| arg.get_id().as_str()).collect();
+        found.sort_unstable();
+        let mut expected = BUILT_IN_SUITE.to_vec();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "an id is wrong, or the short help lists one");
+        let mut rest = run.get_arguments().filter(|arg| !of_suite(arg));
+        assert!(rest.all(|arg| !arg.get_id().as_str().starts_with("e2e_")));
     }
 
     #[test]

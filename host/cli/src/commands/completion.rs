@@ -1,7 +1,7 @@
 //! `plumbline completion`, and the candidates that its scripts ask for.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 use plumbline_app::AppError;
-use plumbline_app::profiles::{kubernetes, modes};
+use plumbline_app::cache::parts;
+use plumbline_app::profiles::modes;
 use plumbline_app::runtime::one_thread;
 use plumbline_app::sources::sonobuoy;
 use plumbline_bundle::Store;
@@ -98,13 +99,16 @@ fn with_values(arg: Arg, path: &str) -> Arg {
             return arg.add(ArgValueCompleter::new(profiles_and_paths));
         }
         (Some("mode"), " conformance run") => modes_of_profiles,
-        (Some("baseline" | "rerun-failed" | "archive"), _) | (None, " results diff") => {
-            return arg.add(ArgValueCompleter::new(PathCompleter::any().filter(is_archive)));
+        (Some("baseline" | "rerun-failed" | "archive"), _) | (None, " results diff" | " history" | " mcp") => {
+            return arg.add(ArgValueCompleter::new(archives));
         }
+        // `results push` also has the place to push to.
+        (None, _) if arg.get_id() == "archive" => return arg.add(ArgValueCompleter::new(archives)),
+        (None, " results") => return arg.add(ArgValueCompleter::new(archives_or_files)),
         (Some("namespace"), _) => namespaces,
-        (Some("context"), _) => || listed(&contexts(None)),
+        (Some("context"), _) => || listed(&contexts(given("--kubeconfig").as_deref().map(Path::new))),
         (Some("continue"), _) | (None, " status") => local_runs,
-        (None, " cache clean") => || listed(&["bundles", "downloads", "modules", "programs"]),
+        (None, " cache clean") => || listed(&parts()),
         (None, " plugin uninstall") => installed,
         (None, " gen plugin") => built_in,
         (Some("result-format"), _) => formats,
@@ -162,8 +166,10 @@ fn profiles_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
 fn all_profiles() -> Vec<Profile> {
     let entries = Store::user().and_then(|store| store.list()).unwrap_or_default();
     let installed = entries.into_iter().filter_map(|entry| entry.state.ok()?.bundle.profile);
-    let mut all: Vec<Profile> = kubernetes().ok().cloned().into_iter().chain(installed).collect();
-    let words: Vec<String> = std::env::args().collect();
+    let built_in =
+        plumbline_app::profiles::built_in().unwrap_or_default().iter().map(|built_in| built_in.profile.clone());
+    let mut all: Vec<Profile> = built_in.chain(installed).collect();
+    let words = words();
     let named = |profile: &Profile| words.iter().any(|word| word == profile.name.as_str());
     if all.iter().any(named) {
         all.retain(named);
@@ -197,6 +203,34 @@ fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
     named.chain(PathCompleter::any().complete(typed)).collect()
 }
 
+/// The words of the command line to complete. They need not be UTF-8.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The value of an option on the command line to complete.
+fn given(option: &str) -> Option<String> {
+    let words = words();
+    let is_option = |word: &String| word == option || word.split_once('=').is_some_and(|(name, _)| name == option);
+    let at = words.iter().rposition(is_option)?;
+    let value = match words.get(at)?.split_once('=') {
+        Some((_, value)) => value.to_owned(),
+        // A shell may make the `=` a word of its own.
+        None => words.get(at + 1..)?.iter().find(|word| *word != "=")?.clone(),
+    };
+    Some(value).filter(|value| !value.is_empty())
+}
+
+fn archives(typed: &OsStr) -> Vec<CompletionCandidate> {
+    PathCompleter::any().filter(is_archive).complete(typed)
+}
+
+/// Archives, or any files if no archive matches: `results` reads files of results too.
+fn archives_or_files(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let found = archives(typed);
+    if found.is_empty() { PathCompleter::any().complete(typed) } else { found }
+}
+
 /// Whether a path may be an archive, or a directory that contains one.
 fn is_archive(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -208,14 +242,15 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum namespaces to offer.
 const MAX_NAMESPACES: u32 = 500;
 
-/// Asks the cluster of the current context. Errors are ignored, because a completion must not print
-/// any.
+/// Asks the cluster that the command line selects. Errors are ignored, because a completion must not
+/// print any.
 fn namespaces() -> Vec<CompletionCandidate> {
     let Ok(runtime) = one_thread() else { return Vec::new() };
-    let asked = runtime.block_on(tokio::time::timeout(TIMEOUT, async {
-        Cluster::connect(&ConnectOptions::default()).await.ok()?.namespaces(MAX_NAMESPACES).await.ok()
-    }));
-    listed(&asked.ok().flatten().unwrap_or_default())
+    let options = ConnectOptions { kubeconfig: given("--kubeconfig").map(PathBuf::from), context: given("--context") };
+    let asked = async { Cluster::connect(&options).await.ok()?.namespaces(MAX_NAMESPACES).await.ok() };
+    // A timer needs the runtime.
+    let asked = runtime.block_on(async { tokio::time::timeout(TIMEOUT, asked).await.ok().flatten() });
+    listed(&asked.unwrap_or_default())
 }
 
 fn local_runs() -> Vec<CompletionCandidate> {

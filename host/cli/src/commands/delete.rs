@@ -30,7 +30,7 @@ pub(crate) struct DeleteArgs {
     /// Whether to delete cluster roles and their bindings
     #[arg(long, value_enum, ignore_case = true, default_value_t = RbacArg::Detect, value_name = "KIND")]
     pub(crate) rbac: RbacArg,
-    /// Wait until everything is gone, at most this long; without a value, 1h
+    /// Wait until everything is deleted, at most this long; without a value, 1h
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "1h", value_parser = parse_duration)]
     pub(crate) wait: Option<Duration>,
     /// What to show while waiting
@@ -95,7 +95,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
     // `sonobuoy delete` never asks.
     let asks = !args.yes && Name::current() == Name::Plumbline;
     if asks && !plan.is_empty() && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
-        say("nothing was removed");
+        say("nothing was deleted");
         return Ok(ExitCode::from(DECLINED));
     }
     let mut outcomes = Outcomes::default();
@@ -111,8 +111,8 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
 struct Outcomes {
     /// The outcome of each object, in the order of the plan; empty if nothing was deleted.
     objects: Vec<&'static str>,
-    /// What was left when the time was up.
-    left: Vec<String>,
+    /// The objects that still existed when the time was up.
+    remaining: Vec<String>,
     /// Errors, without those of the plan.
     failed: Vec<String>,
 }
@@ -131,10 +131,10 @@ fn document(cluster: &Cluster, plan: &Plan, outcomes: &Outcomes) -> Value {
         "cluster": cluster.name(),
         "objects": plan.objects.iter().enumerate().map(object).collect::<Vec<_>>(),
         "contents": plan.contents,
-        "foreign": plan.foreign,
+        "other-objects": plan.foreign,
         "notes": plan.notes,
         "problems": problems,
-        "left": outcomes.left,
+        "remaining": outcomes.remaining,
     })
 }
 
@@ -147,9 +147,9 @@ async fn carry_out(
 ) -> ExitCode {
     let mut report = |removed: &Removed<'_>| {
         let (text, outcome) = match removed {
-            Removed::Started(object) if object.terminating => ("is already being removed", (object, "deleted")),
-            Removed::Started(object) => ("removed", (object, "deleted")),
-            Removed::WasGone(object) => ("already gone", (object, "was-gone")),
+            Removed::Started(object) if object.terminating => ("already being deleted", (object, "deleted")),
+            Removed::Started(object) => ("deleted", (object, "deleted")),
+            Removed::WasGone(object) => ("already deleted", (object, "already-deleted")),
             Removed::Failed(object, _) => ("", (object, "failed")),
         };
         if !text.is_empty() {
@@ -173,10 +173,10 @@ async fn carry_out(
             }
         };
         match wait(cluster, plan, Some(limit), LOOK, &mut tell).await {
-            Ok(left) if left.is_empty() => say("everything is gone"),
+            Ok(left) if left.is_empty() => say("deleted everything"),
             Ok(left) => {
-                outcomes.left = left.iter().map(ToString::to_string).collect();
-                return timed_out(&outcomes.left, limit, global);
+                outcomes.remaining = left.iter().map(ToString::to_string).collect();
+                return timed_out(&outcomes.remaining, limit, global);
             }
             Err(error) => {
                 outcomes.failed.push(error.to_string());
@@ -199,15 +199,15 @@ fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
 fn timed_out(left: &[String], limit: Duration, global: &Global) -> ExitCode {
     let error = AppError::system(format!("some objects still exist after {} s", limit.as_secs()))
         .cause(left.join("\n"))
-        .hint("the cluster continues to remove them; to wait longer, run the same command again");
+        .hint("the cluster continues to delete them; to wait longer, run the same command again");
     fail(&error, global, TIMEOUT, COMPAT)
 }
 
 fn show(plan: &Plan, cluster: &Cluster, out: &mut impl Write) -> io::Result<()> {
     if plan.is_empty() {
-        writeln!(out, "nothing to remove from cluster `{}`", cluster.name())?;
+        writeln!(out, "nothing to delete in cluster `{}`", cluster.name())?;
     } else {
-        writeln!(out, "to be removed from cluster `{}`:", cluster.name())?;
+        writeln!(out, "will be deleted from cluster `{}`:", cluster.name())?;
     }
     for (at, object) in plan.objects.iter().enumerate() {
         writeln!(out, "  {object}{}", if object.is_namespace() { " with everything in it" } else { "" })?;
@@ -226,7 +226,7 @@ fn show(plan: &Plan, cluster: &Cluster, out: &mut impl Write) -> io::Result<()> 
 
 fn agreed() -> bool {
     let mut err = anstream::stderr().lock();
-    if write!(err, "remove it? [y/N] ").and_then(|()| err.flush()).is_err() {
+    if write!(err, "delete it? [y/N] ").and_then(|()| err.flush()).is_err() {
         return false;
     }
     let mut line = String::new();

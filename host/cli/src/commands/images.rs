@@ -38,7 +38,7 @@ pub(crate) enum ImagesCommand {
     Pull(ImagesPullArgs),
     /// Copy the images of the last `pull` to a registry
     Push(ImagesPushArgs),
-    /// List images that are missing or different in a registry
+    /// Check that a registry has all images, with the same content
     // Sonobuoy looks with `inspect` whether images are there.
     #[command(alias = "inspect")]
     Check(ImagesCheckArgs),
@@ -263,7 +263,7 @@ fn failed(moved: &[TransferResult]) -> impl Iterator<Item = &RegistryError> {
 /// Prints the outcome, with the file that was written. Returns the exit code.
 fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
     let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
-    let there = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
+    let present = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
     let failed = failed(moved).count();
     let bytes: u64 =
         moved.iter().map(|one| if let Outcome::Copied(copied) = &one.outcome { copied.bytes } else { 0 }).sum();
@@ -271,7 +271,7 @@ fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&st
         DataFormat::Json => {
             let images: Vec<Value> = moved.iter().map(moved_data).collect();
             print_json(
-                &json!({"images": images, "copied": copied, "there": there, "failed": failed, "bytes": bytes}),
+                &json!({"images": images, "copied": copied, "present": present, "failed": failed, "bytes": bytes}),
                 out,
             )
         }
@@ -279,7 +279,7 @@ fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&st
             let end = written.map(|path| format!("written: {path}\n")).unwrap_or_default();
             write!(
                 out,
-                "{} images: {copied} copied ({}), {there} there already, {failed} failed\n{end}",
+                "{} images: {copied} copied ({}), {present} already present, {failed} failed\n{end}",
                 moved.len(),
                 Bytes(bytes)
             )
@@ -312,7 +312,7 @@ fn hints(moved: &[TransferResult]) -> Vec<String> {
 fn moved_data(one: &TransferResult) -> Value {
     let (outcome, bytes, error) = match &one.outcome {
         Outcome::Copied(copied) => ("copied", copied.bytes, None),
-        Outcome::There => ("there", 0, None),
+        Outcome::There => ("present", 0, None),
         Outcome::Failed(error) => ("failed", 0, Some(format!("failed to {}: {}", error.what, error.cause))),
     };
     json!({
@@ -339,31 +339,32 @@ fn checked_data(one: &CheckedImage) -> Value {
 
 fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitCode, AppError> {
     let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
-    let [same, there, missing, differs, unknown] = ["same", "there", "missing", "differs", "unknown"].map(count);
+    let [same, present, missing, different, unknown] =
+        ["same", "present", "missing", "different", "unknown"].map(count);
     print("failed to print the result", |out| {
         match args.output.format() {
         DataFormat::Json => print_json(
             &json!({
                 "images": found.iter().map(checked_data).collect::<Vec<_>>(),
-                "same": same, "there": there, "missing": missing, "differs": differs, "unknown": unknown,
+                "same": same, "present": present, "missing": missing, "different": different, "unknown": unknown,
             }),
             out,
         ),
         DataFormat::Text => found.iter().try_for_each(|one| writeln!(out, "{}", one.describe().1)).and_then(|()| {
             writeln!(
                 out,
-                "{} images: {same} the same, {there} there, {missing} missing, {differs} different, {unknown} not known",
+                "{} images: {same} the same, {present} present, {missing} missing, {different} different, {unknown} unknown",
                 found.len()
             )
         }),
     }
     })?;
-    if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
+    if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + different > 0) {
         say(&format!(
             "hint:  copy them with `plumbline images copy --to {prefix}` or `plumbline images load … --to {prefix}`"
         ));
     }
-    Ok(match (missing + differs, unknown) {
+    Ok(match (missing + different, unknown) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(SYSTEM),
         _ => ExitCode::from(1),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::Subcommand;
 use plumbline_app::attest::{AttestationTrust, SubmittedSuite, attest_folder};
-use plumbline_app::profiles::{self, KUBERNETES};
+use plumbline_app::profiles::{self, BuiltInProfile, built_in_for, with_default_profile};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::{name as printable_name, size};
 use plumbline_app::signing::signing_key;
@@ -41,9 +41,8 @@ pub(crate) enum SubmissionCommand {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SubmissionAssembleArgs {
-    /// Suite whose results to submit: the name of a profile, a directory or a packed bundle [default:
-    /// kubernetes]
-    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["product", "folder", "kubernetes_version", "readme", "required", "anyway"])]
+    /// Suite whose results to submit.
+    #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results to submit: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["product", "folder", "kubernetes_version", "readme", "required", "anyway"])]
     pub(crate) profile: Option<String>,
     /// Sign a statement that the files come from this run with this private key
     #[arg(long, value_name = "FILE")]
@@ -61,9 +60,8 @@ pub(crate) struct SubmissionCheckArgs {
     /// The folder of the submission; for Kubernetes `vX.Y/PRODUCT`, or one that contains it
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Suite whose results are submitted: the name of a profile, a directory or a packed bundle
-    /// [default: kubernetes]
-    #[arg(long, value_name = "PROFILE", conflicts_with = "required")]
+    /// Suite whose results are submitted.
+    #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results are submitted: the name of a profile, a directory or a packed bundle"), conflicts_with = "required")]
     pub(crate) profile: Option<String>,
     #[command(flatten)]
     pub(crate) trust: AttestationTrust,
@@ -82,9 +80,9 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
         SubmissionCommand::Assemble(args) => {
             let context = context(&args.registry);
             let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-            if let Some(profile) = other_profile(args.profile.as_deref()) {
-                return assemble_profile(&context, args, profile, key.as_ref());
-            }
+            let Some(built_in) = built_in_for(args.profile.as_deref())? else {
+                return assemble_profile(&context, args, key.as_ref());
+            };
             let submission = app::assemble(&context, &args.options)?;
             print_assembled(&submission, args.output.format())?;
             if let Some(key) = key {
@@ -93,7 +91,7 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
                     &args.options.archive,
                     None,
                     &submission.written.folder,
-                    &kubernetes(&submission),
+                    &suite_of(built_in, &submission),
                     &key,
                 )?;
             }
@@ -101,9 +99,10 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
         }
         SubmissionCommand::Check(args) => {
             let context = context(&args.registry);
-            let checked = match other_profile(args.profile.as_deref()) {
-                Some(profile) => Checked::of_profile(&context, &args.dir, profile, &args.trust)?,
-                None => Checked::read(&context, &args.dir, args.required.as_ref(), &args.trust)?,
+            let reference = args.profile.as_deref();
+            let checked = match built_in_for(reference)? {
+                Some(built_in) => Checked::read(&context, built_in, &args.dir, args.required.as_ref(), &args.trust)?,
+                None => Checked::of_profile(&context, &args.dir, reference.unwrap_or_default(), &args.trust)?,
             };
             checked.print(args.output.format())?;
             Ok(checked.code(global))
@@ -111,15 +110,10 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
     }
 }
 
-/// The profile, if it is not that of Kubernetes.
-fn other_profile(reference: Option<&str>) -> Option<&str> {
-    reference.filter(|reference| *reference != KUBERNETES)
-}
-
-/// What an attestation says about the suite of Kubernetes.
-pub(crate) fn kubernetes(submission: &Submission) -> SubmittedSuite {
+/// What an attestation says about the suite of a built-in profile.
+pub(crate) fn suite_of(built_in: &BuiltInProfile, submission: &Submission) -> SubmittedSuite {
     let version = Some(submission.kubernetes.clone());
-    SubmittedSuite { profile: KUBERNETES.to_owned(), version, ..SubmittedSuite::default() }
+    SubmittedSuite { profile: built_in.profile.name.to_string(), version, ..SubmittedSuite::default() }
 }
 
 /// Signs a statement that the files of `folder` come from the run in `archive`, and reports it.
@@ -140,10 +134,9 @@ pub(crate) fn attest(
 fn assemble_profile(
     context: &Context,
     args: &SubmissionAssembleArgs,
-    reference: &str,
     key: Option<&PrivateKey>,
 ) -> Result<ExitCode, AppError> {
-    let found = profiles::find(context, reference)?;
+    let found = profiles::find(context, args.profile.as_deref().unwrap_or_default())?;
     let AssembleOptions { archive, dir, .. } = &args.options;
     let submitted = profiles::submit(context, &found, archive, dir)?;
     print("failed to print the list of written files", |out| match args.output.format() {
@@ -200,6 +193,7 @@ impl Checked {
     /// Checks the folder against the rules of the verifier.
     pub(crate) fn read(
         context: &Context,
+        built_in: &BuiltInProfile,
         dir: &Path,
         source: Option<&RequiredFrom>,
         trust: &AttestationTrust,
@@ -219,7 +213,7 @@ impl Checked {
         };
         contents.required = required.as_ref();
         let mut findings = submission::check(&contents);
-        let suite = SubmittedSuite { profile: KUBERNETES.to_owned(), ..SubmittedSuite::default() };
+        let suite = SubmittedSuite { profile: built_in.profile.name.to_string(), ..SubmittedSuite::default() };
         findings.extend(app::attestation_finding(&folder.root, None, &suite, trust)?);
         let summary = Summary::of(&findings);
         Ok(Self { folder: dir.to_owned(), release: release.map(|release| release.to_string()), findings, summary })

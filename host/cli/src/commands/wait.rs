@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_app::AppError;
+use plumbline_app::earlier::EarlierRun;
 use plumbline_app::report::status::period;
 use plumbline_app::runtime::{Termination, runtime};
 use plumbline_core::Verdict;
@@ -50,7 +51,9 @@ impl WaitArgs {
 pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, AppError> {
     runtime()?.block_on(async {
         let cluster = connect(&args.cluster).await?;
-        match until_over(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await? {
+        match until_over(&cluster, &args.cluster.namespace, args.wait_output, EarlierRun::new(), args.limit(), global)
+            .await?
+        {
             Ok(seen) => {
                 print_outcome(cluster.name(), &seen, args.format)?;
                 Ok(code_of_run(&seen, global))
@@ -67,15 +70,17 @@ fn print_outcome(cluster: &str, seen: &Seen, format: Option<RunFormat>) -> Resul
 }
 
 /// Returns the finished run. If its end was not seen, prints the reason, and returns the exit code.
+/// `earlier` is for estimates of the remaining time.
 pub(crate) async fn until_over(
     cluster: &Cluster,
     namespace: &str,
     output: WaitOutput,
+    earlier: EarlierRun,
     limit: Option<Duration>,
     global: &Global,
 ) -> Result<Result<Box<Seen>, ExitCode>, AppError> {
     let cancel = CancellationToken::new();
-    let following = follow(cluster, namespace, output, cancel.clone());
+    let following = follow(cluster, namespace, output, earlier, cancel.clone());
     let mut following = std::pin::pin!(following);
     let mut interrupted = false;
     let ended = tokio::select! {
@@ -95,7 +100,11 @@ pub(crate) async fn until_over(
     match ended {
         Ok(Ended::Over(seen)) => Ok(Ok(seen)),
         Ok(Ended::Gone { why, last }) => {
-            let what = if last.is_some() { "the run was lost" } else { "failed to follow the run" };
+            let what = if last.is_some() {
+                "the aggregator stopped before the run finished"
+            } else {
+                "failed to follow the run"
+            };
             let code = AppError::system(what).because(&why).hint_if(why.hint.clone()).print();
             Ok(Err(if compat { ExitCode::FAILURE } else { code }))
         }

@@ -109,7 +109,10 @@ fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + 
     if kubeconfig.is_none() {
         set("KUBERNETES_SERVICE_HOST")?;
         if !Path::new(TOKEN).exists() {
-            tracing::info!("this pod has no token: this worker will not notice a plugin that ends without a done file");
+            tracing::info!(
+                "this pod has no service account token, so the worker cannot watch the plugin. \
+                 If it exits without a done file, the result times out"
+            );
             return None;
         }
     }

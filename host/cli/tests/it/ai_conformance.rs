@@ -15,7 +15,7 @@ use crate::check_languages;
 const PROFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles/ai-conformance");
 
 /// Builds the component once, and returns whether that is possible here.
-fn is_built() -> bool {
+pub(crate) fn is_built() -> bool {
     static BUILT: OnceLock<bool> = OnceLock::new();
     *BUILT.get_or_init(|| {
         let bed = Bed::new();

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::filter::filtered;
+use crate::output_keys;
 
 /// Longer than anything here takes, even on a busy machine. A test that waits this long has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
@@ -70,7 +71,8 @@ impl Bed {
         self.program(&dev_program(), args)
     }
 
-    fn program(&self, program: &Path, args: &[&str]) -> Command {
+    /// Returns a program with `args`, in the same environment.
+    pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.root()).env("HOME", self.path("home"));
         for (name, dir) in [
@@ -162,8 +164,10 @@ impl Bed {
         let done = self.plumbline(&["results", &self.archive(), "-p", plugin, "-o", "json"]);
         let mut trees: Value =
             serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err));
-        // It is not a part of the tree.
-        trees[0].as_object_mut().unwrap().remove("causes");
+        // They are not a part of the tree.
+        let tree = trees[0].as_object_mut().unwrap();
+        tree.remove("causes");
+        tree.remove("run");
         trees[0].take()
     }
 
@@ -203,14 +207,21 @@ pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Done {
-    /// Runs a command until it exits, or kills it at the deadline.
+    /// Runs a command until it exits, or kills it at the deadline. A document that the program prints
+    /// must have the documented keys.
     pub(crate) fn of(command: Command) -> Self {
+        let is_own = command.get_program() == env!("CARGO_BIN_EXE_plumbline");
+        let args: Vec<String> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let output = assert_cmd::Command::from_std(command).timeout(DEADLINE).output().unwrap();
-        Self {
+        let done = Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
+        };
+        if is_own {
+            output_keys::check(&args, &done.out);
         }
+        done
     }
 
     /// The exit code and the output, with what differs from run to run replaced.

@@ -1,7 +1,7 @@
 //! What `query` and `logs` print, over an in-memory API server.
 
 use plumbline_dev::ApiDouble;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
@@ -31,6 +31,9 @@ fn query_prints_where_it_is() {
     assert!(done.err.contains("warning: services in namespace `default`: failed to list services"), "{}", done.err);
     assert!(bed.path("out/resources/cluster/core_v1_namespaces.json").exists());
     assert!(bed.path("out/meta/query-time.json").exists());
+    let args = ["query", "--kubeconfig", "kubeconfig", "--config", "config.json", "-d", "data", "-o", "json"];
+    let summary: Value = serde_json::from_str(&bed.plumbline(&args).expect(0).out).unwrap();
+    assert_eq!((&summary["directory"], summary["errors"].is_array()), (&json!("data"), true));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
+use plumbline_dev::ApiDouble;
+use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
 
@@ -41,13 +42,33 @@ fn values_and_names_are_completed_and_nothing_hidden() {
     has(&["plumbline", "run", "--aggregator-permissions", ""], &["minimal", "clusterAdmin"]);
     has(&["plumbline", "status", "-o", ""], &["json", "yaml", "wide"]);
     has(&["plumbline", "version", "-o", ""], &["json", "yaml"]);
-    has(&["plumbline", "cache", "clean", ""], &["modules", "downloads"]);
+    has(&["plumbline", "cache", "clean", ""], &["bundles", "downloads", "history", "modules", "programs"]);
     bed.write("kubeconfig", "contexts:\n- {name: kind-prod, context: {cluster: c, user: u}}\n");
     has(&["plumbline", "status", "--context", ""], &["kind-prod"]);
+    bed.write("other", "contexts:\n- {name: staging, context: {cluster: c, user: u}}\n");
+    for option in [&["--kubeconfig", "other"][..], &["--kubeconfig=other"]] {
+        let contexts = of(&[&["plumbline", "status"][..], option, &["--context", ""]].concat());
+        assert_eq!(contexts, ["staging"], "{option:?}");
+    }
     bed.write("archives/run.tar.gz", "");
     bed.write("archives/notes.md", "");
     has(&["plumbline", "results", "diff", "archives/"], &["archives/run.tar.gz"]);
-    assert_eq!(of(&["plumbline", "results", "--baseline", "archives/n"]), [""; 0], "only archives");
+    for command in [
+        &["results", "--baseline"][..],
+        &["results", "diff"],
+        &["results", "attest"],
+        &["results", "verify"],
+        &["results", "push", "oci://r/runs"],
+        &["history"],
+        &["mcp"],
+    ] {
+        let typed = |word: &str| of(&[&["plumbline"][..], command, &[word]].concat());
+        assert_eq!(typed("archives/r"), ["archives/run.tar.gz"], "{command:?}");
+        assert_eq!(typed("archives/n"), [""; 0], "{command:?}: only archives");
+    }
+    // `results` also reads other files, if no archive matches.
+    assert_eq!(of(&["plumbline", "results", "archives/"]), ["archives/run.tar.gz"]);
+    assert_eq!(of(&["plumbline", "results", "archives/n"]), ["archives/notes.md"]);
     bed.plugin("done", "", "exit 0");
     bed.run(&["done"], &[]);
     let runs = of(&["plumbline", "run", "--local", "--continue", ""]);
@@ -63,6 +84,21 @@ fn values_and_names_are_completed_and_nothing_hidden() {
     ] {
         assert_eq!(of(hidden), [""; 0], "{hidden:?}");
     }
+}
+
+#[test]
+fn namespaces_are_those_of_the_cluster_on_the_command_line() {
+    let bed = Bed::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let double = runtime.block_on(ApiDouble::start()).unwrap();
+    double.put("namespaces", json!({"metadata": {"name": "checks"}}));
+    bed.write("config", &double.kubeconfig());
+    let namespaces = |option: &[&str]| candidates(&bed, &[&["plumbline", "status"][..], option, &["-n", ""]].concat());
+    let has_namespace = || namespaces(&["--kubeconfig", "config"]).iter().any(|name| name == "checks");
+    // A completion waits for a short time only, which a busy machine may exceed.
+    assert!((0..5).any(|_| has_namespace()));
+    // The default kubeconfig does not exist.
+    assert!(!namespaces(&[]).iter().any(|name| name == "checks"));
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Registry {
     /// pushed.
     fn push(&self, name: &str, tar: &Path) -> (String, Pushed) {
         let settings = Settings {
-            authorities: vec![self.dir.path().join("ca.pem")],
+            ca_files: vec![self.dir.path().join("ca.pem")],
             credentials: CredentialFiles { files: vec![self.secret().join("config.json")], helper_path: None },
             proxies: false,
             ..Settings::default()

@@ -77,3 +77,12 @@ fn more_files_than_a_result_or_a_run_may_have() {
         assert!(reason(&tree).contains(why), "{shown}");
     }
 }
+
+/// The limit without a file of limits.
+#[test]
+fn more_files_than_the_default_limit() {
+    let script = "cd $SONOBUOY_RESULTS_DIR; seq 100001 | xargs touch";
+    let (tree, shown) = run("result-format: raw", script, "{}");
+    assert!(reason(&tree).contains("the aggregator rejected the result: "), "{shown}");
+    assert!(reason(&tree).contains("more than 100000 files and directories"), "{shown}");
+}

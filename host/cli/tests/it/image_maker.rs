@@ -94,14 +94,18 @@ gcr.io/authenticated-image-pulling/alpine:3.7
 ";
 
 /// Writes all images that a run of `v1.30.2` needs to the layout `world`, under their public names.
-/// The suite is a shell script.
 pub(crate) fn world(bed: &Bed) -> Maker {
+    world_of(bed, "v1.30.2")
+}
+
+/// The same for another version of the suite, which is a shell script.
+pub(crate) fn world_of(bed: &Bed, version: &str) -> Maker {
     let maker = Maker::new(&bed.path("world"));
     let suite = format!(
         "#!/bin/sh\n[ \"$1\" = --list-images ] || exit 2\n[ -z \"$KUBE_TEST_REPO_LIST\" ] || {{ echo lan.example/listed:1; exit; }}\ncat <<END\n{LISTED}END\n"
     );
     let suite: Files<'_> = &[("usr/local/bin/e2e.test", &suite), ("run_e2e.sh", "#!/bin/sh\n")];
-    maker.name(&maker.index(Words::Oci, suite), "registry.k8s.io/conformance:v1.30.2");
+    maker.name(&maker.index(Words::Oci, suite), &format!("registry.k8s.io/conformance:{version}"));
     maker.name(&maker.index(Words::Docker, &[("agnhost", "x")]), "registry.k8s.io/e2e-test-images/agnhost:2.47");
     maker.name(&maker.index(Words::Oci, &[("pause", "x")]), "registry.k8s.io/pause:3.9");
     let busybox = maker.image(Words::Docker, "amd64", &[("bin/busybox", "x")]);

@@ -14,7 +14,7 @@ use crate::image_maker::{LISTED, Maker, Words, names, world};
 use crate::registries::{Registry, command};
 
 /// Mirror settings that read each public registry from the registry `host`.
-fn mirrors(host: &str) -> String {
+pub(crate) fn mirrors(host: &str) -> String {
     ["registry.k8s.io", "docker.io", "ghcr.io"].map(|name| format!("{name}={host}")).join(",")
 }
 
@@ -118,14 +118,14 @@ fn images_are_copied_whole_and_byte_for_byte() {
     assert!(run(&["images", "save", "-f", "nothing", "--dry-run"]).expect(0).out.contains("pause:3.9"));
     assert!(!bed.path("nothing").exists());
     // All of them are in their own registries.
-    assert!(run(&["images", "check"]).expect(0).out.contains("5 there, 0 missing"));
+    assert!(run(&["images", "check"]).expect(0).out.contains("5 present, 0 missing"));
     let copied = run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0);
     let report = json(&copied);
     assert_eq!((&report["copied"], &report["failed"]), (&json!(5), &json!(0)));
     assert_eq!(by_image(&report, "digest"), digests(&maker.layout));
     assert!(copied.err.contains("[5/5]"), "{}", copied.err);
     let again = json(&run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0));
-    assert_eq!((&again["there"], &again["bytes"]), (&json!(5), &json!(0)));
+    assert_eq!((&again["present"], &again["bytes"]), (&json!(5), &json!(0)));
 
     let checked = run(&["images", "check", "--registry", &to]).expect(0);
     assert!(checked.out.contains("5 images: 5 the same"), "{}", checked.out);
@@ -134,9 +134,9 @@ fn images_are_copied_whole_and_byte_for_byte() {
     other.name(&other.image(Words::Oci, "amd64", &[("pause", "another")]), "registry.k8s.io/pause:3.9");
     run_load(&bed, &here, &there, "other", &to);
     let checked = run(&["images", "check", "--registry", &to]).expect(1);
-    assert!(checked.out.contains(&format!("differs: `{to}/pause:3.9`")), "{}", checked.out);
+    assert!(checked.out.contains(&format!("different: `{to}/pause:3.9`")), "{}", checked.out);
     let offline = run(&["images", "check", "--registry", &to, "--offline"]).expect(0);
-    assert!(offline.out.contains("5 there, 0 missing"), "{}", offline.out);
+    assert!(offline.out.contains("5 present, 0 missing"), "{}", offline.out);
 }
 
 fn run_load(bed: &Bed, here: &Registry, there: &Registry, from: &str, to: &str) -> Done {
@@ -202,7 +202,7 @@ fn an_interrupted_copy_resumes_and_every_image_is_tried() {
     more.name(&more.image(Words::Oci, "amd64", &[("x", "y")]), late);
     plumbline(&bed, &here.host, &[], &["images", "load", "more", "--to", &here.host]).expect(0);
     let second = json(&plumbline(&bed, &here.host, &[], &args).expect(0));
-    assert_eq!((&second["copied"], &second["there"]), (&json!(1), &json!(5)));
+    assert_eq!((&second["copied"], &second["present"]), (&json!(1), &json!(5)));
     assert!(bed.path("images.tar").is_file() && !bed.path("images.tar.incomplete").exists());
 
     read_by_others(&bed, &digests(&maker.layout)["registry.k8s.io/pause:3.9"]);
@@ -272,7 +272,7 @@ fn two_images_of_one_name_are_refused() {
     let bed = Bed::new();
     let args = ["images", "copy", "--to", "lan:5000", "quay.io/team/a:1", "ghcr.io/team/a:1"];
     let done = bed.plumbline(&args).expect(2);
-    assert!(done.err.contains("would have the same name there: `lan:5000/team/a:1`"), "{}", done.err);
+    assert!(done.err.contains("map to the same target `lan:5000/team/a:1`"), "{}", done.err);
     let done = bed.plumbline(&["images", "copy", "--to", "mirror", "a:1"]).expect(2);
     assert!(done.err.contains("invalid location for images"), "{}", done.err);
 }
@@ -323,7 +323,7 @@ fn a_registry_that_is_out_of_reach_is_asked_once() {
     let images = [format!("{host}/a:1"), format!("{host}/b:1"), format!("{host}/c:1")];
     let done = plumbline(&bed, &host, &[], &["images", "check", &images[0], &images[1], &images[2]]).expect(4);
     assert_eq!(done.out.matches("was not tried again").count(), 2, "{}", done.out);
-    assert!(done.out.contains("3 not known"), "{}", done.out);
+    assert!(done.out.contains("3 unknown"), "{}", done.out);
 }
 
 #[test]

@@ -7,18 +7,21 @@ use std::process::Command;
 use plumbline_dev::{ApiDouble, ExecReply};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, wait_for};
+use crate::compat::sonobuoy;
+use crate::signing::keygen;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 const ARCHIVE: &str = "202611201300_plumbline_x.tar.gz";
 
-struct Cluster {
-    bed: Bed,
-    double: ApiDouble,
+/// A cluster with a complete or unfinished run.
+pub(crate) struct Cluster {
+    pub(crate) bed: Bed,
+    pub(crate) double: ApiDouble,
 }
 
 impl Cluster {
-    async fn new(status: &Value) -> Self {
+    pub(crate) async fn new(status: &Value) -> Self {
         let (bed, double) = (Bed::new(), ApiDouble::start().await.unwrap());
         bed.write("kubeconfig", &double.kubeconfig());
         fs::create_dir(bed.path("pod")).unwrap();
@@ -53,7 +56,8 @@ impl Cluster {
         tokio::task::block_in_place(|| self.bed.plumbline(&args))
     }
 
-    fn archive(&self) -> PathBuf {
+    /// Puts an archive into the aggregator's pod.
+    pub(crate) fn archive(&self) -> PathBuf {
         let path = self.bed.path("pod").join(ARCHIVE);
         fs::copy(SAMPLE, &path).unwrap();
         path
@@ -68,7 +72,8 @@ fn in_pod(dir: &Path, command: &[String]) -> ExecReply {
     ExecReply { stdout: output.stdout, stderr: output.stderr, exit_code, cut_after: None }
 }
 
-fn complete(sha256: &str) -> Value {
+/// Returns the status of a run that is complete.
+pub(crate) fn complete(sha256: &str) -> Value {
     json!({"status": "complete", "tar-info": {"name": ARCHIVE, "size": 0, "sha256": sha256}})
 }
 
@@ -87,6 +92,45 @@ async fn an_archive_comes_home_and_is_what_it_was() {
     cluster.plumbline(&["retrieve", "-f", "../mine.tar.gz"]).expect(2);
 }
 
+/// The pod of the run in `namespace` is complete as soon as it was created.
+pub(crate) fn completes(cluster: &Cluster, namespace: &str, interrupted: bool) {
+    let status = json!({"status": "complete", "interrupted": interrupted, "tar-info": {"name": ARCHIVE, "size": 0, "sha256": ""},
+        "plugins": [{"plugin": "unit", "node": "global", "status": "complete", "result-status": "passed", "result-counts": null}]});
+    wait_for("the aggregator's pod", || cluster.double.get("pods", namespace, "sonobuoy").is_some());
+    cluster.double.update("pods", namespace, "sonobuoy", |pod| {
+        pod["status"]["phase"] = json!("Running");
+        pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = status.to_string().into();
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_a_cluster_is_attested_on_this_machine() {
+    let cluster = Cluster::new(&complete("")).await;
+    let bed = &cluster.bed;
+    keygen(bed, "release");
+    // The archive of a run that passed.
+    bed.write("report.xml", "<testsuite name='s'><testcase name='a'/></testsuite>");
+    bed.plugin("unit", "result-format: junit", "cp report.xml $SONOBUOY_RESULTS_DIR/");
+    bed.run(&["unit"], &[]).expect(0);
+    fs::rename(bed.archive(), bed.path("pod").join(ARCHIVE)).unwrap();
+    bed.write("smoke.yaml", "sonobuoy-config: {driver: Job, plugin-name: smoke}\nspec: {name: plugin, image: r/i:1}\n");
+    // What the run itself knows counts too.
+    for (namespace, interrupted, result, code) in [("one", false, "PASSED", 0), ("two", true, "FAILED", 1)] {
+        let options =
+            ["--wait", "--retrieve", "--dir", namespace, "--sign", "release.key", "--kubeconfig", "kubeconfig"];
+        let running = bed.start("run", &[&["run", "-p", "smoke.yaml", "-n", namespace], &options[..]].concat());
+        completes(&cluster, namespace, interrupted);
+        let done = running.wait();
+        assert_eq!(done.code == 0, code == 0, "{}{}", done.out, done.err);
+        assert!(done.err.contains(&format!("({result})")), "{}", done.err);
+        let archive = format!("{namespace}/{ARCHIVE}");
+        let verified =
+            bed.plumbline(&["results", "verify", &archive, "--key", "release.pub", "-o", "json"]).expect(code);
+        let verified: Value = serde_json::from_str(&verified.out).unwrap();
+        assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!(result)), "{verified}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_codes_tell_how_far_it_came() {
     let cluster = Cluster::new(
@@ -97,6 +141,9 @@ async fn exit_codes_tell_how_far_it_came() {
         let done = cluster.plumbline(&["retrieve"]).expect(strict);
         assert_eq!(done.out, "");
         cluster.plumbline(&["retrieve", "--exit-code=compat"]).expect(compat);
+        let as_sonobuoy = || sonobuoy(&cluster.bed, &["retrieve", "--kubeconfig", "kubeconfig"]);
+        let named = tokio::task::block_in_place(as_sonobuoy);
+        assert_eq!(named.status.code(), Some(compat), "{}", String::from_utf8_lossy(&named.stderr));
         done.err
     };
     insta::assert_snapshot!(codes(3, 2), @r"
@@ -140,16 +187,16 @@ async fn a_run_is_deleted_once_and_for_all() {
     assert_eq!(cluster.plumbline(&["get", "pod", "-p", "other"]).expect(0).out, "");
     let done = cluster.plumbline(&["delete", "--dry-run"]).expect(0);
     insta::assert_snapshot!(done.out, @r"
-    to be removed from cluster `double`:
+    will be deleted from cluster `double`:
       namespace `sonobuoy` with everything in it
         2 pods
     ");
     assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
     let done = cluster.plumbline(&["delete", "--wait"]).expect(0);
-    assert!(done.out.is_empty() && done.err.contains("everything is gone"), "{}", done.err);
+    assert!(done.out.is_empty() && done.err.contains("deleted everything"), "{}", done.err);
     assert!(cluster.double.get("namespaces", "", "sonobuoy").is_none());
     let done = cluster.plumbline(&["delete", "--wait=1m"]).expect(0);
-    assert!(done.err.contains("nothing to remove from cluster `double`"), "{}", done.err);
+    assert!(done.err.contains("nothing to delete in cluster `double`"), "{}", done.err);
 }
 
 /// Runs a command with `-o json`, and expects the exit code `code`.
@@ -174,7 +221,7 @@ async fn every_result_is_data_too() {
         |outcome: &str| json!({"kind": "namespace", "namespace": null, "name": "sonobuoy", "outcome": outcome});
     assert_eq!(planned["objects"], json!([object("planned")]));
     let deleted = data(&cluster, 0, &["delete", "--wait"]);
-    assert_eq!((&deleted["objects"], &deleted["left"]), (&json!([object("deleted")]), &json!([])));
+    assert_eq!((&deleted["objects"], &deleted["remaining"]), (&json!([object("deleted")]), &json!([])));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,14 @@
 //! Definitions and what they provide to processes: commands, images, environment, files, nodes,
 //! progress.
 
+use std::collections::BTreeMap;
+
+use plumbline_author::Language;
+use plumbline_author::build::missing_tool;
+use serde_json::Value;
+
 use crate::bed::{Bed, wait_for};
+use crate::check_languages;
 
 const DONE: &str = "printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
 
@@ -168,8 +175,7 @@ fn a_continued_run_starts_its_plugins_where_it_was_started() {
 fn the_facts_of_this_machine_are_facts() {
     let bed = Bed::new();
     bed.plumbline(&["run", "--local", "--dir", "out", "-p", "host-facts"]).expect(0);
-    let facts: serde_json::Value =
-        serde_json::from_str(&bed.member("plugins/host-facts/results/global/host-facts.json")).unwrap();
+    let facts: Value = serde_json::from_str(&bed.member("plugins/host-facts/results/global/host-facts.json")).unwrap();
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(facts.to_string().contains(release.trim()), "{facts}");
 }
@@ -197,4 +203,47 @@ fn the_example_has_a_verdict_for_every_check_on_any_machine() {
     }
     let (failed, any) = (checks.iter().filter(|check| check["status"] == "failed").count(), done.code == 1);
     assert_eq!(failed > 0, any, "the exit code is the verdict");
+}
+
+/// Returns the statuses of the leaves of a tree by name.
+fn statuses(item: &Value, found: &mut BTreeMap<String, String>) {
+    match item["items"].as_array() {
+        Some(items) => items.iter().for_each(|item| statuses(item, found)),
+        None => {
+            let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
+            found.insert(text("name"), text("status"));
+        }
+    }
+}
+
+#[test]
+fn the_script_and_the_component_agree_about_this_machine() {
+    let bed = Bed::new();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let [script, component] = ["node-check", "node-ready"].map(|name| format!("{examples}/{name}"));
+    if let Some(missing) = missing_tool(Language::Rust, component.as_ref()) {
+        eprintln!("SKIPPED: the example node-ready: {missing}");
+        return;
+    }
+    check_languages::plumbline(&bed, &["plugin", "build", &component]).expect(0);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", &script, "-p", &component]);
+    let [script, component] = ["node-check", "node-ready"].map(|plugin| {
+        let mut found = BTreeMap::new();
+        statuses(&bed.tree(plugin), &mut found);
+        found
+    });
+    assert_eq!(component.len(), 15, "{component:?}");
+    // Sockets change while the plugins run.
+    let lasts = |rule: &&String| !rule.starts_with("port ") && *rule != "a container runtime listens";
+    let is_known = |status: &str| ["passed", "failed"].contains(&status);
+    let mut compared = 0;
+    for rule in component.keys().filter(lasts) {
+        // Either may lack what it needs on this machine.
+        let (by_script, here) = (&script[rule], &component[rule]);
+        if is_known(by_script) && is_known(here) {
+            assert_eq!(by_script, here, "{rule}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 3, "{script:?} {component:?}");
 }

@@ -57,7 +57,8 @@ impl InCluster {
 
     /// The output, without the time that pods have waited.
     fn shown(&self, done: &Done) -> String {
-        (0..60).fold(done.shown(&self.bed), |text, n| text.replace(&format!(" waits for {n} s:"), " waits for [N] s:"))
+        (0..60)
+            .fold(done.shown(&self.bed), |text, n| text.replace(&format!(" waiting for {n} s:"), " waiting for [N] s:"))
     }
 }
 
@@ -211,7 +212,11 @@ fn a_pod_that_goes_is_the_end_of_waiting() {
     wait_for("the watch", || cluster.double.requests().iter().any(|request| request.query.contains("watch=true")));
     cluster.double.remove("pods", "checks", "sonobuoy");
     let done = wait.wait().expect(4);
-    assert!(done.err.contains("the run was lost") && done.err.contains("is gone"), "{}", done.err);
+    assert!(
+        done.err.contains("the aggregator stopped before the run finished") && done.err.contains("is gone"),
+        "{}",
+        done.err
+    );
 }
 
 #[test]

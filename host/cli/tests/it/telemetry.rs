@@ -36,10 +36,7 @@ fn scraped(more: &[&str]) -> String {
     let (address, path) = url.split_once('/').unwrap();
     let mut answer = String::new();
     wait_for("the launch of the plugin", || {
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
-        answer.clear();
-        stream.read_to_string(&mut answer).unwrap();
+        answer = scrape(address, path).unwrap();
         answer.contains("plumbline_plugins{state=\"running\"} 1\n")
     });
     gate.open();
@@ -47,6 +44,16 @@ fn scraped(more: &[&str]) -> String {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
     body.to_owned()
+}
+
+/// Reads `http://ADDRESS/PATH`. Returns the head and the body of the answer, or `None` if nothing
+/// listens there.
+pub(crate) fn scrape(address: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    Some(answer)
 }
 
 fn served(text: &str) -> BTreeSet<String> {
@@ -89,7 +96,7 @@ fn metrics_are_served_documented_and_on_the_dashboard() {
 }
 
 /// Checks the metrics with Prometheus's own linter.
-fn check_with_promtool(text: &str) {
+pub(crate) fn check_with_promtool(text: &str) {
     let Some(program) = std::env::var_os("PLUMBLINE_PROMTOOL").filter(|named| !named.is_empty()) else {
         eprintln!("SKIPPED: PLUMBLINE_PROMTOOL names no program; `cargo xtask test` gets it from Debian");
         return;
@@ -152,48 +159,4 @@ fn a_plugin_gets_the_trace_context_of_the_pipeline() {
         // Without an export, the variable is inherited as it is.
         assert_eq!(bed.member("plugins/traced/results/global/x").trim(), passed);
     }
-}
-
-/// Needs the OpenTelemetry Collector with the receiver `otlp` and the exporter `debug`.
-#[test]
-fn the_opentelemetry_collector_reads_what_is_exported() {
-    let Some(program) = std::env::var_os("PLUMBLINE_OTELCOL").filter(|named| !named.is_empty()) else {
-        eprintln!("SKIPPED: PLUMBLINE_OTELCOL names no program of the OpenTelemetry Collector");
-        return;
-    };
-    let bed = Bed::new();
-    let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
-    let config = format!(
-        "receivers: {{otlp: {{protocols: {{http: {{endpoint: '{free}'}}}}}}}}\n\
-         exporters: {{debug: {{verbosity: detailed}}}}\n\
-         service:\n  telemetry: {{metrics: {{level: none}}}}\n  pipelines:\n\
-         \x20   traces: {{receivers: [otlp], exporters: [debug]}}\n\
-         \x20   metrics: {{receivers: [otlp], exporters: [debug]}}\n"
-    );
-    let config = bed.write("collector.yaml", &config);
-    let mut command = Command::new(program);
-    command.arg("--config").arg(config);
-    let collector = bed.start_command("collector", command);
-    wait_for("the collector", || TcpStream::connect(free).is_ok());
-    let report = r#"<testsuite name="s"><testcase name="good" time="1"/><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
-    bed.write("report.xml", report);
-    bed.plugin(
-        "e2e",
-        "result-format: junit",
-        "cp report.xml $RESULTS_DIR/x.xml; echo $RESULTS_DIR/x.xml > $RESULTS_DIR/done",
-    );
-    bed.run(&["e2e"], &["--otlp-endpoint", &format!("http://{free}")]).expect(1);
-    for text in [
-        "Name           : RUN plumbline",
-        "cicd.pipeline.result: Str(failure)",
-        "Name           : bad",
-        "test.case.result.status: Str(fail)",
-        "Name: plumbline_tests",
-        "Name: plumbline_upload_duration_seconds",
-        "IsMonotonic: true",
-        "service.name: Str(plumbline)",
-    ] {
-        wait_for(text, || collector.err().contains(text));
-    }
-    assert!(!collector.err().contains("\terror\t"), "{}", collector.err());
 }

@@ -83,7 +83,7 @@ pub enum DefinitionError {
         name: String,
     },
     /// A value makes no sense.
-    #[error("`{path}`: {why}")]
+    #[error("`{path}` is invalid: {why}")]
     Invalid {
         /// The path of the key.
         path: String,

@@ -32,12 +32,15 @@ mod verdict {
         let text_error = |key: &str, text: &str| error_of(json!({"judge": "j", key: [text]}));
         for bad in ["../x", "/etc/passwd", "a//b", "", "a\\b", "a\nb", &"x".repeat(241)] {
             assert!(
-                text_error("evidence", bad).starts_with("`plumbline.verdict[0].evidence[0]`: the pattern"),
+                text_error("evidence", bad).starts_with("`plumbline.verdict[0].evidence[0]` is invalid: the pattern"),
                 "{bad}"
             );
         }
         for bad in ["a/b", "..", ""] {
-            assert!(text_error("data", bad).starts_with("`plumbline.verdict[0].data[0]`: the name"), "{bad}");
+            assert!(
+                text_error("data", bad).starts_with("`plumbline.verdict[0].data[0]` is invalid: the name"),
+                "{bad}"
+            );
         }
         assert!(read(json!(vec![json!({"judge": "j"}); 17])).unwrap_err().contains("more than 16 judges"));
     }
@@ -130,14 +133,17 @@ mod checks {
             ("securityContext", json!({"privileged": true})),
         ] {
             let error = read(&json!({key: value}), &check).unwrap_err();
-            assert!(error.starts_with(&format!("`spec.{key}`: a plugin with `plumbline.component`")), "{error}");
+            assert!(
+                error.starts_with(&format!("`spec.{key}` is invalid: a plugin with `plumbline.component`")),
+                "{error}"
+            );
         }
         for bad in ["../check.wasm", "a/check.wasm", "check", "Check.wasm", ".wasm"] {
             let error = read(&json!({}), &json!({"component": bad})).unwrap_err();
             assert!(error.starts_with("`plumbline.component` must be a file next to the definition"), "{error}");
         }
         let alone = read(&json!({}), &json!({"grants": {"files": ["/etc"]}})).unwrap_err();
-        assert!(alone.starts_with("`plumbline.grants`: rights are for checks"), "{alone}");
+        assert!(alone.starts_with("`plumbline.grants` is invalid: rights are for checks"), "{alone}");
         let none = Definition::parse("sonobuoy-config: {driver: Job, plugin-name: p}").unwrap_err().to_string();
         assert_eq!(none, "required key `spec` is missing");
     }
@@ -145,19 +151,19 @@ mod checks {
     #[test]
     fn a_misspelled_right_is_an_error() {
         for (grants, said) in [
-            (json!({"file": ["/etc"]}), "`plumbline.grants.file`: unknown field"),
-            (json!({"files": "/etc"}), "`plumbline.grants.files`: invalid type"),
-            (json!({"files": ["/etc/"]}), "`plumbline.grants.files`: expected the absolute path"),
-            (json!({"env": ["A B"]}), "`plumbline.grants.env`: expected the name of a variable"),
+            (json!({"file": ["/etc"]}), "`plumbline.grants.file` is invalid: unknown field"),
+            (json!({"files": "/etc"}), "`plumbline.grants.files` is invalid: invalid type"),
+            (json!({"files": ["/etc/"]}), "`plumbline.grants.files` is invalid: expected the absolute path"),
+            (json!({"env": ["A B"]}), "`plumbline.grants.env` is invalid: expected the name of a variable"),
             (
                 json!({"kubernetes": [{"api-version": "v1", "resources": ["pods/exec"]}]}),
                 "`plumbline.grants.kubernetes.resources`",
             ),
             (
                 json!({"kubernetes": [{"api-version": "v1", "resources": ["pods"], "verbs": ["create"]}]}),
-                "`plumbline.grants.kubernetes`: unknown field",
+                "`plumbline.grants.kubernetes` is invalid: unknown field",
             ),
-            (json!({"files": vec!["/a"; 65]}), "`plumbline.grants.files`: there are more entries than"),
+            (json!({"files": vec!["/a"; 65]}), "`plumbline.grants.files` is invalid: there are more entries than"),
         ] {
             let error = read(&json!({}), &json!({"component": "c.wasm", "grants": grants})).unwrap_err();
             assert!(error.starts_with(said), "{error}");

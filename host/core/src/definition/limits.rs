@@ -17,7 +17,7 @@ const NONZERO: [&str; 5] = ["wall", "memory", "stack", "hostcall-bytes", "depth"
 
 /// Error for a limit that exceeds the operator's cap.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("limit `{limit}` asks for {request}, but the cap is {cap}: ask for less, or have the operator raise the cap")]
+#[error("limit `{limit}` is {request}, but the maximum is {cap}")]
 pub struct LimitError {
     /// The name of the limit.
     pub limit: &'static str,
@@ -25,6 +25,19 @@ pub struct LimitError {
     pub request: String,
     /// The cap with its unit.
     pub cap: String,
+}
+
+impl LimitError {
+    /// Returns a hint with the fix.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let Self { limit, .. } = self;
+        match *limit {
+            "stack" => "lower `plumbline.limits.stack`: all modules have the same stack".to_owned(),
+            "wall" => "lower `plumbline.limits.wall`; or raise `cap.wall-seconds` in the file of `--limits`".to_owned(),
+            _ => format!("lower `plumbline.limits.{limit}`; or raise `cap.{limit}` in the file of `--limits`"),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -188,7 +188,7 @@ fn further_files_stay_inside_the_directory() {
     assert_eq!(definition.to_json()["plumbline"]["files"], json!(["rules.json", "data/**"]));
     for bad in ["/etc/passwd", "../secret", "data/../../x", "data//x", "", "./", "a\\\\b", "data/"] {
         let error = Definition::parse(&with(&format!("plumbline: {{files: [ok, \"{bad}\"]}}"))).unwrap_err();
-        assert!(error.to_string().starts_with("`plumbline.files[1]`: "), "{bad}: {error}");
+        assert!(error.to_string().starts_with("`plumbline.files[1]` is invalid: "), "{bad}: {error}");
     }
     let many = with(&format!("plumbline: {{files: [{}]}}", "a, ".repeat(65)));
     assert!(Definition::parse(&many).unwrap_err().to_string().contains("more than 64"));

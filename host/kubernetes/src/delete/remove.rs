@@ -165,7 +165,7 @@ fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
         .take(MAX_NAMED)
         .map(blocker)
         .collect();
-    if blockers.is_empty() { vec![blocker("is being removed".to_owned())] } else { blockers }
+    if blockers.is_empty() { vec![blocker("is being deleted".to_owned())] } else { blockers }
 }
 
 /// Returns what is left in a namespace and waits for something. Kinds that cannot be listed are
@@ -202,7 +202,7 @@ fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
         );
     }
     // The timestamp is the end of the grace period.
-    let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
+    let Some(due) = &metadata.deletion_timestamp else { return "still exists".to_owned() };
     let late = now.duration_since(due.0).as_secs();
     match (late, metadata.deletion_grace_period_seconds) {
         (..=0, Some(grace @ 1..)) => {
@@ -242,7 +242,7 @@ mod tests {
                 "is terminating, at most 70 s more of its grace period of 90 s",
             ),
             (json!({"deletionTimestamp": "2026-01-01T00:01:20Z"}), "is terminating, at most 20 s more"),
-            (json!({}), "is still there"),
+            (json!({}), "still exists"),
         ] {
             assert_eq!(holds(&meta(metadata), now), want);
         }
@@ -257,6 +257,6 @@ mod tests {
         ]}});
         let blockers: Vec<_> = namespace_blockers(&object, &data).iter().map(ToString::to_string).collect();
         assert_eq!(blockers, ["namespace `ns`: Some content has finalizers remaining: x in 1"]);
-        assert_eq!(namespace_blockers(&object, &Value::Null)[0].why, "is being removed");
+        assert_eq!(namespace_blockers(&object, &Value::Null)[0].why, "is being deleted");
     }
 }

@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn secrets_of_the_aggregator_are_found_wherever_a_pod_can_mount_them() {
-        let volume = json!({"volumes": [{"name": "v", "secret": {"secretName": "plumbline-authority"}}]});
-        assert_eq!(reserved_secret(&definition(&volume, &Value::Null)), Some("plumbline-authority"));
+        let volume = json!({"volumes": [{"name": "v", "secret": {"secretName": "plumbline-ca"}}]});
+        assert_eq!(reserved_secret(&definition(&volume, &Value::Null)), Some("plumbline-ca"));
         let projected = json!({"volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "plumbline-certificates"}}]}}]});
         assert_eq!(reserved_secret(&definition(&projected, &Value::Null)), Some("plumbline-certificates"));
         assert_eq!(reserved_secret(&definition(&json!({}), &Value::Null)), None);

@@ -13,7 +13,7 @@ pub enum DriverError {
     )]
     Process(PluginName),
     /// The definition has neither an image nor a command that the image of the run could execute.
-    #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
+    #[error("plugin `{0}` has no image")]
     NoImage(PluginName),
     /// The aggregator does not have the component of a check.
     #[error("plugin `{0}`: its check did not reach the aggregator")]

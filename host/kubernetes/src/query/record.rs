@@ -65,13 +65,13 @@ struct Message {
 }
 
 pub(super) struct Recorder<'a> {
-    kept: Mutex<Kept>,
+    kept: Mutex<Records>,
     observer: &'a (dyn Fn(&Progress) + Sync),
     began: Instant,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Records {
     entries: Vec<Entry>,
     errors: Vec<QueryError>,
     files: usize,

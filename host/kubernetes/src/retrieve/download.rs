@@ -145,7 +145,7 @@ async fn pieces(
             Err(error) => return Err(error),
         };
         let (name, have, size, part) = (archive.name.clone(), part.have(), archive.size, part.path().to_owned());
-        return Err(RetrieveError::BrokenOff { name, have, size, cause, part });
+        return Err(RetrieveError::Interrupted { name, have, size, cause, part });
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ fn a_line_that_brings_nothing_is_given_up_and_gone_on_with_later() {
     let dir = tempfile::tempdir().unwrap();
     let source = Memory::new(pattern(100_000), &[30_000, 0, 0, 0, 0, 0]);
     let error = bring(&source, dir.path(), &TarInfo::default()).unwrap_err();
-    assert!(matches!(&error, RetrieveError::BrokenOff { have: 30_000, size: 100_000, .. }), "{error}");
+    assert!(matches!(&error, RetrieveError::Interrupted { have: 30_000, size: 100_000, .. }), "{error}");
     assert_eq!(error.stage(), Stage::Transfer);
     assert!(error.hint().unwrap().contains("a.tar.gz.part"), "the hint names the partial file");
 

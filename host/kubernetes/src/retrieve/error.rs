@@ -43,8 +43,8 @@ pub enum RetrieveError {
     #[error("the aggregator's image does not support `{0}`")]
     Unknown(String),
     /// The connection was lost too often.
-    #[error("archive `{name}` was interrupted after {have} of {size} bytes: {cause}")]
-    BrokenOff {
+    #[error("the download of archive `{name}` was interrupted after {have} of {size} bytes: {cause}")]
+    Interrupted {
         /// The archive.
         name: String,
         /// Number of bytes received, in the file that the hint names.
@@ -91,7 +91,7 @@ impl RetrieveError {
         match self {
             Self::NotReady(_) => Stage::NotReady,
             Self::Cluster(_) | Self::Command { .. } | Self::Unknown(_) | Self::Busy(_) => Stage::SetUp,
-            Self::BrokenOff { .. } | Self::Wrong { .. } | Self::Stream(_) | Self::Local { .. } => Stage::Transfer,
+            Self::Interrupted { .. } | Self::Wrong { .. } | Self::Stream(_) | Self::Local { .. } => Stage::Transfer,
         }
     }
 
@@ -107,7 +107,7 @@ impl RetrieveError {
             Self::Unknown(_) => {
                 Some("retrieve the archive once the run is complete: that works with every image".into())
             }
-            Self::BrokenOff { part, .. } => Some(format!(
+            Self::Interrupted { part, .. } => Some(format!(
                 "the partial download is kept in `{}`: to resume, run the same command again",
                 part.display()
             )),

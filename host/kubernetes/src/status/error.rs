@@ -31,7 +31,7 @@ pub enum StatusError {
         events: Vec<String>,
     },
     /// The pod ended before the run was complete.
-    #[error("the aggregator has ended: pod `{pod}`: {why}")]
+    #[error("the aggregator's pod `{pod}` has stopped: {why}")]
     PodFailed {
         /// The pod.
         pod: String,

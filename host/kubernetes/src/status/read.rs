@@ -173,7 +173,7 @@ fn why_it_ended(pod: &PodView) -> String {
     let main = pod.containers.iter().filter(|container| container.role == Role::Main);
     let mut ended = main.filter_map(|container| Some((container, container.ended()?)));
     ended.next().map_or_else(
-        || "Kubernetes does not say why".to_owned(),
+        || "Kubernetes reports no reason".to_owned(),
         |(container, end)| format!("container `{}` {}", container.name, how_it_ended(end)),
     )
 }

@@ -224,7 +224,7 @@ impl ClientError {
         match self {
             Self::Url { .. } => Some("set `AGGREGATOR_URL` to `https://HOST:PORT`"),
             Self::Certificates(_) => {
-                Some("`CA_CERT`, `CLIENT_CERT` and `CLIENT_KEY` hold PEM texts, not paths of files")
+                Some("`CA_CERT`, `CLIENT_CERT` and `CLIENT_KEY` hold PEM strings, not paths of files")
             }
             Self::Resolve { .. } => Some("check `AGGREGATOR_URL` and the DNS of this node"),
             Self::Connect { .. } => Some(

@@ -65,7 +65,7 @@ impl Http {
         let why = match url.scheme() {
             "https" => {
                 let build = || async {
-                    let client = builder(&self.settings).tls_certs_merge(authorities(&self.settings.authorities)?);
+                    let client = builder(&self.settings).tls_certs_merge(certificates(&self.settings.ca_files)?);
                     client.build().map_err(|error| Cause::Tls(plumbline_core::chain(&error)))
                 };
                 return self.secure.get_or_try_init(build).await;
@@ -156,7 +156,7 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
 
 /// Reads CA certificates from PEM files. A file without a certificate is an error, because the user
 /// expects it to have one.
-fn authorities(files: &[PathBuf]) -> Result<Vec<Certificate>, Cause> {
+fn certificates(files: &[PathBuf]) -> Result<Vec<Certificate>, Cause> {
     let mut all = Vec::new();
     for path in files {
         let wrong = |why: String| Cause::Setting(format!("invalid CA file `{}`: {why}", path.display()));

@@ -132,7 +132,7 @@ async fn encryption_and_passwords_are_those_that_were_set() {
     let message = error.cause.to_string();
     assert!(message.contains("user `user`") && message.contains("wrong.json"), "{message}");
 
-    let untrusting = Settings { authorities: Vec::new(), ..registry.settings() };
+    let untrusting = Settings { ca_files: Vec::new(), ..registry.settings() };
     let error = pull(&Client::new(untrusting).unwrap(), &name).await.unwrap_err();
     assert!(matches!(*error.cause, Cause::Tls(_)) && error.hint().unwrap().contains("--registry-ca"), "{error:?}");
     let plain = Settings { insecure: vec![registry.host.clone()], ..registry.settings() };
@@ -147,8 +147,8 @@ async fn an_invalid_ca_file_is_reported() {
     for (content, expected) in
         [(&b"no certificate"[..], "no certificate"), (b"-----BEGIN CERTIFICATE-----\n!\n", "invalid CA file")]
     {
-        let authorities = vec![file(dir.path(), "ca.pem", content)];
-        let settings = Settings { authorities, insecure: Vec::new(), ..crate::settings("h") };
+        let ca_files = vec![file(dir.path(), "ca.pem", content)];
+        let settings = Settings { ca_files, insecure: Vec::new(), ..crate::settings("h") };
         let error = Client::new(settings).unwrap().manifest(&name).await.unwrap_err();
         assert!(error.cause.to_string().contains(expected) && error.is_usage(), "{error:?}");
     }

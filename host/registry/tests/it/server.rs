@@ -102,7 +102,7 @@ impl Registry {
             return settings;
         }
         let credentials = login(self.dir.path(), &[&self.host]);
-        Settings { insecure: Vec::new(), authorities: vec![self.dir.path().join("ca.pem")], credentials, ..settings }
+        Settings { insecure: Vec::new(), ca_files: vec![self.dir.path().join("ca.pem")], credentials, ..settings }
     }
 
     pub(crate) fn client(&self) -> Client {

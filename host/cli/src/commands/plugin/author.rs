@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::args::global::Global;
 use crate::args::shared::{EXIT_CODES, RegistryArgs, RunFormat, context};
-use crate::error::verdict_code;
+use crate::error::{verdict_code, with_urls};
 use crate::output::{Out, print, print_raw};
 use crate::ui::say;
 
@@ -167,7 +167,7 @@ fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
         };
         writeln!(out, "{style}{word}:{style:#} {}: {}", finding.place, finding.what)?;
         if let Some(hint) = &finding.hint {
-            writeln!(out, "  {bold}hint:{bold:#} {hint}")?;
+            writeln!(out, "  {bold}hint:{bold:#} {}", with_urls(hint))?;
         }
     }
     let (errors, warnings) = (checked.count(Level::Error), checked.count(Level::Warning));

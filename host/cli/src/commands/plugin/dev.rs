@@ -17,6 +17,7 @@ use plumbline_core::size::Bytes;
 use plumbline_sandbox::Sandbox;
 
 use crate::commands::plugin::test::{print_report, refused};
+use crate::output::print;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,7 @@ pub(crate) fn dev(args: &DevArgs) -> Result<ExitCode, AppError> {
             let modules = Modules::new(sandbox.clone(), built_in.clone());
             let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
             // Write errors are ignored, because the next round prints the report again.
-            let _ = show(round, &report, &mut anstream::stdout().lock());
+            let _ = print("failed to print the round", |out| show(round, &report, out));
             if report.built.is_ok() {
                 try_check(&dir, cluster);
             }

@@ -261,7 +261,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
     if let Some(to) = &args.to {
         layout.copy(&context, to, &mut |reference, there| {
             let line = format!("loaded: {reference}{}", if there { " (already present)" } else { "" });
-            tell(&line, json!({"reference": reference.to_string(), "there": there}))
+            tell(&line, json!({"reference": reference.to_string(), "present": there}))
         })?;
     } else if args.install {
         layout.install(&context, &mut |from, installed| {

@@ -111,6 +111,12 @@ fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) 
     row(out, "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
     row(out, "expected", &format!("by {}", definition.expectations))?;
     row(out, "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that is a summarizer")))?;
+    if let Some(component) = &definition.component {
+        row(out, "check", component)?;
+        for right in definition.grants.missing(&Rights::default()) {
+            row(out, "grants", &right.to_string())?;
+        }
+    }
     row(out, "digest", bundle.digest.as_deref().unwrap_or("none"))?;
     if let Some(unfit) = &bundle.unfit {
         row(out, "unfit", &format!("it cannot be packed: {unfit}"))?;

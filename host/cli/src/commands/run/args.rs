@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
+use plumbline_app::earlier::{EarlierRun, earlier_run};
 use plumbline_app::history::Retention;
 use plumbline_app::judges::JudgeOptions;
 use plumbline_app::manifest::ClusterRunOptions;
@@ -19,6 +20,7 @@ use plumbline_kubernetes::preflight::Check;
 use crate::args::name::Name;
 use crate::args::shared::{DAY, EXIT_CODES, RegistryArgs, RunFormat, WaitOutput};
 use crate::commands::cluster::ClusterArgs;
+use crate::ui::has_estimates;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -33,6 +35,7 @@ pub(crate) struct RunArgs {
 /// Options for runs on this machine. They list the options they exclude. [`RunOptions`] does not
 /// know these options, because `conformance run` has it without them.
 #[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Local run options")]
 pub(crate) struct LocalRunArgs {
     /// Run on this machine: plugins become processes
     #[arg(long, conflicts_with_all = ["manifest", "retrieve"])]
@@ -145,6 +148,13 @@ impl RunOptions {
         self.dir.as_ref().or(self.retention.history.as_ref())
     }
 
+    /// How long plugins took in an earlier run that an option names, if the view shows estimates.
+    pub(super) fn earlier(&self) -> EarlierRun {
+        let archives = [&self.judge.baseline, &self.retention.history].into_iter().flatten();
+        let mut known = archives.filter(|_| has_estimates(self.wait_output)).map(|archive| earlier_run(archive));
+        known.find(|earlier| !earlier.is_empty()).unwrap_or_default()
+    }
+
     /// Whether someone waits or watches. `sonobuoy run` returns at once, on a terminal too.
     pub(super) fn follows(&self) -> Result<Follow, AppError> {
         if self.retention.history.is_some() && !self.retrieve {
@@ -161,6 +171,19 @@ impl RunOptions {
             (Some(limit), _) => Ok(Follow::UntilEnd(Some(limit))),
             (None, true) => Ok(Follow::UntilEnd(None)),
             (None, false) => Ok(if watched() { Follow::UntilEnd(None) } else { Follow::No }),
+        }
+    }
+
+    /// Whether the run is followed, for commands that download its archive. Without a time limit by
+    /// default, because each plugin has one. `submitted` if they also submit files of the archive.
+    pub(crate) fn follows_to_end(&self, submitted: bool) -> Result<Follow, AppError> {
+        match self.wait {
+            Some(Duration::ZERO) if submitted => Err(AppError::usage(
+                "`--submission-dir` needs the archive of the run, but `--wait=0` does not wait for it",
+            )
+            .hint("remove `--wait=0`, or run `plumbline conformance submission assemble` when the run has finished")),
+            Some(Duration::ZERO) => Ok(Follow::No),
+            limit => Ok(Follow::UntilEnd(limit)),
         }
     }
 }

@@ -138,7 +138,7 @@ async fn follow(
         let document = data.then(|| started(cluster.name(), namespace));
         return Ok(Ended { document, ..Ended::unseen(ExitCode::SUCCESS) });
     };
-    let seen = match until_over(cluster, namespace, args.wait_output, limit, global).await? {
+    let seen = match until_over(cluster, namespace, args.wait_output, args.earlier(), limit, global).await? {
         Ok(seen) => seen,
         Err(code) => return Ok(Ended::unseen(code)),
     };

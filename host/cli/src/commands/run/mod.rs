@@ -30,8 +30,8 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
         if local.resume.is_some() {
             not_with(
                 &options.judge,
-                "a continued run already has its plugins",
-                "judge its archive with `plumbline results` when the run has finished",
+                "a continued run keeps the judges it started with",
+                "add lists and checks to the finished archive: `plumbline results ARCHIVE --known-failures FILE`",
             )?;
         }
         let ended = local::run(args, format, global)?;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use plumbline_app::AppError;
+use plumbline_app::earlier::EarlierRun;
 use plumbline_app::report;
 use plumbline_app::runtime::runtime;
 use plumbline_core::run_status::RunStatus;
@@ -28,7 +29,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
         let cluster = connect(&args.cluster).await?;
         let namespace = &args.cluster.namespace;
         if args.watch {
-            let ended = until_over(&cluster, namespace, WaitOutput::Progress, None, global).await?;
+            let ended = until_over(&cluster, namespace, WaitOutput::Progress, EarlierRun::new(), None, global).await?;
             let seen = match ended {
                 Ok(seen) => seen,
                 Err(code) => return Ok(code),

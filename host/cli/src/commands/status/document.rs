@@ -19,7 +19,7 @@ pub(crate) fn run_document(cluster: &str, seen: &Seen, status: &RunStatus, now: 
         "cluster": cluster,
         "namespace": seen.namespace,
         "pod": seen.pod,
-        "began": seen.began,
+        "started": seen.began,
         "status": seen.status.status,
         "interrupted": seen.status.interrupted,
         "failure": seen.status.failure,

@@ -45,16 +45,16 @@ pub(super) fn all(status: &RunStatus) -> String {
 /// Returns the table of [`all`] with heartbeats, and with the reason why a pod waits or a result is
 /// missing.
 pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
-    let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARD", "PROGRESS", "REASON"])];
+    let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARTBEAT", "PROGRESS", "REASON"])];
     for entry in status.plugins.iter().flatten() {
-        let heard = entry.last_heartbeat.map(|at| format!("{} ago", period(now.duration_since(at))));
+        let heartbeat = entry.last_heartbeat.map(|at| format!("{} ago", period(now.duration_since(at))));
         let waits = waiting.iter().find(|waiting| is_of(waiting, entry)).map(Waiting::words);
         rows.push(row([
             &entry.plugin,
             &entry.node,
             entry.status.as_str(),
             result(entry),
-            &heard.unwrap_or_default(),
+            &heartbeat.unwrap_or_default(),
             &progress(entry),
             &waits.or_else(|| entry.reason.clone()).unwrap_or_default(),
         ]));

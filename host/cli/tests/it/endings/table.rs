@@ -42,7 +42,7 @@ endings! {
     "unknown_next_to_failed":
         Exits(0), "directory", "several", "junit", "failed, unknown", "failed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 1;
     "own_status":
-        Exits(0), "file", "one", "manual", "a status of its own", "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml" => 0;
+        Exits(0), "file", "one", "manual", "custom status", "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml" => 0;
     // Kinds of files.
     "empty_report": Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml" => 5;
     "empty_report_next_to_passed":
@@ -59,9 +59,9 @@ endings! {
         Exits(0), "directory", "one and a link to it", "junit", "passed", "passed $R/d/a.xml; ln -s a.xml $R/d/b.xml; ln -s $R/d/a.xml $R/d/c.xml; finish d" => 0;
     // Contents of the done file.
     "whole_directory":
-        Exits(0), "its own directory", "one", PASSED, "passed", "passed $R/r.xml; finish ." => 0;
-    "done_is_no_result": Exits(0), "its own directory", "none", "raw", "none", "finish ." => 5;
-    "done_names_itself": Exits(0), "itself", "one", PASSED, "none", "passed $R/r.xml; finish done" => 3;
+        Exits(0), "the results directory", "one", PASSED, "passed", "passed $R/r.xml; finish ." => 0;
+    "done_is_no_result": Exits(0), "the results directory", "none", "raw", "none", "finish ." => 5;
+    "done_names_itself": Exits(0), "the done file itself", "one", PASSED, "none", "passed $R/r.xml; finish done" => 3;
     "done_names_nothing": Exits(0), "nothing", "none", "junit", "none", "finish r.xml" => 3;
     "no_done_file": Exits(0), "absent", "one", PASSED, "passed", "passed $R/r.xml" => 0;
     "no_done_file_failed": Exits(0), "absent", "one", FAILED, "failed", "failed $R/r.xml" => 1;

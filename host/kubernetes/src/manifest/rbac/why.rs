@@ -105,14 +105,25 @@ pub fn notices(options: &ManifestOptions) -> Vec<String> {
             Some(format!(
                 "plugin `{plugin}` names the service account of the aggregator, `{account}`, and gets one without permissions: `plumbline.permissions` in its definition grants them"
             ))
-        } else {
-            let shared = PluginAccount::of(definition, account) == PluginAccount::Shared;
-            (config.aggregator_permissions == Permissions::ClusterAdmin && shared).then(|| format!(
+        } else if PluginAccount::of(definition, account) != PluginAccount::Shared {
+            None
+        } else if config.aggregator_permissions == Permissions::ClusterAdmin {
+            Some(format!(
                 "plugin `{plugin}` has no permissions: `clusterAdmin` is for the aggregator, and `plumbline.permissions` in the definition is for the plugin"
+            ))
+        } else {
+            names_kubectl(definition).then(|| format!(
+                "plugin `{plugin}` has no permissions and no token, but its definition contains `kubectl`: `plumbline.permissions` in the definition grants what it needs"
             ))
         }
     };
     definitions(options).filter_map(notice).collect()
+}
+
+/// Returns whether the image, a command, a script or another part of the definition contains the
+/// word `kubectl`.
+fn names_kubectl(definition: &Definition) -> bool {
+    definition.to_json().to_string().contains("kubectl")
 }
 
 fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> {

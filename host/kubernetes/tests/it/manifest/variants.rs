@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{DAEMON_SET, JOB, made, of_kind, options};
 
 /// The definition of the conformance suite.
-const E2E: &str = include_str!("../../../../../plugins/definitions/e2e.yaml");
+const E2E: &str = include_str!("../../../../../plugins/profiles/kubernetes/plugin.yaml");
 
 fn with(mode: Permissions, change: impl FnOnce(&mut ManifestOptions)) -> Vec<Value> {
     let mut options = options(mode, DAEMON_SET);
@@ -381,8 +381,8 @@ fn permissions_that_cannot_be_given_are_refused() {
     let both =
         READER.replace("spec: {image: i}", "spec: {image: i}\npodSpec: {serviceAccountName: own, containers: []}");
     assert!(refused(&plugins(Permissions::Minimal, &[&both])).contains("`own` and has `plumbline.permissions`"));
-    let thief = "sonobuoy-config: {driver: Job, plugin-name: thief}\nspec: {image: i}\nextra-volumes: [{name: v, secret: {secretName: plumbline-authority}}]";
-    assert!(refused(&plugins(Permissions::Minimal, &[thief])).contains("`plumbline-authority` is reserved"));
+    let thief = "sonobuoy-config: {driver: Job, plugin-name: thief}\nspec: {image: i}\nextra-volumes: [{name: v, secret: {secretName: plumbline-ca}}]";
+    assert!(refused(&plugins(Permissions::Minimal, &[thief])).contains("`plumbline-ca` is reserved"));
 }
 
 #[test]
@@ -395,6 +395,24 @@ fn a_dry_run_lists_the_permissions_of_the_aggregator_and_of_each_plugin() {
         let lines = [why(&options), notices(&options)].concat();
         insta::assert_snapshot!(format!("why-{mode}"), lines.join("\n"));
     }
+}
+
+#[test]
+fn a_plugin_that_calls_kubectl_without_permissions_is_named_before_the_run() {
+    let notes = |definition: &str| notices(&plugins(Permissions::Minimal, &[definition]));
+    let script = "sonobuoy-config: {driver: Job, plugin-name: audit}\n\
+                  spec: {image: i, command: [sh, -c, 'kubectl get nodes']}\n";
+    let noted = "plugin `audit` has no permissions and no token, but its definition contains `kubectl`: \
+                 `plumbline.permissions` in the definition grants what it needs";
+    assert_eq!(notes(script), [noted]);
+    let file = "sonobuoy-config: {driver: Job, plugin-name: audit}\nspec: {image: i}\n\
+                config-map: {run.sh: 'kubectl get nodes'}\n";
+    assert_eq!(notes(file), [noted]);
+    // Its own permissions or account may suffice.
+    let grants = "plumbline: {permissions: {cluster: [{apiGroups: [''], resources: [nodes], verbs: [get, list]}]}}\n";
+    assert_eq!(notes(&format!("{script}{grants}")), [""; 0]);
+    assert_eq!(notes(&format!("{script}podSpec: {{serviceAccountName: own, containers: []}}\n")), [""; 0]);
+    assert_eq!(notes(JOB), [""; 0]);
 }
 
 #[test]

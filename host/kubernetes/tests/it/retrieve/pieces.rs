@@ -60,7 +60,7 @@ async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
     });
     let (result, _) = bed.retrieve(&bed.options()).await;
     let error = result.unwrap_err();
-    assert!(matches!(error, RetrieveError::BrokenOff { have: 200_000, size: 500_000, .. }), "{error}");
+    assert!(matches!(error, RetrieveError::Interrupted { have: 200_000, size: 500_000, .. }), "{error}");
     assert_eq!(error.stage(), Stage::Transfer);
     assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.part"), format!("{ARCHIVE}.part.json")]);
     let (result, _) = bed.retrieve(&bed.options()).await;
