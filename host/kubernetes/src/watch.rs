@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((object.name(), object.meta().resource_version.as_deref()), ("p", Some("7")));
         let want = r#"{"kind":"Pod","metadata":{"name":"p","resourceVersion":"7"},"x":1}"#;
         assert_eq!(object.json, serde_json::from_str::<Value>(want).unwrap());
-        // A watch reports an object that is not one, and goes on.
+        // Other JSON is an error.
         assert!(serde_json::from_str::<JsonObject>("[]").is_err());
     }
 }

@@ -39,7 +39,7 @@ fn the_picture_of_the_readme_shows_its_first_run() {
                 fs::write(&picture, drawn).unwrap();
             }
         }
-        None => eprintln!("SKIPPED: there is no program `script`, which runs a command on a terminal"),
+        None => eprintln!("SKIPPED: the program `script` is missing, which runs a command on a terminal"),
     }
     let drawn = fs::read_to_string(picture).unwrap().replace('\u{a0}', " ");
     assert!(drawn.contains(&format!(">$ {command}<")), "{PICTURE} shows another command: run this test with BLESS=1");
