@@ -62,7 +62,7 @@ impl Signs {
     pub(crate) async fn progress(&self, message: &'static str) {
         let body = format!(r#"{{"msg":"{message}"}}"#);
         match self.client.post_progress(&self.key, body.into()).await {
-            Ok(answer) if answer.is_success() => {}
+            Ok(answer) if answer.status.is_success() => {}
             Ok(answer) => eprintln!("progress was answered with {}", answer.status),
             Err(error) => eprintln!("failed to {error}"),
         }

@@ -8,8 +8,10 @@
 use std::str::FromStr;
 
 use http::HeaderValue;
+use percent_encoding::utf8_percent_encode;
+use plumbline_core::text::Printable;
 
-use crate::percent;
+use crate::percent::{self, IN_VALUE};
 
 /// The maximum length of a file name in bytes: the limit of Linux for one path segment
 /// (`NAME_MAX`).
@@ -35,7 +37,7 @@ pub enum FileNameError {
     Path(String),
     /// The name has a control character, which may harm terminals and archive tools.
     #[error("file name `{0}` has a control character")]
-    Control(String),
+    Control(Printable),
     /// The name is too long for a file system.
     #[error("the file name has {0} bytes: the limit is {MAX_FILE_NAME_BYTES}")]
     TooLong(usize),
@@ -63,7 +65,7 @@ impl FromStr for SafeFileName {
             return Err(FileNameError::TooLong(text.len()));
         }
         if text.chars().any(char::is_control) {
-            return Err(FileNameError::Control(text.escape_debug().to_string()));
+            return Err(FileNameError::Control(Printable::escaped(text, usize::MAX)));
         }
         if text.contains(['/', '\\']) || matches!(text, "." | "..") {
             return Err(FileNameError::Path(text.to_owned()));
@@ -108,7 +110,7 @@ pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
         format!("attachment;filename={}", quoted(name))
     } else {
         let plain: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
-        format!("attachment;filename={};filename*=UTF-8''{}", quoted(&plain), percent::encode(name, b""))
+        format!("attachment;filename={};filename*=UTF-8''{}", quoted(&plain), utf8_percent_encode(name, IN_VALUE))
     };
     // This cannot fail: a safe name has no control characters, and everything beyond ASCII is
     // encoded.
@@ -183,7 +185,7 @@ fn value(text: &str) -> Option<(String, &str)> {
 fn decode_extended(text: &str) -> Option<String> {
     let mut parts = text.splitn(3, '\'');
     let (charset, _language, encoded) = (parts.next()?, parts.next()?, parts.next()?);
-    let name = percent::decode(encoded.as_bytes())?;
+    let name = percent::decode(encoded)?;
     match charset.to_ascii_lowercase().as_str() {
         "utf-8" => Some(name),
         "us-ascii" => name.is_ascii().then_some(name),
@@ -234,7 +236,7 @@ mod tests {
             ("../../etc/passwd", "file name `../../etc/passwd` is a path: send the name of one file"),
             ("/etc/passwd", "file name `/etc/passwd` is a path: send the name of one file"),
             ("a\\b", "file name `a\\b` is a path: send the name of one file"),
-            ("a\0b", "file name `a\\0b` has a control character"),
+            ("a\0b", "file name `a\\u{0}b` has a control character"),
             ("a\nb", "file name `a\\nb` has a control character"),
             ("a\u{1b}[2Jb", "file name `a\\u{1b}[2Jb` has a control character"),
             ("a\u{85}b", "file name `a\\u{85}b` has a control character"),
@@ -348,7 +350,7 @@ mod tests {
         fn so_does_any_name_however_it_is_written(name in "[a./\\\\%\u{0}-\u{20}é\"]{0,20}") {
             check(format!("attachment;filename={name}").as_bytes())?;
             check(format!("attachment;filename={}", quoted(&name)).as_bytes())?;
-            check(format!("attachment;filename*=UTF-8''{}", percent::encode(&name, b"")).as_bytes())?;
+            check(format!("attachment;filename*=UTF-8''{}", utf8_percent_encode(&name, IN_VALUE)).as_bytes())?;
         }
     }
 

@@ -2,9 +2,10 @@
 //! (docs/protocol.md, "Routes").
 
 use http::Method;
+use percent_encoding::utf8_percent_encode;
 use plumbline_core::{GLOBAL, NodeName, ResultKey};
 
-use crate::percent;
+use crate::percent::{self, IN_PATH};
 
 /// The maximum length of a request path in bytes: twice the length of three percent-encoded names
 /// of 253 characters.
@@ -112,11 +113,11 @@ impl Route {
         if raw_path.len() > MAX_PATH_BYTES {
             return Err(RouteError::NotFound);
         }
-        let path = percent::decode(raw_path.as_bytes()).ok_or(RouteError::NotFound)?;
+        let path = percent::decode(raw_path).ok_or(RouteError::NotFound)?;
         let relative = path.strip_prefix('/').ok_or(RouteError::NotFound)?;
         let cleaned = clean(&path);
         if cleaned != path {
-            return Err(RouteError::NotCanonical(percent::encode(&cleaned, b"/")));
+            return Err(RouteError::NotCanonical(utf8_percent_encode(&cleaned, IN_PATH).to_string()));
         }
 
         let segments: Vec<&str> = relative.strip_suffix('/').unwrap_or(relative).split('/').collect();

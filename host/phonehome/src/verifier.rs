@@ -145,7 +145,6 @@ impl ClientCertVerifier for CachingVerifier {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use jiff::Timestamp;
@@ -160,51 +159,16 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// Counts the calls of the inner verifier.
-    #[derive(Debug)]
-    struct Counting(Arc<dyn ClientCertVerifier>, AtomicUsize);
-
-    impl ClientCertVerifier for Counting {
-        fn root_hint_subjects(&self) -> &[DistinguishedName] {
-            self.0.root_hint_subjects()
-        }
-
-        fn verify_client_cert(
-            &self,
-            end_entity: &CertificateDer<'_>,
-            intermediates: &[CertificateDer<'_>],
-            now: UnixTime,
-        ) -> Result<ClientCertVerified, Error> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.verify_client_cert(end_entity, intermediates, now)
-        }
-
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls12_signature(message, cert, dss)
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls13_signature(message, cert, dss)
-        }
-
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.supported_verify_schemes()
-        }
+    /// Returns a verifier that accepts the certificates of `ca`.
+    fn inside(ca: &RunCa) -> Arc<dyn ClientCertVerifier> {
+        let mut roots = RootCertStore::empty();
+        roots.add(ca.certificate().clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap()
     }
 
     struct Bed {
         verifier: CachingVerifier,
-        counting: Arc<Counting>,
         ca: RunCa,
         now: Timestamp,
     }
@@ -222,12 +186,7 @@ mod tests {
         fn new() -> Self {
             let now = Timestamp::now();
             let ca = authority(now);
-            let mut roots = RootCertStore::empty();
-            roots.add(ca.certificate().clone()).unwrap();
-            let provider = Arc::new(ring::default_provider());
-            let inside = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-            let counting = Arc::new(Counting(inside, AtomicUsize::new(0)));
-            Self { verifier: CachingVerifier::new(Arc::clone(&counting) as _), counting, ca, now }
+            Self { verifier: CachingVerifier::new(inside(&ca)), ca, now }
         }
 
         fn verify(&self, certificate: &CertificateDer<'_>, intermediates: &[CertificateDer<'_>], later: i64) -> bool {
@@ -236,19 +195,26 @@ mod tests {
             self.verifier.verify_client_cert(certificate, intermediates, at).is_ok()
         }
 
-        fn asked(&self) -> usize {
-            self.counting.1.load(Ordering::Relaxed)
+        /// Replaces the inner verifier by one that rejects all certificates of this run.
+        fn accept_only_cached(&mut self) {
+            self.verifier.inside = inside(&authority(self.now));
+        }
+
+        fn cached(&self) -> usize {
+            self.verifier.accepted.read().unwrap().len()
         }
     }
 
     #[test]
     fn a_certificate_is_verified_once_however_many_workers_show_it() {
-        let bed = Bed::new();
+        let mut bed = Bed::new();
         let (first, second) = (client(&bed.ca, "first"), client(&bed.ca, "second"));
+        assert!(bed.verify(&first, &[], 0) && bed.verify(&second, &[], 0));
+        bed.accept_only_cached();
         for _ in 0..5 {
             assert!(bed.verify(&first, &[], 0) && bed.verify(&second, &[], 0));
         }
-        assert_eq!(bed.asked(), 2);
+        assert!(!bed.verify(&client(&bed.ca, "third"), &[], 0));
     }
 
     #[test]
@@ -269,7 +235,7 @@ mod tests {
         for _ in 0..3 {
             assert!(!bed.verify(&stranger, &[], 0));
         }
-        assert_eq!(bed.asked(), 4);
+        assert_eq!(bed.cached(), 1);
     }
 
     #[test]
@@ -286,12 +252,13 @@ mod tests {
 
     #[test]
     fn chains_are_verified_each_time() {
-        let bed = Bed::new();
+        let mut bed = Bed::new();
         let (certificate, more) = (client(&bed.ca, "first"), [client(&bed.ca, "second")]);
-        for _ in 0..3 {
-            assert!(bed.verify(&certificate, &more, 0));
-        }
-        assert_eq!(bed.asked(), 3);
+        assert!(bed.verify(&certificate, &more, 0));
+        assert_eq!(bed.cached(), 0);
+        assert!(bed.verify(&certificate, &[], 0));
+        bed.accept_only_cached();
+        assert!(!bed.verify(&certificate, &more, 0));
     }
 
     #[test]
@@ -300,6 +267,6 @@ mod tests {
         for n in 0..=REMEMBERED {
             assert!(bed.verify(&client(&bed.ca, &format!("p{n}")), &[], 0));
         }
-        assert_eq!(bed.verifier.accepted.read().unwrap().len(), REMEMBERED);
+        assert_eq!(bed.cached(), REMEMBERED);
     }
 }

@@ -14,6 +14,7 @@ use http::Uri;
 use plumbline_core::definition::{LogProgress, PROGRESS_VARIABLE};
 use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::{NodeName, PluginName, ResultKey};
+use plumbline_phonehome::ClientConfig;
 use serde_json::Value;
 
 /// The default results directory, which plugin and worker share (docs/protocol.md, "Environment").
@@ -57,10 +58,10 @@ pub enum Mode {
 }
 
 /// The validated configuration of a worker.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct WorkerConfig {
-    /// The URL of the aggregator: `https://HOST[:PORT]`. A path is ignored.
-    pub aggregator_url: String,
+    /// The URL of the aggregator, the certificates and the key.
+    pub client: ClientConfig,
     /// The plugin whose results are sent.
     pub plugin: PluginName,
     /// The name of this node, which is set if the mode is [`Mode::SingleNode`].
@@ -78,12 +79,6 @@ pub struct WorkerConfig {
     pub done_file_delay: Duration,
     /// The log in which to count progress if the plugin does not report it, or `None`.
     pub log_progress: Option<LogProgress>,
-    /// The certificate of the run's CA, in PEM format.
-    pub ca_cert: String,
-    /// The plugin's certificate, in PEM format.
-    pub client_cert: String,
-    /// The private key of that certificate, in PEM format (SEC1 or PKCS#8).
-    pub client_key: String,
 }
 
 /// Error in a worker's configuration.
@@ -182,7 +177,7 @@ impl WorkerConfig {
                 if missing.is_empty() && wrong.is_empty() =>
             {
                 Ok(Self {
-                    aggregator_url,
+                    client: ClientConfig { aggregator_url, ca_cert, client_cert, client_key },
                     plugin,
                     node,
                     results_dir: results_dir.unwrap_or_else(|| PathBuf::from(DEFAULT_RESULTS_DIR)),
@@ -191,9 +186,6 @@ impl WorkerConfig {
                     progress_bind: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
                     done_file_delay: done_file_delay.unwrap_or(DEFAULT_DONE_FILE_DELAY),
                     log_progress: log_progress(environment),
-                    ca_cert,
-                    client_cert,
-                    client_key,
                 })
             }
             _ => {
@@ -211,21 +203,6 @@ impl WorkerConfig {
             Some(node) => ResultKey::new(self.plugin.clone(), node.clone()),
             None => ResultKey::global(self.plugin.clone()),
         }
-    }
-}
-
-impl fmt::Debug for WorkerConfig {
-    /// Omits certificates and key, because a configuration may be logged.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerConfig")
-            .field("aggregator_url", &self.aggregator_url)
-            .field("plugin", &self.plugin)
-            .field("node", &self.node)
-            .field("results_dir", &self.results_dir)
-            .field("progress_port", &self.progress_port)
-            .field("progress_bind", &self.progress_bind)
-            .field("done_file_delay", &self.done_file_delay)
-            .finish_non_exhaustive()
     }
 }
 

@@ -111,6 +111,39 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
     }
 }
 
+/// Returns whether the plugin has written a done file, of whatever type. One that cannot be looked at
+/// does not count.
+pub(crate) fn has_done_file(results_dir: &Path) -> bool {
+    look(&results_dir.join(DONE_FILE)).is_ok_and(|kind| kind.is_some())
+}
+
+/// Returns what the done file names as soon as two reads in a row, `poll` apart, are equal, without
+/// waiting for its delay. One read can see a file that is half written, or not readable yet.
+pub(crate) async fn named_twice(results_dir: &Path, poll: Duration) -> Result<String, GatherError> {
+    let mut last = None;
+    loop {
+        match (last.take(), named_now(results_dir)) {
+            (Some(before), Some(named)) if is_same(&before, &named) => return named,
+            (_, named) => last = named,
+        }
+        tokio::time::sleep(poll).await;
+    }
+}
+
+fn is_same(one: &Result<String, GatherError>, other: &Result<String, GatherError>) -> bool {
+    match (one, other) {
+        (Ok(one), Ok(other)) => one == other,
+        (Err(one), Err(other)) => one.to_string() == other.to_string(),
+        _ => false,
+    }
+}
+
+/// Returns what the done file names now. An empty one does not count, because its writer may not
+/// have finished.
+fn named_now(results_dir: &Path) -> Option<Result<String, GatherError>> {
+    read(&results_dir.join(DONE_FILE)).transpose().filter(|named| !matches!(named, Ok(text) if text.is_empty()))
+}
+
 /// Declares in `results_dir` that `result`, a file or directory in it, is complete. This is for
 /// plugins that are roles of this program, whose image has no shell.
 ///
@@ -218,6 +251,23 @@ mod tests {
         std::fs::remove_dir(&done).unwrap();
         std::os::unix::fs::symlink("/proc/self/environ", &done).unwrap();
         assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "symbolic link", .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_done_file_that_changes_between_two_reads_is_read_again() {
+        const POLL: Duration = Duration::from_secs(1);
+        for half in [&b"result.tar"[..], b"\xe2\x82"] {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join(DONE_FILE), half).unwrap();
+            let start = Instant::now();
+            let finish = async {
+                tokio::time::sleep(POLL / 2).await;
+                std::fs::write(dir.path().join(DONE_FILE), "result.tar.gz").unwrap();
+            };
+            let (named, ()) = tokio::join!(named_twice(dir.path(), POLL), finish);
+            assert_eq!(named.unwrap(), "result.tar.gz");
+            assert!(start.elapsed() >= 2 * POLL, "{:?}", start.elapsed());
+        }
     }
 
     #[test]

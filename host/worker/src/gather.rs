@@ -57,7 +57,6 @@ const CONTENT_TYPES: &[(&str, &str)] = &[
 pub(crate) struct Gathered {
     /// The path, for messages.
     pub(crate) path: PathBuf,
-    /// The upload.
     pub(crate) upload: Upload,
     /// Keeps the file open to which `upload` refers.
     _pin: File,

@@ -48,17 +48,9 @@ pub(crate) enum Peer {
     Plain,
 }
 
-/// The current phase of the worker, and its start time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CurrentPhase {
-    pub(crate) phase: Phase,
-    pub(crate) since: Timestamp,
-}
-
-impl CurrentPhase {
-    pub(crate) fn from_now(phase: Phase) -> Self {
-        Self { phase, since: Timestamp::now() }
-    }
+/// Returns the heartbeat of a worker whose phase starts now.
+pub(crate) fn from_now(phase: Phase) -> Heartbeat {
+    Heartbeat { phase, since: Timestamp::now() }
 }
 
 /// Sends hellos and heartbeats until the result is stored, or until the aggregator turns out not to
@@ -68,7 +60,7 @@ pub(crate) struct HeartbeatSender {
     pub(crate) key: ResultKey,
     pub(crate) hello: Hello,
     pub(crate) rhythm: HeartbeatPolicy,
-    pub(crate) doing: watch::Receiver<CurrentPhase>,
+    pub(crate) doing: watch::Receiver<Heartbeat>,
     pub(crate) peer: watch::Sender<Peer>,
     /// Set when the aggregator asks for the partial result.
     pub(crate) partial: watch::Sender<bool>,
@@ -156,8 +148,7 @@ impl HeartbeatSender {
             if matches!(changed, Ok(Err(_))) {
                 return;
             }
-            let doing = *self.doing.borrow_and_update();
-            let heartbeat = Heartbeat { phase: doing.phase, since: doing.since };
+            let heartbeat = self.doing.borrow_and_update().clone();
             let answer = self.client.heartbeat(&self.key, &heartbeat).await;
             let wanted = answer.as_ref().map(|answer| HeartbeatAnswer::read(&answer.body)).unwrap_or_default();
             if wanted.send_partial {
@@ -169,7 +160,7 @@ impl HeartbeatSender {
             let heard = heard(answer);
             match heard {
                 Reply::Yes => trouble.over(),
-                Reply::No { why, hint } if doing.phase != Phase::Done => trouble.report(why, hint),
+                Reply::No { why, hint } if heartbeat.phase != Phase::Done => trouble.report(why, hint),
                 Reply::No { .. } => {}
                 Reply::NotKnown => return,
                 Reply::Refused(why) => {
@@ -177,7 +168,7 @@ impl HeartbeatSender {
                     return;
                 }
             }
-            if doing.phase == Phase::Done {
+            if heartbeat.phase == Phase::Done {
                 return;
             }
         }

@@ -5,16 +5,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use plumbline_core::{ReceiveLimits, ResultKey};
-use plumbline_phonehome::{Client, ClientConfig, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload};
+use plumbline_phonehome::{Client, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Mode, WorkerConfig};
-use crate::done_file::{Timing, wait_for_done};
+use crate::done_file::{Timing, has_done_file, named_twice, wait_for_done};
 use crate::error::{GatherError, WorkerError, chain};
 use crate::gather::gather;
-use crate::heartbeat::{CurrentPhase, HeartbeatPolicy, HeartbeatSender, Peer};
+use crate::heartbeat::{HeartbeatPolicy, HeartbeatSender, Peer, from_now};
 use crate::progress::{LogWatch, PostedUpdates};
 use crate::relay::Relay;
 use crate::shutdown::Shutdown;
@@ -96,7 +96,6 @@ pub struct Worker {
     mode: Mode,
     settings: Settings,
     client: Client,
-    relay: Option<Relay>,
     // The mutex only satisfies the compiler: a worker is shared while it waits, but this is taken
     // out before.
     companions: Mutex<Option<Companions>>,
@@ -129,28 +128,24 @@ async fn ended(companions: Option<Companions>, mut plugin_ended: watch::Receiver
     }
 }
 
+/// Returns the output of `work`, or `None` if `limit` completes first. Work that is complete counts,
+/// even if its limit is over too.
+async fn within<T>(work: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = limit => None,
+    }
+}
+
 impl Worker {
     /// Creates a worker with this configuration.
     ///
     /// # Errors
     /// Returns [`WorkerError::Client`] if the URL, a certificate or the key is invalid.
     pub fn new(config: WorkerConfig, mode: Mode, settings: Settings) -> Result<Self, WorkerError> {
-        let client = Client::new(&ClientConfig {
-            aggregator_url: config.aggregator_url.clone(),
-            ca_cert: config.ca_cert.clone(),
-            client_cert: config.client_cert.clone(),
-            client_key: config.client_key.clone(),
-        })
-        .map_err(WorkerError::Client)?;
-        Ok(Self { config, mode, settings, client, relay: None, companions: Mutex::default() })
-    }
-
-    /// Uses a relay that already listens, for a caller that has to tell the plugin its port before
-    /// the worker runs.
-    #[must_use]
-    pub fn with_relay(mut self, relay: Relay) -> Self {
-        self.relay = Some(relay);
-        self
+        let client = Client::new(&config.client).map_err(WorkerError::Client)?;
+        Ok(Self { config, mode, settings, client, companions: Mutex::default() })
     }
 
     /// Sends the whole results directory if `ended` completes and there is still no done file.
@@ -173,7 +168,8 @@ impl Worker {
     /// Returns [`WorkerError`] if there is a done file, but the aggregator did not get a result.
     pub async fn run(mut self, shutdown: Shutdown) -> Result<Ended, WorkerError> {
         let key = self.config.key();
-        tracing::info!(%key, results_dir = %self.config.results_dir.display(), aggregator = %self.config.aggregator_url, "worker started");
+        let (results_dir, aggregator) = (self.config.results_dir.display(), &self.config.client.aggregator_url);
+        tracing::info!(%key, %results_dir, %aggregator, "worker started");
         let stop = CancellationToken::new();
         let quiet = stop.clone();
         let mut helpers = JoinSet::new();
@@ -182,7 +178,7 @@ impl Worker {
         if let Some(relay) = relay {
             helpers.spawn(relay.serve(self.client.clone(), key.clone(), stop.clone()));
         }
-        let (doing, doing_seen) = watch::channel(CurrentPhase::from_now(Phase::Waiting));
+        let (doing, doing_seen) = watch::channel(from_now(Phase::Waiting));
         let (finished, counted) = oneshot::channel();
         if let Some(watch) = self.log_watch(&key, posts) {
             let (quiet, doing) = (stop.clone(), doing_seen.clone());
@@ -218,7 +214,7 @@ impl Worker {
             .work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, plugin_ended, companions }, &shutdown)
             .await;
         if let Ok(Ended::Sent(_)) = result {
-            doing.send_replace(CurrentPhase::from_now(Phase::Done));
+            doing.send_replace(from_now(Phase::Done));
             self.stay(&shutdown).await;
         }
         stop.cancel();
@@ -239,10 +235,7 @@ impl Worker {
         }
     }
 
-    async fn listen(&mut self) -> Option<Relay> {
-        if let Some(relay) = self.relay.take() {
-            return Some(relay);
-        }
+    async fn listen(&self) -> Option<Relay> {
         match Relay::bind(&self.config.progress_bind, self.config.progress_port).await {
             Ok(relay) => Some(relay),
             Err(error) => {
@@ -257,7 +250,7 @@ impl Worker {
     async fn work(
         &self,
         key: &ResultKey,
-        doing: &watch::Sender<CurrentPhase>,
+        doing: &watch::Sender<Heartbeat>,
         peer: &watch::Receiver<Peer>,
         awaited: Awaited,
         shutdown: &Shutdown,
@@ -269,31 +262,41 @@ impl Worker {
             empty_looks: self.settings.empty_looks,
         };
         let named = tokio::select! {
-            // The done file takes precedence, even if the plugin ended immediately after writing
-            // it.
             biased;
             named = wait_for_done(&self.config.results_dir, timing) => named,
             // This sends at most once and never completes, because the plugin may still finish.
             never = self.send_partial(key, partial_wanted) => match never {},
-            () = ended(companions, plugin_ended, self.settings.last_writes) => {
+            () = self.ended_without_done_file(companions, plugin_ended) => {
                 tracing::info!(%key, "the plugin exited with code 0 and left no done file: sending its whole results directory");
                 Ok(".".to_owned())
+            }
+            named = self.named_in_a_hurry(shutdown) => {
+                tracing::warn!(%key, "asked to stop: sending the result without waiting for the delay of the done file");
+                named
             }
             () = self.drained(shutdown) => {
                 tracing::warn!(%key, "asked to stop before the plugin finished: no result is sent");
                 return Ok(Ended::GaveUp);
             }
         };
-        doing.send_replace(CurrentPhase::from_now(Phase::Uploading));
+        doing.send_replace(from_now(Phase::Uploading));
         let deliver = async {
             // The last update arrives before the result. The error of a dropped sender is the
             // normal case.
             let _ = counted.await;
             self.deliver(key, named, peer).await
         };
-        tokio::select! {
-            result = deliver => result,
-            () = self.drained(shutdown) => Err(WorkerError::CutOff { key: key.clone() }),
+        let result = within(Box::pin(deliver), self.drained(shutdown)).await;
+        result.unwrap_or_else(|| Err(WorkerError::CutOff { key: key.clone() }))
+    }
+
+    /// Returns once the plugin has ended and there is no done file.
+    ///
+    /// A done file takes precedence, even if the plugin ended before the settle delay was over.
+    async fn ended_without_done_file(&self, companions: Option<Companions>, plugin_ended: watch::Receiver<bool>) {
+        ended(companions, plugin_ended, self.settings.last_writes).await;
+        while has_done_file(&self.config.results_dir) {
+            tokio::time::sleep(self.settings.poll).await;
         }
     }
 
@@ -312,6 +315,14 @@ impl Worker {
             }
         }
         std::future::pending().await
+    }
+
+    /// Returns what the done file names as soon as it stays the same in the last quarter of the drain
+    /// period. Its delay would otherwise end after the period, and the result would be lost.
+    async fn named_in_a_hurry(&self, shutdown: &Shutdown) -> Result<String, GatherError> {
+        shutdown.draining().await;
+        tokio::time::sleep(self.settings.drain.saturating_mul(3) / 4).await;
+        named_twice(&self.config.results_dir, self.settings.poll).await
     }
 
     /// Completes at the end of the drain period, or at once if an immediate stop is requested.
@@ -418,5 +429,20 @@ pub async fn run_worker_process(
     tokio::select! {
         result = worker.run(shutdown.clone()) => result,
         error = shutdown.follow_signals() => Err(WorkerError::Signals(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_upload_that_is_complete_counts_even_if_the_drain_period_is_over() {
+        for _ in 0..64 {
+            assert_eq!(within(ready("stored"), ready(())).await, Some("stored"));
+        }
+        assert_eq!(within(pending::<()>(), ready(())).await, None);
     }
 }

@@ -12,11 +12,10 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use tokio::fs::File;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::io::poll_read_buf;
+use tokio_util::io::{InspectWriter, poll_read_buf};
 use tokio_util::sync::CancellationToken;
 
 use super::config::Source;
@@ -181,7 +180,8 @@ impl FileContent {
 
 /// The state of one request and its body.
 pub(super) struct Transfer {
-    length: u64,
+    /// The length of the whole body in bytes.
+    pub(super) length: u64,
     started: Instant,
     /// Milliseconds after `started` at which bytes were last sent.
     moved: AtomicU64,
@@ -206,11 +206,6 @@ impl Transfer {
             finished: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
-    }
-
-    /// Returns the length of the whole body in bytes.
-    pub(super) fn length(&self) -> u64 {
-        self.length
     }
 
     /// Returns the number of bytes of the body that were passed to the connection so far.
@@ -283,55 +278,10 @@ impl Transfer {
 }
 
 /// A TCP connection that notifies a [`Transfer`] whenever bytes are sent.
-pub(super) struct Watched {
-    stream: TcpStream,
-    transfer: Arc<Transfer>,
-}
+pub(super) type Watched = InspectWriter<TcpStream, Box<dyn FnMut(&[u8]) + Send>>;
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, transfer: Arc<Transfer>) -> Self {
-        Self { stream, transfer }
-    }
-}
-
-impl AsyncRead for Watched {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Watched {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            self.transfer.moved_now();
-        }
-        written
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            self.transfer.moved_now();
-        }
-        written
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
+pub(super) fn watched(stream: TcpStream, transfer: Arc<Transfer>) -> Watched {
+    InspectWriter::new(stream, Box::new(move |_: &[u8]| transfer.moved_now()))
 }
 
 #[cfg(test)]

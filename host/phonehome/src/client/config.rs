@@ -129,14 +129,6 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-impl Answer {
-    /// Returns whether the message was accepted.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        self.status.is_success()
-    }
-}
-
 /// The endpoint of the aggregator, parsed from its URL.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {

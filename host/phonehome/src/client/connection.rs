@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request, StatusCode};
+use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::body::{RequestBody, Transfer, Watched};
+use super::body::{RequestBody, Transfer, Watched, watched};
 use super::config::{Endpoint, Timeouts};
 use super::error::{ClientError, Stage, TlsFailure};
 
@@ -42,12 +42,7 @@ pub(super) struct Connector {
     pub(super) timeouts: Timeouts,
 }
 
-/// The response of the aggregator.
-pub(super) struct Reply {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-}
+pub(super) type Reply = Response<Bytes>;
 
 impl Connector {
     /// Sends `request` and waits for the response, up to `answer` after the last byte. If the
@@ -59,11 +54,10 @@ impl Connector {
         answer: Duration,
     ) -> Result<Reply, ClientError> {
         let (stream, address) = self.connect(transfer).await?;
-        tokio::select! {
-            reply = self.talk(TokioIo::new(stream), request, transfer) => {
-                reply.map_err(|error| self.explain(error, address, transfer))
-            }
-            (stage, after) = transfer.stalled(self.timeouts.idle, answer) => {
+        let reply = Box::pin(self.talk(TokioIo::new(stream), request, transfer));
+        match within(reply, transfer.stalled(self.timeouts.idle, answer)).await {
+            Ok(reply) => reply.map_err(|error| self.explain(error, address, transfer)),
+            Err((stage, after)) => {
                 Err(ClientError::Timeout { endpoint: self.endpoint.authority.clone(), stage, after })
             }
         }
@@ -72,7 +66,7 @@ impl Connector {
     /// Creates a TLS session with the aggregator, and returns it with the address of the server.
     async fn connect(&self, transfer: &Arc<Transfer>) -> Result<(TlsStream<Watched>, SocketAddr), ClientError> {
         let (stream, address) = self.dial().await?;
-        let watched = Watched::new(stream, Arc::clone(transfer));
+        let watched = watched(stream, Arc::clone(transfer));
         let handshake = self.tls.connect(self.endpoint.name.clone(), watched);
         match timeout(self.timeouts.tls, handshake).await {
             Ok(Ok(stream)) => Ok((stream, address)),
@@ -174,7 +168,7 @@ impl Connector {
             // This gives the server an orderly end of TLS instead of one that looks like an attack.
             let _ = timeout(CLOSE_TIMEOUT, connection).await;
         }
-        Ok(Reply { status: head.status, headers: head.headers, body: body.freeze() })
+        Ok(Reply::from_parts(head, body.freeze()))
     }
 
     /// Returns the cause of a connection error. It may be the file that could not be read, or the
@@ -196,6 +190,16 @@ impl Connector {
     }
 }
 
+/// Returns the output of `work`, or that of `limit` as an error if it completes first. Work that is
+/// complete counts, even if its limit is over too.
+async fn within<T, L>(work: impl Future<Output = T>, limit: impl Future<Output = L>) -> Result<T, L> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        over = limit => Err(over),
+    }
+}
+
 fn timed_out(what: &str, after: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {after:?}"))
 }
@@ -204,5 +208,20 @@ fn tls_failure(error: io::Error) -> TlsFailure {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(protocol) => TlsFailure::Protocol(protocol.clone()),
         None => TlsFailure::Io(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_response_counts_even_if_its_time_is_up() {
+        for _ in 0..64 {
+            assert_eq!(within(ready("the response"), ready(())).await, Ok("the response"));
+        }
+        assert_eq!(within(pending::<()>(), ready("too late")).await, Err("too late"));
     }
 }

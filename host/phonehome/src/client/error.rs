@@ -287,7 +287,9 @@ fn refusal_hint(status: StatusCode) -> Option<&'static str> {
         StatusCode::PAYLOAD_TOO_LARGE => {
             Some("the aggregator's limit for one result is lower than its size: send less, or raise the limit")
         }
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some("the aggregator is busy"),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            Some("the aggregator is busy, or its disk is full")
+        }
         _ if status.is_server_error() => Some("check the log and the disk of the aggregator"),
         _ => None,
     }

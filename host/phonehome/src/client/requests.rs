@@ -141,24 +141,24 @@ impl Client {
 
     async fn put_once(&self, route: &Route, upload: &Upload) -> Result<Outcome, ClientError> {
         let mut reply = self.put(route, upload, true).await?;
-        if reply.0.status == StatusCode::EXPECTATION_FAILED {
+        if reply.0.status() == StatusCode::EXPECTATION_FAILED {
             // RFC 9110, section 15.5.18: an intermediary does not support waiting, so it gets the
             // body at once.
             reply = self.put(route, upload, false).await?;
         }
         let (reply, transfer) = reply;
-        if reply.status == StatusCode::CONFLICT {
+        if reply.status() == StatusCode::CONFLICT {
             return Ok(Outcome::AlreadyReceived);
         }
-        if !reply.status.is_success() {
+        if !reply.status().is_success() {
             return Err(self.refused(route, &reply));
         }
         if !transfer.is_complete() {
             return Err(ClientError::AnsweredTooEarly {
                 endpoint: self.wire.endpoint.authority.clone(),
-                status: reply.status,
+                status: reply.status(),
                 sent: transfer.handed(),
-                length: transfer.length(),
+                length: transfer.length,
             });
         }
         Ok(Outcome::Stored)
@@ -166,7 +166,7 @@ impl Client {
 
     async fn put(&self, route: &Route, upload: &Upload, wait: bool) -> Result<(Reply, Arc<Transfer>), ClientError> {
         let (mut body, transfer) = RequestBody::open(&upload.source).await?;
-        let wait = (wait && transfer.length() > 0).then(GoAhead::new);
+        let wait = (wait && transfer.length > 0).then(GoAhead::new);
         if let Some(go_ahead) = &wait {
             body = body.hold_back(go_ahead.clone(), self.wire.timeouts.go_ahead);
         }
@@ -206,7 +206,7 @@ impl Client {
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE_JSON));
         let exchange = self.wire.exchange(request, &transfer, self.wire.timeouts.message_answer);
         let reply = Box::pin(exchange).await?;
-        Ok(Answer { status: reply.status, body: reply.body })
+        Ok(Answer { status: reply.status(), body: reply.into_body() })
     }
 
     fn request(&self, route: &Route, body: RequestBody, transfer: &Transfer) -> Request<RequestBody> {
@@ -219,7 +219,7 @@ impl Client {
             headers.insert(HOST, host);
         }
         headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(transfer.length()));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(transfer.length));
         request
     }
 
@@ -227,9 +227,9 @@ impl Client {
         ClientError::Refused {
             endpoint: self.wire.endpoint.authority.clone(),
             request: format!("{} {}", route.kind.method(), route.path()),
-            status: reply.status,
-            body: String::from_utf8_lossy(&reply.body).into_owned(),
-            retry_after: retry_after(&reply.headers, Timestamp::now()),
+            status: reply.status(),
+            body: String::from_utf8_lossy(reply.body()).into_owned(),
+            retry_after: retry_after(reply.headers(), Timestamp::now()),
         }
     }
 }

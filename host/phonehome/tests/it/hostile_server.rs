@@ -82,7 +82,7 @@ async fn a_body_without_end_is_cut() {
     }
     let (server, _receiver) = flooding(&run, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", b"yes ").await;
     let answer = run.client(server.address).post_progress(&key(), "{}".into()).await.unwrap();
-    assert!(answer.is_success() && answer.body.len() == MAX_ANSWER_BYTES);
+    assert!(answer.status.is_success() && answer.body.len() == MAX_ANSWER_BYTES);
 }
 
 /// Starts a server that responds with these exact bytes and then closes the connection.

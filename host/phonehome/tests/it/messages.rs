@@ -66,7 +66,7 @@ async fn messages_arrive_under_their_routes_and_any_answer_is_one() {
         let update = Bytes::from_static(br#"{"msg":"5 of 7","unknown":[1]}"#);
         let said = client.post_progress(&by_node, update.clone()).await.unwrap();
         assert_eq!((said.status.as_u16(), said.body.as_ref()), (status, &b"so be it\n"[..]));
-        assert_eq!(said.is_success(), status == 200);
+        assert_eq!(said.status.is_success(), status == 200);
         let seen = receiver.recv().await.unwrap();
         assert_eq!((seen.kind, seen.key.as_str(), &seen.body), (RouteKind::Progress, "e2e/worker-1", &update));
         assert_eq!(seen.content_type.as_deref(), Some("application/json"));

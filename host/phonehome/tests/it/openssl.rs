@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use http_body_util::BodyExt as _;
-use plumbline_phonehome::Issued;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::harness::{Run, answer, command, has, output, serve, skipped};
@@ -16,7 +15,8 @@ struct Files {
 }
 
 impl Files {
-    fn new(run: &Run, client: &Issued) -> Self {
+    fn new(run: &Run) -> Self {
+        let client = run.ca.issue_client(&"e2e".parse().unwrap()).unwrap();
         let files = Self { directory: tempfile::tempdir().unwrap() };
         for (name, text) in [
             ("ca.crt", run.ca.certificate_pem()),
@@ -41,8 +41,7 @@ async fn certificates_are_verified_by_their_issuer_in_strict_mode() {
         return skipped("openssl");
     }
     let (run, other) = (Run::new(), Run::new());
-    let client = run.ca.issue_client(&"e2e".parse().unwrap()).unwrap();
-    let files = Files::new(&run, &client);
+    let files = Files::new(&run);
     fs::write(files.path("other.crt"), other.ca.certificate_pem()).unwrap();
     for (authority, purpose, certificate, expected) in [
         ("ca.crt", "sslserver", "server.crt", true),
@@ -77,8 +76,7 @@ async fn keys_are_sound_and_belong_to_their_certificates() {
         return skipped("openssl");
     }
     let run = Run::new();
-    let client = run.ca.issue_client(&"e2e".parse().unwrap()).unwrap();
-    let files = Files::new(&run, &client);
+    let files = Files::new(&run);
     for name in ["server", "client"] {
         assert!(
             fs::read_to_string(files.path(&format!("{name}.key")))
@@ -130,8 +128,7 @@ async fn a_client_on_openssl_gets_in_with_a_certificate_of_the_run_only() {
         return skipped("openssl");
     }
     let (run, other) = (Run::new(), Run::new());
-    let client = run.ca.issue_client(&"e2e".parse().unwrap()).unwrap();
-    let files = Files::new(&run, &client);
+    let files = Files::new(&run);
     let server = serve(&run, |_, request, identity| async move {
         let body = request.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "hello");

@@ -97,7 +97,7 @@ async fn we_deliver_to_a_go_aggregator_with_our_certificates() {
     assert_eq!(said["resumed"], true, "the second connection costs no signature");
 
     let answer = client.post_progress(&key(), r#"{"msg":"half"}"#.into()).await.unwrap();
-    assert!(answer.is_success());
+    assert!(answer.status.is_success());
     let said = aggregator.says().await;
     assert_eq!((&said["method"], &said["path"]), (&json!("POST"), &json!("/api/v1/progress/global/e2e")));
     assert_eq!(said["type"], "application/json");

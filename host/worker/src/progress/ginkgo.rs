@@ -11,15 +11,29 @@
 //! • Failure [60.3 seconds]             •! Panic [1.2 seconds]             (version 1)
 //! ```
 //!
+//! The name of a failed test is on the next line, and the reason follows, indented by two spaces:
+//!
+//! ```text
+//! [sig-a] things [It] fails [Conformance]
+//! /src/things/a_test.go:21
+//!
+//!   [FAILED] it is bad
+//!   In [It] at: /src/things/a_test.go:21 @ 11/22/26 19:29:29.951
+//! ```
+//!
 //! Tests also print text of their own, which may contain bullets. Ginkgo indents it, except what a
 //! test writes to the standard output or error of its process. Therefore only text in Ginkgo's
 //! format counts as a mark, and the final summary takes precedence.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use plumbline_core::failures::first_reason;
+use plumbline_core::progress::MAX_REASON;
+use plumbline_core::text::excerpt;
 use regex::bytes::Regex;
 
-use super::patterns::{self, Counts, Escapes};
+use super::patterns::{self, Counter, Counts, Escapes};
 
 /// Maximum number of names of failed tests. More are of no use.
 const MAX_NAMES: usize = 1_000;
@@ -30,6 +44,12 @@ const MAX_NAME: usize = 500;
 /// Maximum size of a line's text that is examined: 4 KiB. Marks are not part of it, so their number
 /// is not limited.
 const MAX_TEXT: usize = 4 << 10;
+
+/// Maximum number of lines of a failure that are examined for its reason.
+const MAX_REASON_LINES: usize = 10;
+
+/// How a failure starts, after two spaces.
+const FAILURES: [&str; 6] = ["[FAILED] ", "[PANICKED] ", "[PANICKED!] ", "[TIMEDOUT] ", "[INTERRUPTED] ", "[ABORTED] "];
 
 const RAN: &[u8] = "•".as_bytes();
 const RETRIED: &[u8] = "↺".as_bytes();
@@ -110,6 +130,42 @@ struct Line {
     succinct: bool,
 }
 
+/// A failed test whose reason the log may show next.
+#[derive(Debug)]
+struct FailedTest {
+    name: String,
+    /// The lines of the failure so far.
+    text: Vec<String>,
+}
+
+impl FailedTest {
+    /// Reads a line after the name. Returns false if no further line belongs to the reason.
+    fn read(&mut self, line: &Line) -> bool {
+        let text = String::from_utf8_lossy(&line.text);
+        if line.mark == Some(Mark::Ran) || text.starts_with("-----") {
+            return false;
+        }
+        if self.text.is_empty() {
+            self.text.extend(failure(&text).map(str::to_owned));
+            return true;
+        }
+        let is_place = text.trim().starts_with("In [");
+        self.text.push(text.into_owned());
+        !is_place && self.text.len() < MAX_REASON_LINES
+    }
+
+    fn reason(&self) -> Option<String> {
+        first_reason(&self.name, &self.text.join("\n")).map(|reason| excerpt(&reason, MAX_REASON))
+    }
+}
+
+/// Returns the text of a line that starts a failure. An event of the timeline only says where the
+/// test failed: `[FAILED] in [It] - PLACE`.
+fn failure(line: &str) -> Option<&str> {
+    let text = line.strip_prefix("  ")?;
+    FAILURES.iter().find_map(|state| text.strip_prefix(*state)).filter(|text| !text.starts_with("in ["))
+}
+
 /// Counts tests in the bytes of a log.
 #[derive(Debug, Default)]
 pub(super) struct Ginkgo {
@@ -118,22 +174,30 @@ pub(super) struct Ginkgo {
     summary: Summary,
     /// Names of failed tests that the log shows.
     failures: Vec<String>,
+    /// Why they failed, by name.
+    reasons: BTreeMap<String, String>,
+    /// The last of them, until its reason was read.
+    last: Option<FailedTest>,
     /// Whether the previous line was a failed test, so that this one is its name.
     failed: bool,
 }
 
-impl Ginkgo {
-    pub(super) fn counts(&self) -> Counts {
+impl Counter for Ginkgo {
+    fn counts(&self) -> Counts {
         let mut counts = self.counts;
         add(&mut counts, &self.line);
         counts
     }
 
-    pub(super) fn failures(&self) -> &[String] {
+    fn failures(&self) -> &[String] {
         &self.failures
     }
 
-    pub(super) fn read(&mut self, bytes: &[u8]) {
+    fn reasons(&self) -> &BTreeMap<String, String> {
+        &self.reasons
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (piece, ended) = match piece.split_last() {
                 Some((b'\n', piece)) => (piece, true),
@@ -153,10 +217,14 @@ impl Ginkgo {
         }
     }
 
-    pub(super) fn end_line(&mut self) {
+    fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.failed) && line.mark.is_none() && self.failures.len() < MAX_NAMES {
-            self.failures.extend(name(&line.text));
+            let name = name(&line.text);
+            self.last = name.clone().map(|name| FailedTest { name, text: Vec::new() });
+            self.failures.extend(name);
+        } else {
+            self.reason(&line);
         }
         let before = self.counts.failed;
         add(&mut self.counts, &line);
@@ -166,6 +234,18 @@ impl Ginkgo {
             // Words may start with S, such as the first word of the verdict.
             Some(Mark::Skipped) => self.plain(&[b"S", line.text.as_slice()].concat()),
             Some(Mark::Ran) => {}
+        }
+    }
+}
+
+impl Ginkgo {
+    /// Reads a line that may belong to the reason of the last failed test.
+    fn reason(&mut self, line: &Line) {
+        let Some(mut test) = self.last.take() else { return };
+        if test.read(line) {
+            self.last = Some(test);
+        } else if let Some(reason) = test.reason() {
+            self.reasons.insert(test.name, reason);
         }
     }
 
@@ -221,6 +301,8 @@ impl Ginkgo {
         self.counts = Counts { total, ..Counts::default() };
         self.summary = Summary::None;
         self.failures.clear();
+        self.reasons.clear();
+        self.last = None;
     }
 
     /// Processes a line of the summary.

@@ -115,6 +115,58 @@ fn names_of_failed_tests_are_those_of_the_report() {
 }
 
 #[test]
+fn failed_tests_have_the_first_line_of_their_reason() {
+    let reasons = |name: &str| {
+        let log = all().into_iter().find(|log| log.name == name).unwrap();
+        let mut ginkgo = Ginkgo::default();
+        ginkgo.read(&log.text());
+        assert_eq!(ginkgo.reasons().len() as u64, log.last.failed, "{name}");
+        ginkgo.reasons().clone()
+    };
+    let expected = [
+        ("fails", "it is bad"),
+        ("fails at once", "bad"),
+        ("fails in cleanup", "cleanup"),
+        ("must pass repeatedly", "again"),
+        ("panics", "Test Panicked"),
+        ("times out", "A node timeout occurred"),
+    ];
+    let expected = expected.map(|(test, why)| (format!("[sig-a] things {test} [Conformance]"), why.to_owned()));
+    for log in ["serial", "verbose", "colour", "colour-parallel", "succinct"] {
+        assert_eq!(reasons(log), BTreeMap::from(expected.clone()), "{log}");
+    }
+    for log in ["serial", "parallel", "verbose", "parallel-verbose", "flaky-colour"] {
+        let reasons = reasons(&format!("kubernetes-{log}"));
+        let quota =
+            "[sig-api-machinery] ResourceQuota should verify ResourceQuota with best effort scope. [Conformance]";
+        assert!(
+            reasons[quota].starts_with(r#"resourcequotas "quota-besteffort" is forbidden: ValidatingAdmissionPolicy"#),
+            "{log}: {reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn a_reason_of_several_lines_is_joined_and_bounded() {
+    let reason = |failure: &str| {
+        let mut ginkgo = Ginkgo::default();
+        let start = "• [FAILED] [1 seconds]\n[sig-a] things [It] fail\n/a_test.go:1\n\n";
+        ginkgo.read(format!("Will run 9 of 9 specs\n{start}{failure}").as_bytes());
+        ginkgo.reasons().get("[sig-a] things fail").cloned()
+    };
+    let place = "  In [It] at: /a_test.go:1 @ 11/22/26 19:29:29.951\n";
+    let expected = "  [FAILED] Expected\n      <int>: 1\n  to equal\n      <int>: 2\n";
+    assert_eq!(reason(&format!("{expected}{place}")).as_deref(), Some("Expected <int>: 1 to equal <int>: 2"));
+    let long = format!("  [FAILED] {}\n{place}", "x".repeat(1_000));
+    assert_eq!(reason(&long), Some(format!("{}…", "x".repeat(MAX_REASON))));
+    // The log does not show it yet, or not at all.
+    for text in [expected.to_owned(), format!("  [FAILED] in [It] - /a_test.go:1\n{place}"), place.to_owned()] {
+        assert_eq!(reason(&text), None, "{text}");
+    }
+    assert_eq!(reason("------------------------------\n  [FAILED] of something else\n  In [It] at: /a:1\n"), None);
+}
+
+#[test]
 fn a_dry_run_counts_what_would_run() {
     let log = logs! { "dry": 37, 37, 0; };
     assert_eq!(read([log[0].text()]).ended, 37);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use plumbline_core::definition::{LogFormat, LogProgress};
 
 use super::ginkgo::Ginkgo;
-use super::patterns::{Counts, PatternError, Patterns};
+use super::patterns::{Counter, PatternError, Patterns};
 use crate::done_file::open_untrusted;
 use crate::error::GatherError;
 use crate::gather::locate;
@@ -25,56 +25,14 @@ const MAX_LOOK: u64 = 16 << 20;
 /// # Errors
 /// Returns [`PatternError`] for the first invalid regular expression.
 pub fn check_log_progress(progress: &LogProgress) -> Result<(), PatternError> {
-    Counter::new(progress).map(drop)
+    counter_for(progress).map(drop)
 }
 
-/// Counts tests in the bytes of a log. The counts do not depend on how the bytes are split.
-pub(super) enum Counter {
-    /// Ginkgo's output.
-    Ginkgo(Box<Ginkgo>),
-    /// Matches of regular expressions.
-    Patterns(Box<Patterns>),
-}
-
-impl Counter {
-    pub(super) fn new(progress: &LogProgress) -> Result<Self, PatternError> {
-        Ok(match &progress.format {
-            LogFormat::Ginkgo => Self::Ginkgo(Box::default()),
-            LogFormat::Patterns(patterns) => Self::Patterns(Box::new(Patterns::new(patterns)?)),
-        })
-    }
-
-    /// Returns the counts of everything read so far. An unfinished line counts as if it ended here.
-    pub(super) fn counts(&self) -> Counts {
-        match self {
-            Self::Ginkgo(ginkgo) => ginkgo.counts(),
-            Self::Patterns(patterns) => patterns.counts(),
-        }
-    }
-
-    /// Returns the names of failed tests, if the log shows them. If there are many, some are
-    /// omitted.
-    pub(super) fn failures(&self) -> &[String] {
-        match self {
-            Self::Ginkgo(ginkgo) => ginkgo.failures(),
-            Self::Patterns(_) => &[],
-        }
-    }
-
-    /// Reads the next bytes of the log.
-    pub(super) fn read(&mut self, bytes: &[u8]) {
-        match self {
-            Self::Ginkgo(ginkgo) => ginkgo.read(bytes),
-            Self::Patterns(patterns) => patterns.read(bytes),
-        }
-    }
-
-    /// Ends an unfinished line, because another file follows.
-    pub(super) fn end_line(&mut self) {
-        match self {
-            Self::Ginkgo(ginkgo) => ginkgo.end_line(),
-            Self::Patterns(patterns) => patterns.end_line(),
-        }
+/// Returns the counter for the log of a plugin.
+pub(super) fn counter_for(progress: &LogProgress) -> Result<Box<dyn Counter>, PatternError> {
+    match &progress.format {
+        LogFormat::Ginkgo => Ok(Box::<Ginkgo>::default()),
+        LogFormat::Patterns(patterns) => Ok(Box::new(Patterns::new(patterns)?)),
     }
 }
 
@@ -102,11 +60,7 @@ impl LogFile {
     ///
     /// Reads run on the async thread, like those of the done file. They are on a local file system,
     /// and a waiting worker has nothing else to do. It yields between them.
-    ///
-    /// # Errors
-    /// Returns an error if the path cannot be read, leads out of the results directory, or is not a
-    /// regular file.
-    pub(super) async fn look(&mut self, counter: &mut Counter) -> io::Result<bool> {
+    pub(super) async fn look(&mut self, counter: &mut dyn Counter) -> io::Result<bool> {
         let mut left = MAX_LOOK;
         // Read the rest of the old file first, because it may have been renamed.
         if let Some(open) = &mut self.open {
@@ -149,7 +103,7 @@ impl LogFile {
 }
 
 impl Open {
-    async fn rest(&mut self, counter: &mut Counter, left: &mut u64) -> io::Result<()> {
+    async fn rest(&mut self, counter: &mut dyn Counter, left: &mut u64) -> io::Result<()> {
         if self.file.metadata()?.len() < self.read {
             // The file was truncated, and is written again from its start.
             self.file.seek(SeekFrom::Start(0))?;
@@ -183,9 +137,9 @@ mod tests {
 
     use super::*;
 
-    fn counter() -> Counter {
+    fn counter() -> Box<dyn Counter> {
         let patterns = LogPatterns { total: None, completed: "ok".to_owned(), failed: None };
-        Counter::new(&LogProgress { file: String::new(), format: LogFormat::Patterns(patterns) }).unwrap()
+        counter_for(&LogProgress { file: String::new(), format: LogFormat::Patterns(patterns) }).unwrap()
     }
 
     fn append(path: &Path, text: &str) {
@@ -197,29 +151,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
         let (mut log, mut counter) = (LogFile::new(dir.path(), "a.log"), counter());
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 0, "not found yet");
         append(&path, "ok\nok\no");
-        log.look(&mut counter).await.unwrap();
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         append(&path, "k\n");
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 3);
         // After a rotation, the end of the old file is read before the new one.
         append(&path, "ok\n");
         fs::rename(&path, dir.path().join("a.log.1")).unwrap();
         append(&path, "ok\nok\n");
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 6);
         // Some tools truncate the file to rotate it.
         fs::write(&path, "ok\n").unwrap();
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 7);
         // The file disappears and comes back.
         fs::remove_file(&path).unwrap();
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         append(&path, "ok\n");
-        log.look(&mut counter).await.unwrap();
+        log.look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 8);
     }
 
@@ -237,13 +191,13 @@ mod tests {
             .unwrap();
         for name in ["link", "up/secret", "sub", "pipe"] {
             let mut counter = counter();
-            assert!(LogFile::new(&dir, name).look(&mut counter).await.is_err(), "{name}");
+            assert!(LogFile::new(&dir, name).look(counter.as_mut()).await.is_err(), "{name}");
             assert_eq!(counter.counts().ended, 0, "{name}");
         }
         symlink("sub/inner.log", dir.join("inside")).unwrap();
         fs::write(dir.join("sub/inner.log"), "ok\n").unwrap();
         let mut counter = counter();
-        LogFile::new(&dir, "inside").look(&mut counter).await.unwrap();
+        LogFile::new(&dir, "inside").look(counter.as_mut()).await.unwrap();
         assert_eq!(counter.counts().ended, 1, "a link that stays inside is one of the plugin's own");
     }
 }

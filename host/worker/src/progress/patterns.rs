@@ -1,5 +1,7 @@
 //! Counts tests in the lines of a log with regular expressions, which match within one line.
 
+use std::collections::BTreeMap;
+
 use plumbline_core::definition::LogPatterns;
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -60,6 +62,29 @@ pub struct PatternError {
     pub cause: regex::Error,
 }
 
+/// Counts tests in the bytes of a log. The counts do not depend on how the bytes are split.
+pub(super) trait Counter: Send {
+    /// Returns the counts of everything read so far. An unfinished line counts as if it ended here.
+    fn counts(&self) -> Counts;
+
+    /// Returns the names of failed tests, if the log shows them. If there are many, some are
+    /// omitted.
+    fn failures(&self) -> &[String] {
+        &[]
+    }
+
+    /// Returns the reasons of the latest of these failures, if the log shows them.
+    fn reasons(&self) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        &NONE
+    }
+
+    fn read(&mut self, bytes: &[u8]);
+
+    /// Ends an unfinished line, because another file follows.
+    fn end_line(&mut self);
+}
+
 /// Counts matches in the lines of a log.
 pub(super) struct Patterns {
     total: Option<Regex>,
@@ -86,26 +111,6 @@ impl Patterns {
         })
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        self.with(&self.line)
-    }
-
-    pub(super) fn read(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            if byte == b'\n' {
-                self.end_line();
-            } else if self.escapes.is_text(byte) && self.line.len() < MAX_LINE {
-                self.line.push(byte);
-            }
-        }
-    }
-
-    pub(super) fn end_line(&mut self) {
-        self.counts = self.with(&self.line);
-        self.line.clear();
-        self.escapes = Escapes::default();
-    }
-
     /// Returns the counts after `line`.
     fn with(&self, line: &[u8]) -> Counts {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -117,6 +122,28 @@ impl Patterns {
         counts.ended += matches(&self.completed, line);
         counts.failed += self.failed.as_ref().map_or(0, |failed| matches(failed, line));
         counts
+    }
+}
+
+impl Counter for Patterns {
+    fn counts(&self) -> Counts {
+        self.with(&self.line)
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if byte == b'\n' {
+                self.end_line();
+            } else if self.escapes.is_text(byte) && self.line.len() < MAX_LINE {
+                self.line.push(byte);
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.counts = self.with(&self.line);
+        self.line.clear();
+        self.escapes = Escapes::default();
     }
 }
 

@@ -100,6 +100,9 @@ fn joined(old: Option<ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate
         let known: BTreeSet<&String> = old.failures.iter().collect();
         let new: Vec<String> = said.failures.iter().filter(|name| !known.contains(name)).cloned().collect();
         said.failures = old.failures.iter().cloned().chain(new).collect();
+        for (name, reason) in old.reasons {
+            said.reasons.entry(name).or_insert(reason);
+        }
     }
     said.trim_names(MAX_NAME_BYTES);
     // The omitted names are counted in the log.

@@ -1,20 +1,21 @@
 //! Reports a plugin's progress from its log.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use http::StatusCode;
 use plumbline_core::definition::LogProgress;
+use plumbline_core::progress::{MAX_REASON_NAME, MAX_REASONS};
 use plumbline_core::{ProgressUpdate, ResultKey};
-use plumbline_phonehome::{Client, Phase};
+use plumbline_phonehome::{Client, Heartbeat, Phase};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-use super::log::{Counter, LogFile};
-use super::patterns::{Counts, PatternError};
+use super::log::{LogFile, counter_for};
+use super::patterns::{Counter, Counts, PatternError};
 use super::posts::PostedUpdates;
 use crate::error::chain;
-use crate::heartbeat::CurrentPhase;
 
 /// Timeout of an update. The last one may delay the result that long.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,7 +36,7 @@ pub(crate) struct LogWatch {
     key: ResultKey,
     file: String,
     log: LogFile,
-    counter: Counter,
+    counter: Box<dyn Counter>,
     interval: Duration,
     posts: PostedUpdates,
     /// The last update that the aggregator accepted.
@@ -46,9 +47,6 @@ pub(crate) struct LogWatch {
 
 impl LogWatch {
     /// Prepares to follow the log of `progress` in `results_dir`, at intervals of `interval`.
-    ///
-    /// # Errors
-    /// Returns [`PatternError`] for an invalid pattern.
     pub(crate) fn new(
         client: Client,
         key: ResultKey,
@@ -63,7 +61,7 @@ impl LogWatch {
             key,
             file: progress.file.clone(),
             log: LogFile::new(results_dir, &progress.file),
-            counter: Counter::new(progress)?,
+            counter: counter_for(progress)?,
             interval,
             posts,
             reported: None,
@@ -74,7 +72,7 @@ impl LogWatch {
     /// Reports until the plugin is done, and then once more from the complete log.
     ///
     /// `finished` is dropped after that, or if the aggregator does not support progress.
-    pub(crate) async fn watch(mut self, mut doing: watch::Receiver<CurrentPhase>, finished: oneshot::Sender<()>) {
+    pub(crate) async fn watch(mut self, mut doing: watch::Receiver<Heartbeat>, finished: oneshot::Sender<()>) {
         while self.look().await {
             tokio::select! {
                 () = tokio::time::sleep(self.interval) => {}
@@ -95,7 +93,7 @@ impl LogWatch {
     /// support progress.
     async fn look(&mut self) -> bool {
         for _ in 0..MAX_LOOKS {
-            match self.log.look(&mut self.counter).await {
+            match self.log.look(self.counter.as_mut()).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(error) => {
@@ -114,7 +112,8 @@ impl LogWatch {
         }
         self.posts.set_counting(true);
         let turn = self.posts.turn().await;
-        let update = update(&self.file, counts, self.counter.failures(), self.posts.said().as_ref());
+        let (names, reasons) = (self.counter.failures(), self.counter.reasons());
+        let update = update(&self.file, counts, names, reasons, self.posts.said().as_ref());
         if self.reported.as_ref() == Some(&update) {
             return true;
         }
@@ -136,10 +135,16 @@ impl LogWatch {
 }
 
 /// Returns the update for `counts`. The names of failed tests come from the log or from the
-/// plugin's updates (`said`), whichever has more.
+/// plugin's updates (`said`), whichever has more. Their reasons come from both.
 ///
 /// The plugin may be one test ahead of its log.
-fn update(file: &str, mut counts: Counts, names: &[String], said: Option<&ProgressUpdate>) -> Value {
+fn update(
+    file: &str,
+    mut counts: Counts,
+    names: &[String],
+    reasons: &BTreeMap<String, String>,
+    said: Option<&ProgressUpdate>,
+) -> Value {
     let said_names = said.map(|said| said.failures.as_slice()).unwrap_or_default();
     let mut failures = if said_names.len() < names.len() { names } else { said_names };
     if let Some(said) = said.filter(|_| !counts.finished) {
@@ -157,8 +162,15 @@ fn update(file: &str, mut counts: Counts, names: &[String], said: Option<&Progre
         "completed": i64::try_from(counts.ended.saturating_sub(counts.failed)).unwrap_or(i64::MAX),
         "failures": failures,
         "errors": said.map(|said| said.errors.as_slice()).unwrap_or_default(),
+        "reasons": latest(failures, |name| reasons.get(name).or_else(|| said?.reasons.get(name))),
         "omitted": counts.failed - names as u64,
     })
+}
+
+/// Returns the reasons of the latest failures, as far as the aggregator keeps them.
+fn latest<'a>(failures: &'a [String], reason: impl Fn(&'a str) -> Option<&'a String>) -> BTreeMap<&'a str, &'a String> {
+    let names = failures.iter().rev().map(String::as_str).filter(|name| name.len() <= MAX_REASON_NAME);
+    names.filter_map(|name| Some((name, reason(name)?))).take(MAX_REASONS).collect()
 }
 
 #[cfg(test)]
@@ -167,6 +179,11 @@ mod tests {
 
     fn said(body: &str) -> ProgressUpdate {
         ProgressUpdate::from_body(body.as_bytes()).unwrap()
+    }
+
+    /// Returns the update for a log without names.
+    fn of(counts: Counts, body: &str) -> Value {
+        update("e2e.log", counts, &[], &BTreeMap::new(), Some(&said(body)))
     }
 
     fn numbers(update: &Value) -> (i64, i64, u64, usize) {
@@ -182,8 +199,7 @@ mod tests {
     #[test]
     fn a_process_of_a_parallel_suite_knows_less_than_the_log() {
         let counts = Counts { total: 9, ended: 6, failed: 2, finished: false };
-        let update =
-            update("e2e.log", counts, &[], Some(&said(r#"{"msg": "FAILED a", "completed": 1, "failures": ["a"]}"#)));
+        let update = of(counts, r#"{"msg": "FAILED a", "completed": 1, "failures": ["a"]}"#);
         assert_eq!(numbers(&update), (9, 4, 1, 1));
         assert_eq!(update["msg"], "FAILED a");
     }
@@ -191,16 +207,30 @@ mod tests {
     #[test]
     fn the_suite_posts_a_test_before_it_prints_it() {
         let counts = Counts { total: 9, ended: 6, failed: 1, finished: false };
-        let update =
-            update("e2e.log", counts, &[], Some(&said(r#"{"total": 9, "completed": 5, "failures": ["a", "b"]}"#)));
+        let update = of(counts, r#"{"total": 9, "completed": 5, "failures": ["a", "b"]}"#);
         assert_eq!(numbers(&update), (9, 5, 0, 2));
+    }
+
+    #[test]
+    fn the_latest_failures_have_reasons_from_the_log_or_the_plugin() {
+        let counts = Counts { total: 90, ended: 60, failed: 30, finished: false };
+        let names: Vec<String> = (0..30).map(|n| format!("t{n}")).collect();
+        let reasons: BTreeMap<String, String> = names.iter().map(|name| (name.clone(), "no".to_owned())).collect();
+        let said = said(r#"{"failures": ["t29", "of another process"], "reasons": {"t29": "also no"}}"#);
+        let update = update("e2e.log", counts, &names, &reasons, Some(&said));
+        assert_eq!(update["reasons"].as_object().unwrap().len(), MAX_REASONS);
+        assert_eq!((&update["reasons"]["t29"], &update["reasons"]["t9"]), (&json!("no"), &Value::Null));
+        let posted = of(
+            Counts { total: 9, ended: 2, failed: 1, finished: false },
+            r#"{"failures": ["a"], "reasons": {"a": "posted"}}"#,
+        );
+        assert_eq!(posted["reasons"], json!({"a": "posted"}));
     }
 
     #[test]
     fn final_counts_have_the_last_word() {
         let counts = Counts { total: 8, ended: 8, failed: 1, finished: true };
-        let update =
-            update("e2e.log", counts, &[], Some(&said(r#"{"total": 9, "completed": 8, "failures": ["a", "b"]}"#)));
+        let update = of(counts, r#"{"total": 9, "completed": 8, "failures": ["a", "b"]}"#);
         assert_eq!(numbers(&update), (8, 7, 0, 1));
     }
 }

@@ -9,13 +9,12 @@ use http::Request;
 use http::header::CONTENT_TYPE;
 use kube::client::Body;
 use kube::core::WatchEvent;
-use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, Refusal, ask};
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, Refusal, ask_within};
 use serde_json::Value;
 
 /// Timeout of one request. Only this timeout detects a connection that broke silently.
 const ATTEMPT: Duration = Duration::from_secs(10);
 
-/// The operation of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Verb<'a> {
     /// Read an object.
@@ -68,13 +67,7 @@ impl Access {
     /// …".
     pub(crate) async fn once(&self, what: &str, verb: Verb<'_>, path: &str) -> Result<Value, Refusal> {
         let request = request(what, verb, path)?;
-        let answer = match tokio::time::timeout(ATTEMPT, ask(&self.cluster(), what, request)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
-                Err(Refusal::of(ClusterError::new(what, cause)))
-            }
-        };
+        let answer = ask_within(ATTEMPT, &self.cluster(), what, request).await;
         if answer.as_ref().is_err_and(|refusal| refusal.error.code == Some(401)) {
             self.renew().await;
         }

@@ -12,6 +12,8 @@
 
 use std::time::Duration;
 
+use plumbline_kubernetes::query::go_duration;
+
 use super::pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
 use super::result::{AdapterResult, Mark, clipped};
 
@@ -398,7 +400,8 @@ impl Outcome {
 
     /// Returns the outcome for an exceeded time limit.
     fn timeout(wait: Duration, note: Option<String>) -> Self {
-        let message = format!("Adapter did not produce results within {}", go_duration(wait));
+        let wait = go_duration(Duration::from_secs(wait.as_secs()));
+        let message = format!("Adapter did not produce results within {wait}");
         Self::failure(reasons::TIMEOUT, &message, note)
     }
 
@@ -412,29 +415,4 @@ impl Outcome {
 /// Formats an exit, such as `exited with code 1: Error`.
 fn exited(exit: &Exit) -> String {
     format!("exited with code {}: {}", exit.code, exit.word())
-}
-
-/// Formats whole seconds as Go prints a duration: `45s`, `5m0s`, `1h0m0s`. Fractions are dropped.
-fn go_duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{rest}s"),
-        (0, _) => format!("{minutes}m{rest}s"),
-        _ => format!("{hours}h{minutes}m{rest}s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_every_unit_below_the_largest() {
-        for (seconds, text) in
-            [(0, "0s"), (59, "59s"), (60, "1m0s"), (300, "5m0s"), (3600, "1h0m0s"), (90_061, "25h1m1s")]
-        {
-            assert_eq!(go_duration(Duration::from_secs(seconds)), text);
-        }
-    }
 }

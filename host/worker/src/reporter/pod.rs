@@ -22,9 +22,7 @@ const MAX_TEXT: usize = 300;
 /// The configured container names. Without them, containers are detected by their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Naming {
-    /// The adapter's container.
     pub(crate) adapter: Option<String>,
-    /// The reporter's container.
     pub(crate) reporter: Option<String>,
 }
 

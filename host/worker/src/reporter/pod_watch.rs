@@ -74,7 +74,6 @@ impl Subject {
     }
 }
 
-/// The receiver is gone.
 struct ReceiverDropped;
 
 /// Follows the pod until it is gone, or the receiver is dropped. `hurry` shortens the intervals.

@@ -64,7 +64,7 @@ pub(crate) enum Read {
 }
 
 impl Read {
-    fn unusable(why: impl Into<String>) -> Self {
+    pub(crate) fn unusable(why: impl Into<String>) -> Self {
         let why = why.into();
         let mark = Mark::of(&why);
         Self::Unusable { why, mark }
@@ -164,9 +164,6 @@ pub(crate) enum FormatError {
 /// It is lenient, because existing adapters depend on that. Unknown keys are ignored, and the last
 /// of two equal keys applies. If the exact key is missing, another letter case is accepted. `null`
 /// counts as missing, and invalid UTF-8 is replaced.
-///
-/// # Errors
-/// Returns a [`FormatError`] that says what is wrong with the content.
 pub(crate) fn parse(bytes: &[u8]) -> Result<AdapterResult, FormatError> {
     if bytes.is_empty() {
         return Err(FormatError::Empty);

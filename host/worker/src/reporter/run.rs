@@ -16,7 +16,7 @@ use super::file_watch::FileWatch;
 use super::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
 use super::pod::PodNews;
 use super::pod_watch::{Subject, follow};
-use super::result::{AdapterResult, Mark, Read, parse, read};
+use super::result::{AdapterResult, Read, parse, read};
 use super::write;
 
 /// Parses a file of another format: takes its name and bytes, and returns a result or the reason
@@ -304,14 +304,10 @@ struct File {
 impl File {
     async fn read(&self) -> Read {
         let path = self.path.clone();
-        let unusable = |why: String| {
-            let mark = Mark::of(&why);
-            Read::Unusable { why, mark }
-        };
         match timeout(LOOK, tokio::task::spawn_blocking(move || read(&path))).await {
             Ok(Ok(read)) => read,
-            Ok(Err(error)) => unusable(format!("failed to read it: {error}")),
-            Err(_) => unusable(format!("failed to read it within {} s", LOOK.as_secs())),
+            Ok(Err(error)) => Read::unusable(format!("failed to read it: {error}")),
+            Err(_) => Read::unusable(format!("failed to read it within {} s", LOOK.as_secs())),
         }
     }
 

@@ -13,8 +13,11 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use plumbline_phonehome::{Issued, NodeName, PluginName, RetryPolicy, RunCa, RunId, Timestamp, server_config};
+use plumbline_phonehome::{
+    ClientConfig, Issued, NodeName, PluginName, RetryPolicy, RunCa, RunId, Timestamp, server_config,
+};
 use plumbline_worker::{HeartbeatPolicy, Mode, Settings, Worker, WorkerConfig};
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -24,7 +27,6 @@ use tokio_rustls::TlsAcceptor;
 /// measurement.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
@@ -73,10 +75,19 @@ impl Run {
         Self { ca, server, client }
     }
 
+    pub(crate) fn client_config(&self, address: SocketAddr) -> ClientConfig {
+        ClientConfig {
+            aggregator_url: format!("https://{address}"),
+            ca_cert: self.ca.certificate_pem().to_owned(),
+            client_cert: self.client.certificate_pem.clone(),
+            client_key: self.client.key_pem.clone(),
+        }
+    }
+
     /// Returns the configuration of a worker of this run.
     pub(crate) fn config(&self, address: SocketAddr, results_dir: &Path) -> WorkerConfig {
         WorkerConfig {
-            aggregator_url: format!("https://{address}"),
+            client: self.client_config(address),
             plugin: plugin(),
             node: None,
             results_dir: results_dir.to_owned(),
@@ -84,9 +95,6 @@ impl Run {
             progress_bind: vec!["127.0.0.1".parse().unwrap()],
             done_file_delay: Duration::from_millis(20),
             log_progress: None,
-            ca_cert: self.ca.certificate_pem().to_owned(),
-            client_cert: self.client.certificate_pem.clone(),
-            client_key: self.client.key_pem.clone(),
         }
     }
 
@@ -129,6 +137,13 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         Ok(value) => value,
         Err(_) => panic!("waited for a minute, in vain: {what}"),
     }
+}
+
+/// Returns a run with its aggregator, and an empty results directory.
+pub(crate) async fn setup() -> (Run, Aggregator, TempDir) {
+    let run = Run::new();
+    let aggregator = Aggregator::start(&run).await;
+    (run, aggregator, tempfile::tempdir().unwrap())
 }
 
 pub(crate) struct Aggregator {

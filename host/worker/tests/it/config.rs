@@ -70,7 +70,7 @@ fn a_log_to_count_in_is_taken_and_never_fatal() {
 #[test]
 fn the_environment_is_enough() {
     let config = load(NODE, None, &complete()).unwrap();
-    assert_eq!(config.aggregator_url, "https://10.0.0.1:8080");
+    assert_eq!(config.client.aggregator_url, "https://10.0.0.1:8080");
     assert_eq!(config.key().to_string(), "systemd-logs/worker-1.example");
     assert_eq!(config.results_dir, Path::new("/tmp/sonobuoy/results"));
     assert_eq!(config.progress_port, 8099);
@@ -108,7 +108,7 @@ fn a_file_fills_in_what_the_environment_does_not_say() {
         .to_string(),
     );
     let config = load(NODE, Some(&path), &Env::new()).unwrap();
-    assert_eq!(config.aggregator_url, "https://from-file:1");
+    assert_eq!(config.client.aggregator_url, "https://from-file:1");
     assert_eq!(config.key().to_string(), "e2e/node-of-file");
     assert_eq!(config.results_dir, Path::new("/from/file"));
     assert_eq!(config.progress_port, 9000);

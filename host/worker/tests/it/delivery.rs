@@ -18,6 +18,12 @@ fn finished(file: &str, content: &[u8]) -> TempDir {
     dir
 }
 
+/// Writes a file, and a done file with its name.
+pub(crate) fn finish(dir: &Path, file: &str, content: &str) {
+    fs::write(dir.join(file), content).unwrap();
+    say_done(dir, file);
+}
+
 pub(crate) fn say_done(dir: &Path, text: &str) {
     fs::write(dir.join("done"), text).unwrap();
 }

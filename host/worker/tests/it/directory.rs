@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, GatherError, Mode, PACKED_NAME, Settings, Shutdown, Worker, WorkerError, chain};
 
-use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, soon};
+use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, setup, soon};
 use crate::delivery::{end, say_done};
 
 /// Returns the names and contents of the members in order. A directory has no content.
@@ -41,9 +41,7 @@ fn file(name: &str, content: &str) -> (String, Option<String>) {
 
 #[tokio::test]
 async fn a_directory_is_sent_as_an_archive_of_its_files() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let out = dir.path().join("out");
     fs::create_dir_all(out.join("a/empty")).unwrap();
     fs::write(out.join("a/z.txt"), "z").unwrap();
@@ -74,9 +72,7 @@ async fn a_directory_is_sent_as_an_archive_of_its_files() {
 
 #[tokio::test]
 async fn the_results_directory_itself_is_sent_without_an_earlier_archive_and_the_done_file() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     fs::create_dir(dir.path().join("sub")).unwrap();
     fs::write(dir.path().join("x.json"), "{}").unwrap();
     // Only the archive itself is left out, and not a file of the same name elsewhere.
@@ -112,9 +108,7 @@ async fn a_link_in_the_place_of_the_archive_is_not_followed() {
 
 #[tokio::test]
 async fn a_directory_that_is_too_large_when_packed_is_reported_and_leaves_nothing_behind() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     // These numbers do not repeat, so their archive far exceeds the limit.
     let content: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     fs::write(dir.path().join("large.bin"), content).unwrap();
@@ -132,9 +126,7 @@ async fn a_directory_that_is_too_large_when_packed_is_reported_and_leaves_nothin
 
 #[tokio::test]
 async fn an_archive_that_cannot_be_moved_into_place_is_reported() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     fs::create_dir(dir.path().join(PACKED_NAME)).unwrap();
     say_done(dir.path(), ".");
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
@@ -146,9 +138,7 @@ async fn an_archive_that_cannot_be_moved_into_place_is_reported() {
 
 #[tokio::test]
 async fn packing_ends_when_the_worker_is_terminated() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     // Packing this file takes minutes.
     File::create(dir.path().join("endless.bin")).unwrap().set_len(1 << 40).unwrap();
     say_done(dir.path(), ".");

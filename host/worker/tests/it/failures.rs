@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use plumbline_worker::{GatherError, WorkerError, chain};
 
-use crate::aggregator::{Aggregator, Run};
+use crate::aggregator::{Aggregator, Run, setup};
 use crate::delivery::{end, say_done};
 use crate::process::{WorkerProcess, complete};
 
@@ -44,9 +44,7 @@ async fn the_worker_reports_why_there_is_no_result() {
 
 #[tokio::test]
 async fn an_invalid_done_file_is_reported() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     fs::create_dir(dir.path().join("done")).unwrap();
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
     assert!(matches!(error, WorkerError::Gather { source: GatherError::NotAFile { .. }, .. }), "{error:?}");

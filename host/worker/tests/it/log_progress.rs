@@ -10,7 +10,7 @@ use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, soon};
+use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, setup, soon};
 use crate::delivery::say_done;
 
 fn worker(run: &Run, aggregator: &Aggregator, dir: &Path, log_interval: Duration) -> (Worker, u16) {
@@ -46,9 +46,7 @@ fn numbers(heard: &ReceivedRequest) -> (u64, u64, u64) {
 
 #[tokio::test]
 async fn a_silent_plugin_is_counted_in_its_log() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let (worker, _) = worker(&run, &aggregator, dir.path(), OFTEN);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
     append(dir.path(), "Will run 3 of 7197 specs\n");
@@ -71,9 +69,7 @@ async fn a_silent_plugin_is_counted_in_its_log() {
 
 #[tokio::test]
 async fn the_last_update_is_exact_and_arrives_before_the_result() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     append(dir.path(), "Will run 3 of 7197 specs\n");
     let (worker, _) = worker(&run, &aggregator, dir.path(), NEVER);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
@@ -95,9 +91,7 @@ async fn the_last_update_is_exact_and_arrives_before_the_result() {
 
 #[tokio::test]
 async fn updates_are_passed_on_until_the_log_counts() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let (worker, port) = worker(&run, &aggregator, dir.path(), OFTEN);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
     aggregator.next("hello").await;
@@ -110,12 +104,24 @@ async fn updates_are_passed_on_until_the_log_counts() {
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }
 
+#[tokio::test]
+async fn a_failure_is_reported_with_the_first_line_of_its_reason() {
+    let (run, mut aggregator, dir) = setup().await;
+    append(dir.path(), "Will run 3 of 7197 specs\n• [FAILED] [2 seconds]\n[sig-a] things [It] fail\n/a_test.go:1\n\n");
+    append(dir.path(), "  [FAILED] quotas are denied here\n  In [It] at: /a_test.go:1 @ 11/22/26 19:29:29.951\n");
+    let (worker, _) = worker(&run, &aggregator, dir.path(), OFTEN);
+    let worker = tokio::spawn(worker.run(Shutdown::new()));
+    let heard = aggregator.next("progress").await;
+    assert_eq!(heard.json("failures"), serde_json::json!(["[sig-a] things fail"]));
+    assert_eq!(heard.json("reasons"), serde_json::json!({"[sig-a] things fail": "quotas are denied here"}));
+    say_done(dir.path(), "e2e.log");
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
+}
+
 /// Each process of a parallel suite posts only the tests that it ran itself.
 #[tokio::test]
 async fn processes_of_a_parallel_suite_add_names_to_what_the_log_counts() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     append(dir.path(), "Will run 9 of 99 specs\n•••\n• [FAILED] [1 seconds]\n• [FAILED] [1 seconds]\n");
     let (worker, port) = worker(&run, &aggregator, dir.path(), OFTEN);
     let worker = tokio::spawn(worker.run(Shutdown::new()));

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use rustix::process::Signal;
 
-use crate::aggregator::{Aggregator, Run};
+use crate::aggregator::setup;
 use crate::delivery::say_done;
 use crate::process::{WorkerProcess, complete};
 
@@ -19,9 +19,7 @@ const OWN: u64 = 2 * MIB;
 
 #[tokio::test]
 async fn a_worker_that_waits_is_small() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
     worker.says(&["the aggregator registered"]).await;
@@ -35,9 +33,7 @@ async fn a_worker_that_waits_is_small() {
 
 /// Returns the peak memory use of the worker until its result was uploaded.
 async fn peak(named: &str, prepare: impl FnOnce(&std::path::Path)) -> (u64, u64) {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     prepare(dir.path());
     say_done(dir.path(), named);
     let worker = WorkerProcess::start(complete("-1", &run, aggregator.address, dir.path()));

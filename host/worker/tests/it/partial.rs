@@ -3,8 +3,8 @@
 use http::StatusCode;
 use plumbline_worker::{Ended, Shutdown};
 
-use crate::aggregator::{Aggregator, Run, soon};
-use crate::delivery::say_done;
+use crate::aggregator::{Aggregator, Run, setup, soon};
+use crate::delivery::{finish, say_done};
 
 #[tokio::test]
 async fn partial_results_are_sent_once_and_the_worker_continues() {
@@ -30,9 +30,7 @@ async fn partial_results_are_sent_once_and_the_worker_continues() {
 
 #[tokio::test]
 async fn results_of_a_plugin_that_exits_with_0_are_complete_without_a_done_file() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     std::fs::write(dir.path().join("report.txt"), "all is well").unwrap();
     let (tell, ended) = tokio::sync::oneshot::channel::<()>();
     let worker = run.worker(aggregator.address, dir.path()).with_companions(async { drop(ended.await) });
@@ -42,6 +40,18 @@ async fn results_of_a_plugin_that_exits_with_0_are_complete_without_a_done_file(
     let sent = aggregator.next("results").await;
     assert_eq!(sent.header("content-type"), Some("application/gzip"));
     assert_eq!(sent.header("content-disposition"), Some("attachment;filename=results.tar.gz"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+}
+
+#[tokio::test]
+async fn a_done_file_decides_even_if_the_plugin_ended_during_its_delay() {
+    let (run, mut aggregator, dir) = setup().await;
+    finish(dir.path(), "report.txt", "all is well");
+    // The plugin has ended already, while the worker waits for the delay of the done file.
+    let worker = run.worker(aggregator.address, dir.path()).with_companions(std::future::ready(()));
+    let worker = tokio::spawn(Box::pin(worker.run(Shutdown::new())));
+    let sent = aggregator.next("results").await;
+    assert_eq!(sent.header("content-disposition"), Some("attachment;filename=report.txt"));
     assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
 }
 

@@ -45,7 +45,6 @@ fn worker() {
     }
 }
 
-/// A running worker.
 pub(crate) struct WorkerProcess {
     child: Child,
     log: Lines<BufReader<ChildStderr>>,
@@ -81,7 +80,6 @@ pub(crate) fn complete(mode: &str, run: &Run, aggregator: impl std::fmt::Display
     command
 }
 
-/// Adds a configuration file to the command.
 pub(crate) fn with_file(mut command: Command, file: &Path) -> Command {
     command.env(CONFIG, file);
     command

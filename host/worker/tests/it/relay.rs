@@ -4,11 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::StatusCode;
 use plumbline_core::ResultKey;
-use plumbline_phonehome::{Client, ClientConfig};
+use plumbline_phonehome::Client;
 use plumbline_worker::{MAX_PROGRESS_BYTES, Relay};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::aggregator::{Aggregator, Run, plugin};
@@ -16,21 +15,15 @@ use crate::aggregator::{Aggregator, Run, plugin};
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn client(run: &Run, aggregator: SocketAddr) -> Client {
-    Client::new(&ClientConfig {
-        aggregator_url: format!("https://{aggregator}"),
-        ca_cert: run.ca.certificate_pem().to_owned(),
-        client_cert: run.client.certificate_pem.clone(),
-        client_key: run.client.key_pem.clone(),
-    })
-    .unwrap()
+    Client::new(&run.client_config(aggregator)).unwrap()
 }
 
-async fn relay(run: &Run, aggregator: SocketAddr) -> (SocketAddr, CancellationToken, JoinHandle<()>) {
+/// Starts a relay, and returns its address.
+async fn relay(run: &Run, aggregator: SocketAddr) -> SocketAddr {
     let relay = Relay::bind(&[LOCAL], 0).await.unwrap();
     let address = SocketAddr::new(LOCAL, relay.port());
-    let stop = CancellationToken::new();
-    let task = tokio::spawn(relay.serve(client(run, aggregator), ResultKey::global(plugin()), stop.clone()));
-    (address, stop, task)
+    tokio::spawn(relay.serve(client(run, aggregator), ResultKey::global(plugin()), CancellationToken::new()));
+    address
 }
 
 /// Returns the status code and the whole response.
@@ -50,7 +43,7 @@ async fn request(address: SocketAddr, head: &str, body: &[u8]) -> (u16, String) 
 async fn an_update_arrives_unchanged_and_the_answer_comes_back() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     let update = r#"{"msg": "ünchanged", "completed": 3,   "total": 9}"#;
     let (status, _) = request(address, "POST /progress", update.as_bytes()).await;
     assert_eq!(status, 200);
@@ -65,7 +58,7 @@ async fn an_update_arrives_unchanged_and_the_answer_comes_back() {
 async fn a_client_that_closes_its_half_of_the_connection_is_answered() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
         .write_all(b"POST /progress HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n{\"completed\": 3}")
@@ -87,7 +80,7 @@ async fn refusals_of_the_aggregator_reach_the_plugin() {
         (StatusCode::from_u16(code).unwrap(), format!("because of {code}\n"))
     })
     .await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     for code in [400, 403, 404, 503] {
         let (status, answer) = request(address, "POST /progress", b"{}").await;
         assert_eq!(status, code);
@@ -99,7 +92,7 @@ async fn refusals_of_the_aggregator_reach_the_plugin() {
 async fn any_method_will_do_and_other_paths_will_not() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     for head in ["PUT /progress", "PATCH /progress?x=y", "POST /progress/"] {
         assert_eq!(request(address, head, b"{}").await.0, 200, "{head}");
         aggregator.next("progress").await;
@@ -117,7 +110,7 @@ async fn an_aggregator_that_is_away_gives_500_and_the_reason() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()
     };
-    let (address, ..) = relay(&run, gone).await;
+    let address = relay(&run, gone).await;
     let (status, answer) = request(address, "POST /progress", b"{}").await;
     assert_eq!(status, 500);
     assert!(answer.contains(&format!("connect to {gone}")), "{answer}");
@@ -127,7 +120,7 @@ async fn an_aggregator_that_is_away_gives_500_and_the_reason() {
 async fn too_large_an_update_is_refused_here() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     let largest = vec![b' '; MAX_PROGRESS_BYTES];
     assert_eq!(request(address, "POST /progress", &largest).await.0, 200);
     assert_eq!(aggregator.next("progress").await.body.len(), MAX_PROGRESS_BYTES);
@@ -166,11 +159,8 @@ async fn other_machines_do_not_reach_it() {
     let aggregator = Aggregator::start(&run).await;
     let relay = Relay::bind(&run.config(aggregator.address, std::path::Path::new("/")).progress_bind, 0).await.unwrap();
     let port = relay.port();
-    let _task = tokio::spawn(relay.serve(
-        client(&run, aggregator.address),
-        ResultKey::global(plugin()),
-        CancellationToken::new(),
-    ));
+    let client = client(&run, aggregator.address);
+    tokio::spawn(relay.serve(client, ResultKey::global(plugin()), CancellationToken::new()));
     assert_eq!(request(SocketAddr::new(LOCAL, port), "POST /progress", b"{}").await.0, 200);
     let refused = TcpStream::connect((outside, port)).await.unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
@@ -180,7 +170,7 @@ async fn other_machines_do_not_reach_it() {
 async fn updates_keep_their_order_and_never_overlap() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
-    let (address, ..) = relay(&run, aggregator.address).await;
+    let address = relay(&run, aggregator.address).await;
     let mut posts = Vec::new();
     for number in 0..40 {
         posts.push(tokio::spawn(

@@ -1,15 +1,14 @@
 //! Requests to stop, with and without a done file.
 
-use std::fs;
 use std::time::Duration;
 
 use http::StatusCode;
 use plumbline_phonehome::Outcome;
-use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker, WorkerError};
+use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker, WorkerConfig, WorkerError};
 use tokio::time::Instant;
 
-use crate::aggregator::{Aggregator, Run, quick, soon};
-use crate::delivery::say_done;
+use crate::aggregator::{Aggregator, Run, quick, setup, soon};
+use crate::delivery::finish;
 
 /// Returns a loopback address on which nothing listens.
 fn nowhere() -> std::net::SocketAddr {
@@ -35,9 +34,7 @@ async fn a_worker_waits_a_minute_for_the_done_file_and_then_gives_up() {
 
 #[tokio::test]
 async fn a_result_that_is_finished_in_that_time_is_sent() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let shutdown = Shutdown::new();
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(shutdown.clone()));
     aggregator.next("heartbeat").await;
@@ -46,10 +43,28 @@ async fn a_result_that_is_finished_in_that_time_is_sent() {
     for _ in 0..3 {
         assert_eq!(aggregator.next("heartbeat").await.json("phase"), "waiting");
     }
-    fs::write(dir.path().join("partial.json"), "{}").unwrap();
-    say_done(dir.path(), "partial.json");
+    finish(dir.path(), "partial.json", "{}");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(&aggregator.next("results").await.body[..], b"{}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_done_file_is_read_before_its_delay_if_the_drain_period_ends_first() {
+    let run = Run::new();
+    let dir = tempfile::tempdir().unwrap();
+    finish(dir.path(), "x", "x");
+    let config = WorkerConfig { done_file_delay: Duration::from_secs(3600), ..run.config(nowhere(), dir.path()) };
+    let worker = Worker::new(config, Mode::Global { sleep: 0 }, Settings::default()).unwrap();
+    let shutdown = Shutdown::new();
+    let task = tokio::spawn(worker.run(shutdown.clone()));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let asked = Instant::now();
+    shutdown.drain();
+    // No aggregator takes the result, so only the attempt to send it shows.
+    let error = task.await.unwrap().unwrap_err();
+    assert!(matches!(error, WorkerError::CutOff { .. }), "{error:?}");
+    let after = asked.elapsed();
+    assert!((Duration::from_secs(105)..Duration::from_secs(110)).contains(&after), "{after:?}");
 }
 
 #[tokio::test]
@@ -65,8 +80,7 @@ async fn an_upload_gets_the_drain_period_and_no_more() {
     })
     .await;
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     let settings = Settings { drain: Duration::from_millis(100), ..quick() };
     let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let shutdown = Shutdown::new();
@@ -82,9 +96,7 @@ async fn an_upload_gets_the_drain_period_and_no_more() {
 
 #[tokio::test]
 async fn at_once_means_at_once() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let settings = Settings { drain: Duration::from_secs(24 * 3600), ..quick() };
     let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let shutdown = Shutdown::new();

@@ -6,19 +6,16 @@ use http::StatusCode;
 use rustix::process::Signal;
 use tokio::net::TcpListener;
 
-use crate::aggregator::{Aggregator, ELSEWHERE, Run, node};
-use crate::delivery::say_done;
+use crate::aggregator::{Aggregator, ELSEWHERE, Run, node, setup};
+use crate::delivery::{finish, say_done};
 use crate::process::{WorkerProcess, bare, complete, with_file};
 
 #[tokio::test]
 async fn a_worker_is_configured_by_its_environment_and_exits_with_0() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let worker = WorkerProcess::start(complete("0", &run, aggregator.address, dir.path()));
     assert_eq!(aggregator.next("hello").await.json("results-dir"), dir.path().to_str().unwrap());
-    fs::write(dir.path().join("x.json"), "{}").unwrap();
-    say_done(dir.path(), "x.json");
+    finish(dir.path(), "x.json", "{}");
     let heard = aggregator.next("results").await;
     assert_eq!(heard.path, "/api/v1/results/by-node/node-7/node-check");
     let (code, log) = worker.end().await;
@@ -29,9 +26,7 @@ async fn a_worker_is_configured_by_its_environment_and_exits_with_0() {
 
 #[tokio::test]
 async fn a_worker_is_configured_by_a_file() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let file = dir.path().join("worker.json");
     let config = serde_json::json!({
         "aggregatorurl": format!("https://{}", aggregator.address), "nodename": node(), "resultsdir": dir.path(),
@@ -62,8 +57,7 @@ async fn a_refused_result_makes_the_exit_code_1() {
     let run = Run::new();
     let aggregator = Aggregator::of_results(&run, &[403]).await;
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     let (code, log) = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path())).end().await;
     assert_eq!(code, 1);
     assert!(log.contains("answered 403 Forbidden: because of 403"), "{log}");
@@ -83,23 +77,19 @@ async fn an_aggregator_that_is_away_shows_at_once_and_is_found_when_it_comes() {
     let mut aggregator = Aggregator::on(listener, &run, |_| (StatusCode::OK, String::new()));
     aggregator.next("hello").await;
     worker.says(&["the aggregator registered this worker"]).await;
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     assert_eq!(&aggregator.next("results").await.body[..], b"x");
     assert_eq!(worker.end().await.0, 0);
 }
 
 #[tokio::test]
 async fn a_first_signal_lets_the_plugin_finish() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
     worker.signal(Signal::TERM);
     worker.says(&["a second signal stops immediately", "SIGTERM"]).await;
-    fs::write(dir.path().join("last.json"), "{}").unwrap();
-    say_done(dir.path(), "last.json");
+    finish(dir.path(), "last.json", "{}");
     assert_eq!(&aggregator.next("results").await.body[..], b"{}");
     let (code, log) = worker.end().await;
     assert_eq!(code, 0, "{log}");
@@ -108,9 +98,7 @@ async fn a_first_signal_lets_the_plugin_finish() {
 
 #[tokio::test]
 async fn a_second_signal_ends_at_once_and_nothing_is_sent() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
     worker.signal(Signal::TERM);
@@ -124,11 +112,8 @@ async fn a_second_signal_ends_at_once_and_nothing_is_sent() {
 
 #[tokio::test]
 async fn a_worker_that_stays_ends_on_a_signal() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    let (run, mut aggregator, dir) = setup().await;
+    finish(dir.path(), "x", "x");
     let worker = WorkerProcess::start(complete("-1", &run, aggregator.address, dir.path()));
     while aggregator.next("heartbeat").await.json("phase") != "done" {}
     worker.signal(Signal::TERM);

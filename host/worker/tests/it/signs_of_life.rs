@@ -1,6 +1,5 @@
 //! Hellos and heartbeats.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,14 +7,12 @@ use http::StatusCode;
 use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, Mode, Shutdown, Worker};
 
-use crate::aggregator::{Aggregator, Run, quick, soon};
-use crate::delivery::say_done;
+use crate::aggregator::{Aggregator, Run, quick, setup, soon};
+use crate::delivery::finish;
 
 #[tokio::test]
 async fn a_hello_comes_first_and_heartbeats_follow_until_the_end() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
+    let (run, mut aggregator, dir) = setup().await;
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(Shutdown::new()));
 
     let hello = aggregator.next("hello").await;
@@ -31,18 +28,14 @@ async fn a_hello_comes_first_and_heartbeats_follow_until_the_end() {
     }
     assert!(aggregator.rest("hello").is_empty());
 
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }
 
 #[tokio::test]
 async fn a_worker_that_stays_says_once_that_it_is_done() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    let (run, mut aggregator, dir) = setup().await;
+    finish(dir.path(), "x", "x");
     let shutdown = Shutdown::new();
     let worker =
         Worker::new(run.config(aggregator.address, dir.path()), Mode::SingleNode { sleep: -1 }, quick()).unwrap();
@@ -89,8 +82,7 @@ async fn an_aggregator_without_hellos_is_left_in_peace_and_gets_its_result() {
     let dir = tempfile::tempdir().unwrap();
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(Shutdown::new()));
     aggregator.next("hello").await;
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(aggregator.rest("hello").len() + aggregator.rest("heartbeat").len(), 0);
 }
@@ -106,8 +98,7 @@ async fn a_worker_that_is_not_wanted_says_nothing_more_and_still_tries_to_delive
     let dir = tempfile::tempdir().unwrap();
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(Shutdown::new()));
     aggregator.next("hello").await;
-    fs::write(dir.path().join("x"), "x").unwrap();
-    say_done(dir.path(), "x");
+    finish(dir.path(), "x", "x");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(aggregator.rest("hello").len(), 0);
 }

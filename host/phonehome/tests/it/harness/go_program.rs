@@ -57,7 +57,6 @@ impl GoProgram {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Ends the program.
     pub(crate) async fn end(mut self) {
         self.input.take();
         assert!(self.child.wait().await.unwrap().success());

@@ -5,18 +5,9 @@ mod run;
 mod serve;
 mod tools;
 
+pub(crate) use plumbline_core::chain;
+
 pub(crate) use go_program::GoProgram;
 pub(crate) use run::{Run, key, no_patience, quick, unhurried};
 pub(crate) use serve::{Served, Stream, answer, read_head, read_until_end, serve, serve_raw, serve_tcp};
 pub(crate) use tools::{command, has, output, skipped};
-
-/// Formats an error and its causes as one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}

@@ -77,7 +77,6 @@ impl Bed {
         self.dir.path().join("kubeconfig")
     }
 
-    /// Returns the results directory.
     pub(crate) fn results(&self) -> PathBuf {
         self.dir.path().join("results")
     }

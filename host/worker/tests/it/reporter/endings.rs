@@ -4,6 +4,7 @@ use std::future::ready;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::reporter::bed::Bed;
 
@@ -148,15 +149,11 @@ async fn a_terminated_reporter_writes_what_it_knows() {
 #[tokio::test]
 async fn a_terminated_reporter_still_accepts_a_result() {
     let bed = Bed::new().await;
-    bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(30));
-    let (sender, terminate) = tokio::sync::oneshot::channel();
-    let terminate = async {
-        terminate.await.unwrap();
-    };
-    bed.try_run_with(terminate, async {
+    let stop = CancellationToken::new();
+    bed.try_run_with(stop.cancelled(), async {
         bed.looked().await;
-        sender.send(()).unwrap();
+        stop.cancel();
         bed.write(r#"{"status":"failure","reason":"Interrupted","message":"asked to end"}"#);
     })
     .await
@@ -175,16 +172,12 @@ async fn written(bed: &Bed) {
 #[tokio::test]
 async fn a_reporter_terminated_for_no_visible_reason_writes_before_the_last_wait() {
     let bed = Bed::new().await;
-    bed.pod(json!({"running": {}}));
     // An eviction by the kubelet leaves a second of these 20, and the pod does not show it.
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(20));
-    let (sender, terminate) = tokio::sync::oneshot::channel();
-    let terminate = async {
-        terminate.await.unwrap();
-    };
-    bed.try_run_with(terminate, async {
+    let stop = CancellationToken::new();
+    bed.try_run_with(stop.cancelled(), async {
         bed.looked().await;
-        sender.send(()).unwrap();
+        stop.cancel();
         written(&bed).await;
         bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
         bed.write(r#"{"status":"success","reason":"Done","message":"just in time"}"#);
@@ -197,7 +190,6 @@ async fn a_reporter_terminated_for_no_visible_reason_writes_before_the_last_wait
 #[tokio::test]
 async fn a_reporter_in_a_deleted_pod_writes_once() {
     let bed = Bed::new().await;
-    bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| {
         pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T13:00:00Z");
         pod["metadata"]["deletionGracePeriodSeconds"] = json!(2);
@@ -219,7 +211,6 @@ async fn a_node_that_shuts_down_is_the_reason() {
     {
         let bed = Bed::new().await;
         bed.double.put("nodes", node(message));
-        bed.pod(json!({"running": {}}));
         bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
         bed.try_run_with(ready(()), async {}).await.unwrap();
         assert_eq!(bed.condition().1, reason, "{message}");
@@ -228,7 +219,6 @@ async fn a_node_that_shuts_down_is_the_reason() {
     let bed = Bed::new().await;
     bed.double.put("nodes", node("node is shutting down"));
     bed.double.deny("*", "nodes");
-    bed.pod(json!({"running": {}}));
     bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
     bed.try_run_with(ready(()), async {}).await.unwrap();
     assert_eq!(bed.condition().1, "ReporterTerminated");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use plumbline_dev::FaultKind;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::reporter::bed::Bed;
 
@@ -96,15 +97,12 @@ async fn a_reporter_terminated_while_it_writes_continues_for_a_while() {
     let bed = Bed::new().await;
     bed.write(GOOD);
     bed.refuse("PATCH", STATUS, 503, 3);
-    let (sender, terminate) = tokio::sync::oneshot::channel::<()>();
-    let terminate = async {
-        terminate.await.unwrap();
-    };
+    let stop = CancellationToken::new();
     let tell = async {
         bed.double.requested(|all| all.iter().any(|one| one.method == "PATCH")).await;
-        sender.send(()).unwrap();
+        stop.cancel();
     };
-    bed.try_run_with(terminate, tell).await.unwrap();
+    bed.try_run_with(stop.cancelled(), tell).await.unwrap();
     bed.expect("True", "Done", "m");
 }
 
