@@ -75,9 +75,6 @@ pub struct Bucket {
 impl Bucket {
     /// Parses a URL `s3://BUCKET/PREFIX`. `settings` are the variables of
     /// [`crate::deliver::Destination::parse`] for S3.
-    ///
-    /// # Errors
-    /// [`BucketError::Address`].
     pub fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, BucketError> {
         let (bucket, prefix, store) = bucket_and_prefix(url, settings)?;
         let url = if prefix.is_empty() { format!("s3://{bucket}") } else { format!("s3://{bucket}/{prefix}") };
@@ -95,9 +92,6 @@ impl Bucket {
     }
 
     /// Lists the objects directly below the prefix. At most `most` objects may be below it in all.
-    ///
-    /// # Errors
-    /// [`BucketError::Storage`] and [`BucketError::TooMany`].
     pub async fn list(&self, most: usize) -> Result<Vec<BucketObject>, BucketError> {
         let prefix = object_store::path::Path::from(self.prefix.as_str());
         let listed: Result<Vec<ObjectMeta>, _> =
@@ -119,9 +113,6 @@ impl Bucket {
     }
 
     /// Copies an object to the new file `to`.
-    ///
-    /// # Errors
-    /// [`BucketError::Storage`], [`BucketError::Changed`] and [`BucketError::Write`].
     pub async fn download(&self, object: &BucketObject, to: &Path) -> Result<(), BucketError> {
         let address = || self.url_of(object);
         let refused = |error: object_store::Error| BucketError::Storage { address: address(), cause: chain(&error) };

@@ -72,9 +72,6 @@ pub enum CauseError {
 impl CauseFinder {
     /// Finds the module `causes`: in `bundle`, or else the built-in one. Returns `None` if there is
     /// none.
-    ///
-    /// # Errors
-    /// When the bundle's module of that name is unusable.
     pub fn new(modules: &Modules, bundle: Option<&Path>, limits: &ModuleLimits) -> Result<Option<Self>, ModuleError> {
         match modules.summarizer(bundle, MODULE) {
             Ok(module) => Ok(Some(Self { module, limits: limits.clone() })),
@@ -83,7 +80,6 @@ impl CauseFinder {
         }
     }
 
-    /// Returns the module.
     pub(crate) fn module(&self) -> &LazyModule {
         &self.module
     }
@@ -112,7 +108,6 @@ impl CauseFinder {
 
 /// Returns a failed leaf for [`CauseFinder::find`]. `set` is its result set. Details that are not
 /// texts are left out, and long texts lose their middle.
-#[must_use]
 pub fn failed_leaf(set: &str, name: &str, status: &Status, meta: &Meta, details: &Map<String, Value>) -> Entry {
     let texts = details.iter().filter_map(|(key, value)| Some((key.clone(), cut(value.as_str()?).into())));
     let item = FlatItem {
@@ -126,7 +121,6 @@ pub fn failed_leaf(set: &str, name: &str, status: &Status, meta: &Meta, details:
 }
 
 /// Returns whether a leaf of this status failed.
-#[must_use]
 pub fn is_failure(status: Option<&Status>) -> bool {
     matches!(status, Some(Status::Failed | Status::Timeout))
 }

@@ -91,7 +91,6 @@ pub enum DeliverError {
     },
 }
 
-/// Error of one attempt.
 enum AttemptError {
     Read(io::Error),
     Refused { cause: String, transient: bool },
@@ -136,17 +135,11 @@ impl Destination {
     ///   `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ...
     /// * For HTTP: `HTTP_AUTHORIZATION` (the value of the header `Authorization`). It is sent over
     ///   plain HTTP only with `HTTP_ALLOW_HTTP=true`.
-    ///
-    /// # Errors
-    /// [`DeliverError::Address`].
     pub fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, DeliverError> {
         parse(url, settings).map(Self).map_err(|why| DeliverError::Address { url: without_credentials(url), why })
     }
 
     /// Uploads the archive and returns its URL. Transient failures are retried for some minutes.
-    ///
-    /// # Errors
-    /// [`DeliverError::Read`] and [`DeliverError::Refused`].
     pub async fn deliver(&self, archive: &Archive) -> Result<String, DeliverError> {
         let (address, max_attempts) = match &self.0 {
             Target::S3 { bucket, prefix, .. } => (format!("s3://{bucket}/{}", key(prefix, archive)), S3_ATTEMPTS),

@@ -78,13 +78,11 @@ impl WorkerContact {
 
     /// Returns the time of the last message from the worker of this result, or `None` if there was
     /// none.
-    #[must_use]
     pub fn at(&self, key: &ResultKey) -> Option<Timestamp> {
         (self.look)(key)
     }
 
     /// Returns whether this result has neither arrived nor failed.
-    #[must_use]
     pub fn is_missing(&self, key: &ResultKey) -> bool {
         (self.missing)(key)
     }
@@ -118,9 +116,6 @@ impl CheckCompiler {
     }
 
     /// Compiles the component. Blocks for seconds if the component contains a language runtime.
-    ///
-    /// # Errors
-    /// Returns a sentence if the component is invalid, or takes too much to compile.
     pub fn compile(&self) -> Result<CompiledCheck, String> {
         (self.0)()
     }
@@ -215,7 +210,6 @@ pub enum ExitKind {
 impl ExitKind {
     /// Returns the kind of an exit code. Shells exit with 128 plus the number of the signal that
     /// ended their command.
-    #[must_use]
     pub fn of_code(code: i64) -> Self {
         match code {
             0 => Self::Success,

@@ -8,10 +8,12 @@
 //! waits for it. The thread writes all queued events and syncs once for all of them.
 //!
 //! A failed write loses nothing. The thread truncates the file to the last synced length, and keeps
-//! every later line in memory. It retries until there is space or 10 minutes have passed.
-//! Meanwhile, [`Journal::trouble`] returns the error.
+//! every later line in memory. On a full disk, it releases the reserve of the run first. It
+//! retries until there is space or 10 minutes have passed. Meanwhile, [`Journal::trouble`] returns
+//! the error.
 
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ use std::time::{Duration, Instant};
 use plumbline_archive::disk::{Disk, DiskFile, Step};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
+
+use crate::reserve::{Released, Reserve};
 
 /// Maximum length of a line in bytes. The longest event plans the maximum number of results of a
 /// run, with the longest names.
@@ -36,8 +40,6 @@ const MAX_WAITING: usize = 64 << 20;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long writes may fail before the run gives up: 10 min.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Disk space that is reserved for the journal: 1 MiB.
-const RESERVE: u64 = 1 << 20;
 
 /// Error while reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,7 @@ pub struct Journal {
     queue: Option<Sender<Append>>,
     thread: Option<JoinHandle<()>>,
     health: Arc<Mutex<Health>>,
+    reserve: Reserve,
 }
 
 impl Journal {
@@ -116,21 +119,25 @@ impl Journal {
         path.parent().map_or(Ok(()), |directory| disk.sync_directory(directory)).map_err(failed)?;
         let health = Arc::new(Mutex::new(Health::default()));
         let (queue, appends) = channel();
-        let writer = Writer::new(disk, file, whole, path.with_extension("reserve"), Arc::clone(&health));
+        let reserve = Reserve::create(disk, path.with_extension("reserve"));
+        let writer = Writer::new(file, whole, reserve.clone(), Arc::clone(&health));
         let thread =
             std::thread::Builder::new().name("journal".into()).spawn(move || writer.run(&appends)).map_err(failed)?;
-        Ok((Self { queue: Some(queue), thread: Some(thread), health }, entries))
+        Ok((Self { queue: Some(queue), thread: Some(thread), health, reserve }, entries))
+    }
+
+    /// Returns the reserve of the run, which is next to the journal.
+    pub(crate) fn reserve(&self) -> &Reserve {
+        &self.reserve
     }
 
     /// Returns the error that currently prevents writes to the journal. Nothing may be acknowledged
     /// meanwhile.
-    #[must_use]
     pub fn trouble(&self) -> Option<String> {
         lock(&self.health).trouble.clone()
     }
 
     /// Returns whether the journal has given up, so that nothing is written any more.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         lock(&self.health).lost
     }
@@ -233,7 +240,6 @@ fn read(file: &mut DiskFile, path: &Path) -> Result<(Vec<Record>, u64), JournalE
 
 /// State of the thread: the file, and every line since the last sync, in case the disk loses them.
 struct Writer {
-    disk: Disk,
     file: DiskFile,
     /// Length of the file that is known to be on disk.
     synced: u64,
@@ -244,16 +250,16 @@ struct Writer {
     /// before anything is appended.
     torn: bool,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// File that reserves disk space. It is removed when the disk is full.
-    reserve: PathBuf,
+    reserve: Reserve,
+    /// Set from a write that found the disk full to one that succeeds.
+    released: Option<Released>,
     health: Arc<Mutex<Health>>,
     failing_since: Option<Instant>,
 }
 
 impl Writer {
-    fn new(disk: &Disk, file: DiskFile, synced: u64, reserve: PathBuf, health: Arc<Mutex<Health>>) -> Self {
-        let writer = Self {
-            disk: disk.clone(),
+    fn new(file: DiskFile, synced: u64, reserve: Reserve, health: Arc<Mutex<Health>>) -> Self {
+        Self {
             file,
             synced,
             unsynced: Vec::new(),
@@ -261,11 +267,10 @@ impl Writer {
             torn: false,
             waiting: VecDeque::new(),
             reserve,
+            released: None,
             health,
             failing_since: None,
-        };
-        writer.keep_reserve();
-        writer
+        }
     }
 
     /// Writes until the queue is closed and everything is on disk, or until `PATIENCE` has passed.
@@ -306,15 +311,15 @@ impl Writer {
     /// Writes new lines, and syncs if somebody is waiting or too much is unsynced.
     fn attempt(&mut self) {
         let mut result = self.write();
-        if result.as_ref().is_err_and(is_full) && self.reserve.exists() && self.disk.remove_file(&self.reserve).is_ok()
-        {
+        if self.released.is_none() && result.as_ref().is_err_and(is_full) {
+            self.released = Some(self.reserve.release());
             result = self.write();
         }
         match result {
             Ok(()) => {
+                self.released = None;
                 if self.failing_since.take().is_some() {
                     tracing::info!("writing the journal succeeded again");
-                    self.keep_reserve();
                 }
                 let mut health = lock(&self.health);
                 health.trouble = None;
@@ -364,22 +369,23 @@ impl Writer {
         }
         Ok(())
     }
-
-    /// Creates the reserve. A failure is ignored: the journal then has to wait for space.
-    fn keep_reserve(&self) {
-        let reserve = || -> io::Result<()> {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.reserve)?;
-            Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE)?)
-        };
-        if let Err(error) = self.disk.step(Step::Create(&self.reserve), reserve) {
-            tracing::debug!("failed to reserve disk space for the journal: {error}");
-        }
-    }
 }
 
 /// Returns whether `error` means that the disk is full, which can change.
-pub(crate) fn is_full(error: &io::Error) -> bool {
+fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Returns whether a full disk is among the causes of `error`.
+pub(crate) fn lacks_space(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(is_full) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 #[cfg(test)]
@@ -498,8 +504,8 @@ mod tests {
                 let disk = Disk::faulty(Arc::new(Failing { calls: AtomicUsize::new(0), fail: first..first + times }));
                 let file = disk.create(&path).unwrap();
                 let health = Arc::new(Mutex::new(Health::default()));
-                let reserve = dir.path().join("reserve");
-                let mut writer = Writer::new(&disk, file, 0, reserve, Arc::clone(&health));
+                let reserve = Reserve::create(&disk, dir.path().join("reserve"));
+                let mut writer = Writer::new(file, 0, reserve, Arc::clone(&health));
                 let mut expected = Vec::new();
                 for n in 0..6 {
                     let line = encode(&entry(&format!("p{n}"))).unwrap();

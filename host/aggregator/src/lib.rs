@@ -26,6 +26,7 @@ mod metrics;
 mod modules;
 mod plan;
 mod postprocess;
+mod reserve;
 mod run;
 mod runlog;
 mod server;
@@ -40,8 +41,8 @@ pub use dispatcher::{
     Unsent, Vault, WorkerAccess, WorkerContact,
 };
 pub use judging::{
-    JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
-    plan_judges, result_sets,
+    JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_plugin, keep_tree, plan_judges,
+    result_sets,
 };
 pub use modules::{Compiler, Job, LazyModule, ModuleError, Modules};
 pub use plan::{PlannedCheck, PlannedPlugin, Provenance, prepare};

@@ -28,7 +28,7 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(ModuleError {
-            Read { path, source }, Load { path, source = LoadError::NoRole { module: "example".to_owned() } },
+            Read { path, source }, Load { path, source = LoadError::NoRole("example".to_owned()) },
             Unknown { role, name, known, unbuilt = None }, Role { 0 }, TooMany { 0 },
             NoCheck { file, unbuilt = None }, NotACheck { 0 },
             Rights { file, missing = vec![MissingRight::Files("/etc/example".to_owned()), MissingRight::Env("NAME".to_owned())] },

@@ -19,7 +19,6 @@ use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo, Sandbox, inspec
 
 /// File that marks a directory as a project, whose modules `plumbline plugin build` builds.
 const PROJECT_FILE: &str = "module.yaml";
-/// Maximum number of modules in a bundle.
 const MAX_BUNDLE_MODULES: usize = 64;
 /// Maximum length of a format's or module's name in a message, in characters.
 const MAX_NAME: usize = 128;
@@ -51,7 +50,6 @@ struct BundleModules {
 
 impl Modules {
     /// Creates a set of modules. `built_in` and the modules of bundles run in `sandbox`.
-    #[must_use]
     pub fn new(sandbox: Sandbox, built_in: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
         let pool = Pool::default();
         Self::compiling_with(sandbox, built_in, Arc::new(move |job| pool.submit(job)))
@@ -59,7 +57,6 @@ impl Modules {
 
     /// Creates a set of modules like [`Modules::new`], with `compiler` to run compilation jobs. It
     /// can be slow: a call that needs a module before it is compiled compiles it itself.
-    #[must_use]
     pub fn compiling_with(
         sandbox: Sandbox,
         built_in: impl IntoIterator<Item = impl Into<LazyModule>>,
@@ -93,9 +90,6 @@ impl Modules {
     }
 
     /// Returns the module in the file `path` as a post-processor for any format.
-    ///
-    /// # Errors
-    /// When the file is not readable, is not a module, or has another role.
     pub fn post_processor_in(&self, path: &Path) -> Result<LazyModule, ModuleError> {
         let accepted = self.accept(path, read(path)?)?;
         if !accepted.info().roles.post_processor {
@@ -107,25 +101,16 @@ impl Modules {
     }
 
     /// Returns the expectations module named `name`.
-    ///
-    /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "expectations", name, |module| module.info().roles.expectations)
     }
 
     /// Returns the summarizer named `name`.
-    ///
-    /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn summarizer(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "summarizer", name, |module| module.info().roles.summarizer)
     }
 
     /// Returns the judge named `name`.
-    ///
-    /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn judge(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "judge", name, |module| module.info().roles.judge)
     }
@@ -256,7 +241,6 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
 }
 
-/// Returns whether `name` is the name of the module or one of its formats.
 fn answers_to(info: &ModuleInfo, name: &str) -> bool {
     info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name)
 }
@@ -332,19 +316,16 @@ impl LazyModule {
     }
 
     /// Returns information about the module. It never waits.
-    #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inner.info
     }
 
     /// Returns the name of the module, for messages.
-    #[must_use]
     pub fn name(&self) -> String {
         self.info().name.clone().unwrap_or_else(|| "module".to_owned())
     }
 
     /// Returns whether the module is compiled, so that nobody has to wait.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.inner.module.get().is_some()
     }
@@ -442,7 +423,6 @@ pub enum ModuleError {
 
 impl ModuleError {
     /// Returns a hint with the fix, if there is one.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let (name, known) = match self {
             Self::Unknown { unbuilt: Some(project), .. } | Self::NoCheck { unbuilt: Some(project), .. } => {

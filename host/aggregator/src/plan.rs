@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
-use plumbline_core::{MAX_CHECK_SECONDS, ModuleLimits, Node, PluginName, ResultKey};
+use plumbline_core::{Digest, MAX_CHECK_SECONDS, ModuleLimits, Node, PluginName, ResultKey};
 use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options, code_target};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::dispatcher::{CheckCompiler, CheckLaunch, CompiledCheck};
 use crate::judging::{PlannedJudge, plan_judges};
@@ -147,13 +146,11 @@ impl PlannedPlugin {
     }
 
     /// Returns the name of the plugin.
-    #[must_use]
     pub fn name(&self) -> &PluginName {
         &self.source.definition.name
     }
 
     /// Returns the plugin's information for its modules.
-    #[must_use]
     pub fn info(&self) -> PluginInfo {
         let definition = &self.source.definition;
         PluginInfo {
@@ -166,7 +163,6 @@ impl PlannedPlugin {
     }
 
     /// Returns how the plugin's results are read.
-    #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         let definition = &self.source.definition;
         Subject {
@@ -189,7 +185,6 @@ impl PlannedPlugin {
     }
 
     /// Returns warnings for readers of the results: problems with schemas of options.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let judges = self.judges.iter().flat_map(|judge| &judge.warnings);
         self.option_warnings.iter().chain(judges).cloned().collect()
@@ -282,7 +277,7 @@ pub(crate) fn modules_document(
         json!({
             "plugin": plugin.name(),
             // Of `Definition` in the plugin's `definition.json`, as compact JSON.
-            "definition": format!("sha256:{}", hex::encode(Sha256::digest(definition.as_bytes()))),
+            "definition": Digest::of(definition.as_bytes()),
             "definition-file": known.definition_file,
             "source": known.reference,
             "bundle": known.bundle,

@@ -1,4 +1,5 @@
-//! What a run is planned from: definitions with their bundles, and the operator's limits.
+//! What a plan is made from: a definition with its bundle, and the limits of modules. Also the
+//! errors of planning.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,7 +95,6 @@ pub enum PlanError {
 
 impl PlanError {
     /// Returns a hint with the fix, if there is one.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Module { source, .. } => source.hint(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
+use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::ledger::{KeyState, Ledger};
 use plumbline_core::rollup::counts_in;
@@ -28,7 +29,6 @@ const MAX_NODES: usize = 10_000;
 /// Maximum size of a text to read from a tree. Only its beginning is exported.
 const TEXT: usize = 64 << 10;
 
-/// The trace of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunTrace {
     run: RunId,
@@ -48,7 +48,6 @@ impl RunTrace {
         self.parent.as_ref().is_none_or(|parent| parent.sampled)
     }
 
-    /// Returns the context for the processes and pods of a plugin.
     pub(crate) fn context(&self, plugin: &PluginName) -> TraceContext {
         let state = self.state();
         TraceContext { trace: self.trace, span: self.plugin_id(plugin), sampled: self.is_sampled(), state }
@@ -190,7 +189,6 @@ fn conclude(span: &mut Span, result: &str, message: String) {
     }
 }
 
-/// Returns the result of a task with this status.
 fn result_of(status: &Status) -> &'static str {
     match status {
         Status::Passed | Status::NotRead => "success",
@@ -306,8 +304,8 @@ impl<'a> TestSpans<'a> {
         if !ran || !is_test || is_failure(Some(status)) != failed {
             return None;
         }
-        let start = item.started();
-        let length = SignedDuration::try_from_secs_f64(item.seconds().unwrap_or_default()).unwrap_or_default();
+        let start = started(&item.meta, &item.details);
+        let length = SignedDuration::try_from_secs_f64(seconds(&item.meta).unwrap_or_default()).unwrap_or_default();
         let begin = start.unwrap_or(self.launched);
         let times = (begin, begin.checked_add(length).unwrap_or(begin));
         let id = self.trace.test_id(&self.plugin, leaf.number);

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
 use crate::metrics::{Increment, Metrics, ledger_families};
+use crate::reserve::Reserve;
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
@@ -107,26 +108,19 @@ impl Clock {
 impl State {
     /// Creates a state with a ledger and its journal. The effects of its transitions are sent to
     /// the receiver, in order.
-    #[must_use]
     pub fn new(ledger: Ledger, journal: Journal) -> (Self, mpsc::UnboundedReceiver<Effect>) {
         // There are few effects: a fixed number per expected result.
         let (effects, receiver) = mpsc::unbounded_channel();
-        let (changed, _) = watch::channel(0);
-        let clock = Clock::not_before(ledger.last_event());
-        (
-            Self {
-                shared: Arc::new(Shared {
-                    partial: Mutex::default(),
-                    ledger: Mutex::new(ledger),
-                    journal,
-                    metrics: Metrics::default(),
-                    effects,
-                    changed,
-                    clock,
-                }),
-            },
-            receiver,
-        )
+        let shared = Shared {
+            partial: Mutex::default(),
+            clock: Clock::not_before(ledger.last_event()),
+            ledger: Mutex::new(ledger),
+            journal,
+            metrics: Metrics::default(),
+            effects,
+            changed: watch::Sender::new(0),
+        };
+        (Self { shared: Arc::new(shared) }, receiver)
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {
@@ -141,16 +135,19 @@ impl State {
     }
 
     /// Returns the current time of the ledger: the wall clock, but it never goes back.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.clock.now()
     }
 
     /// Returns the current status.
-    #[must_use]
     pub fn status(&self) -> RunStatus {
         let trouble = self.trouble().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
         RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
+    }
+
+    /// Returns the disk space that the run keeps for its end.
+    pub(crate) fn reserve(&self) -> &Reserve {
+        self.shared.journal.reserve()
     }
 
     /// Returns the counters of what happened in this process.
@@ -158,7 +155,6 @@ impl State {
         &self.shared.metrics
     }
 
-    /// Returns the metrics of the run, which started at `started`.
     pub(crate) fn families(&self, run: &RunId, started: Timestamp) -> Vec<Family> {
         let mut families = self.read(|ledger| ledger_families(ledger, run, started, self.now()));
         families.extend(self.shared.metrics.families());
@@ -193,7 +189,6 @@ impl State {
         self.partial().ended.insert(key);
     }
 
-    /// Returns the response to a heartbeat of the worker of `key`.
     pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
         let plugin_ended = self.partial().ended.contains(key);
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
@@ -273,11 +268,16 @@ impl State {
         self.promptly(self.apply_durable(event)).await
     }
 
-    /// Waits until everything that happened so far is on disk, with the timeout of
-    /// [`State::apply_promptly`].
-    pub(crate) async fn synced(&self) -> Result<(), ApplyError> {
+    /// Waits until everything that happened so far is on disk. While the journal cannot be written,
+    /// it waits until the journal gives up.
+    pub(crate) async fn durable(&self) -> Result<(), ApplyError> {
         let written = self.shared.journal.sync()?;
-        self.promptly(async { Ok(written.await.map_err(|_| JournalError::Closed)?) }).await
+        Ok(written.await.map_err(|_| JournalError::Closed)?)
+    }
+
+    /// Waits like [`State::durable`], with the timeout of [`State::apply_promptly`].
+    pub(crate) async fn synced(&self) -> Result<(), ApplyError> {
+        self.promptly(self.durable()).await
     }
 
     async fn promptly(&self, applied: impl Future<Output = Result<(), ApplyError>>) -> Result<(), ApplyError> {
@@ -288,7 +288,6 @@ impl State {
 
     /// Returns the error that currently prevents writes to the journal. Nothing is acknowledged
     /// meanwhile.
-    #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.shared.journal.trouble()
     }

@@ -1,13 +1,14 @@
 //! The working directory of a run, with everything that a restart needs to resume it.
 //!
 //! ```text
-//! run.json      description of the run: id, start, plugins (written once, atomically)
-//! ca.pem        the run's CA: certificate and private key, readable only by the owner
-//! journal       the ledger's events
-//! status.json   the status, for people and other programs
-//! incoming/     uploads in progress
-//! scratch/      temporary files of post-processing
-//! tree/         the future content of the archive
+//! run.json         description of the run: id, start, plugins (written once, atomically)
+//! ca.pem           the run's CA: certificate and private key, readable only by the owner
+//! journal          the ledger's events
+//! journal.reserve  disk space that the end of the run needs
+//! status.json      the status, for people and other programs
+//! incoming/        uploads in progress
+//! scratch/         temporary files of post-processing
+//! tree/            the future content of the archive
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -101,9 +102,6 @@ pub struct WorkDir {
 
 impl WorkDir {
     /// Creates or opens the directory, and locks it for this process.
-    ///
-    /// # Errors
-    /// When it cannot be created, or another process has locked it.
     pub fn open(root: PathBuf) -> Result<Self, WorkDirError> {
         Self::open_on(Disk::default(), root)
     }
@@ -142,13 +140,11 @@ impl WorkDir {
     }
 
     /// Returns the path of the directory.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the directory with the future content of the archive.
-    #[must_use]
     pub fn tree(&self) -> PathBuf {
         self.root.join("tree")
     }

@@ -44,6 +44,12 @@ pub trait Faults: Send + Sync {
     fn accept(&self, bytes: usize) -> usize {
         bytes
     }
+
+    /// Returns how many bytes are free. The default is small, so that tests write small reserves: 16
+    /// MiB.
+    fn free_bytes(&self) -> u64 {
+        16 << 20
+    }
 }
 
 /// The file system that a run writes to. It is cheap to clone, and the default is the real one.
@@ -136,6 +142,22 @@ impl Disk {
         // A bare name has an empty parent.
         let opened = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         self.step(Step::SyncDirectory(path), || File::open(opened)?.sync_all())
+    }
+
+    /// Returns how many bytes an unprivileged process can still write to the file system of `path`.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system, or [`io::ErrorKind::Unsupported`] if the file
+    /// system does not report its size.
+    pub fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        if let Some(faults) = &self.0 {
+            return Ok(faults.free_bytes());
+        }
+        let found = rustix::fs::statvfs(path)?;
+        if found.f_blocks == 0 {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     pub(crate) fn write(&self, mut file: impl Write, path: &Path, data: &[u8]) -> io::Result<usize> {

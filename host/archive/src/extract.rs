@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, OpenOptions, OpenOptionsExt};
+use plumbline_core::text::Printable;
 
 use crate::atomic::is_temporary;
 use crate::member::SkipReason;
@@ -106,7 +107,7 @@ impl Extracted {
     fn take(&mut self, member: &mut Member<'_>, name: &MemberName, sink: &mut Sink) -> Result<(), ExtractError> {
         match member.kind {
             Kind::Dir => {
-                sink.dir(name)?;
+                sink.enter(name.as_str(), name)?;
                 self.dirs += 1;
             }
             // The final archive would leave it out, as the file of a killed process.
@@ -177,16 +178,11 @@ impl Sink {
         !path.is_empty() && self.root.symlink_metadata(&path).is_ok_and(stands_for)
     }
 
-    /// Creates a directory and its missing parents.
-    fn dir(&mut self, name: &MemberName) -> Result<(), ExtractError> {
-        self.enter(name.as_str(), name)
-    }
-
     /// Creates a file to write to. An existing file with the same name is replaced: as in tar, the
     /// last member with a name wins.
     pub(crate) fn file(&mut self, name: &MemberName, executable: bool) -> Result<File, ExtractError> {
         let Some((parent, base)) = name.split() else {
-            return Err(ExtractError::Hostile { member: name.to_string(), why: MemberError::Unnamed });
+            return Err(ExtractError::Hostile { member: shown(name.as_str().as_bytes()), why: MemberError::Unnamed });
         };
         self.enter(parent, name)?;
         let dir = self.at.as_ref().map_or(&self.root, |(_, dir)| dir);
@@ -266,8 +262,8 @@ pub enum ExtractError {
     /// archive is rejected, because its other members are not trustworthy either.
     #[error("member `{member}` is not allowed: {why}")]
     Hostile {
-        /// The name of the member, escaped and cut.
-        member: String,
+        /// The name of the member, cut.
+        member: Printable,
         /// What is wrong with it.
         why: MemberError,
     },
@@ -279,7 +275,7 @@ pub enum ExtractError {
     Open(PathBuf, #[source] io::Error),
     /// A member could not be written.
     #[error("failed to write member `{0}`: {1}")]
-    Write(String, #[source] io::Error),
+    Write(Printable, #[source] io::Error),
 }
 
 /// Who is responsible for an error, which determines the response.

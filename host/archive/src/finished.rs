@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use plumbline_core::text::Printable;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::write_atomic;
-use crate::gzip::Sha256Writer;
+use crate::gzip::Digest;
 use crate::layout::ARCHIVE_EXTENSION;
 use crate::member::{COMPONENT_BYTES, shown};
 use crate::pack::{PackError, PackOptions, pack_directory};
@@ -65,7 +66,7 @@ pub enum FinishedError {
     /// The name is not that of a finished archive: it has directories, is hidden, or has another
     /// extension.
     #[error("invalid archive name `{0}`: expected a file name without directories that ends with `.tar.gz`")]
-    Name(String),
+    Name(Printable),
     /// The archive changed while it was read, so it is still being written.
     #[error("archive `{}` is still being written: it changed while it was read", .0.display())]
     Changing(PathBuf),
@@ -227,7 +228,7 @@ struct Side {
 fn digest(dir: &Path, name: &str) -> Result<(u64, String), FinishedError> {
     let path = dir.join(name);
     let failed = |source| FinishedError::Read(path.clone(), source);
-    let mut file = open(&path).map_err(failed)?;
+    let file = open(&path).map_err(failed)?;
     let before = stamp(&file.metadata().map_err(failed)?).map_err(failed)?;
     let side = dir.join(format!(".{name}.sha256.json"));
     if let Some(known) = read_side(&side)
@@ -235,9 +236,7 @@ fn digest(dir: &Path, name: &str) -> Result<(u64, String), FinishedError> {
     {
         return Ok((known.size, known.sha256));
     }
-    let mut hash = Sha256Writer::new(io::sink());
-    io::copy(&mut file, &mut hash).map_err(failed)?;
-    let (_, digest) = hash.finish();
+    let digest = Digest::of_reader(file).map_err(failed)?;
     let after = stamp(&fs::symlink_metadata(&path).map_err(failed)?).map_err(failed)?;
     if before != after || digest.bytes != before.0 {
         return Err(FinishedError::Changing(path));

@@ -81,7 +81,6 @@ pub const ARCHIVE_EXTENSION: &str = ".tar.gz";
 /// The format of the time in an archive's name: UTC, to the minute.
 const TIME: &str = "%Y%m%d%H%M";
 
-/// The number of digits of that time.
 const TIME_DIGITS: usize = 12;
 
 /// Returns the directory of a plugin.

@@ -14,7 +14,7 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(ReadError {
             Open { 0, 1 }, Special { 0 }, Stream { path, source = StreamError::NotGzip }, Walk { 0, 1 },
-            Hostile { path, member, why = NameFault::Parent }, NotResults { 0 }, Meta { member, reason }, Missing { 0 },
+            Hostile { path, member = "example".into(), why = NameFault::Parent }, NotResults { 0 }, Meta { member, reason }, Missing { 0 },
             TooLarge { member, bytes, limit }, File { 0, 1 }, Extract { 0, 1 = ExtractError::Stream(StreamError::NotGzip) },
         }),
         |_| None,
@@ -28,7 +28,8 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(ExtractError {
-            Hostile { member, why = MemberError::Conflict }, Stream { 0 = StreamError::NotGzip }, Open { 0, 1 }, Write { 0, 1 },
+            Hostile { member = "example".into(), why = MemberError::Conflict }, Stream { 0 = StreamError::NotGzip }, Open { 0, 1 },
+            Write { 0 = "example".into(), 1 },
         }),
         |_| None,
     );
@@ -41,7 +42,7 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(FinishedError {
-            Read { 0, 1 }, ReadArchive { 0, 1 }, TooMany { 0 }, Name { 0 }, Changing { 0 }, Resized { name, expected },
+            Read { 0, 1 }, ReadArchive { 0, 1 }, TooMany { 0 }, Name { 0 = "example".into() }, Changing { 0 }, Resized { name, expected },
             Beyond { path, size, offset }, Write { 0, 1 }, WriteAll { 0 }, NoRun { 0 }, Pack { 0 = PackError::Cancelled },
         }),
         |_| None,

@@ -8,13 +8,14 @@ use std::time::UNIX_EPOCH;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, PermissionsExt};
-use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::ARCHIVE_ENTRIES;
+use plumbline_core::text::Printable;
+use plumbline_core::{DigestWriter, ReceiveLimits};
 use tar::{Builder, EntryType, Header};
 
 use crate::atomic::{AtomicFile, is_temporary};
 use crate::disk::Disk;
-use crate::gzip::{DEFAULT_LEVEL, Digest, ParallelGzip, Sha256Writer, default_threads};
+use crate::gzip::{DEFAULT_LEVEL, Digest, ParallelGzip, default_threads};
 use crate::layout::LEFT_OUT_FILE;
 pub use crate::member::{MAX_SKIPPED_LISTED, SkipReason, Skipped};
 use crate::member::{MemberName, NameFault, NameLimits, is_read_alike, shown, skip};
@@ -123,21 +124,6 @@ pub fn pack_directory<W: Write>(
     pack_into(dir, out, "the packed data", options, cancelled)
 }
 
-/// A written archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed {
-    /// The path of the file.
-    pub path: PathBuf,
-    /// The size in bytes.
-    pub bytes: u64,
-    /// The SHA-256 digest (FIPS 180-4): 64 lower-case hexadecimal digits.
-    pub sha256: String,
-    /// The number of files and directories in it.
-    pub entries: u64,
-    /// The first [`MAX_SKIPPED_LISTED`] skipped entries.
-    pub skipped: Vec<Skipped>,
-}
-
 /// Packs the content of `dir` into the file `out`, as [`pack_directory`] does.
 ///
 /// The file is written as `.OUT.part` next to `out` and then moved, so a partial archive never
@@ -146,15 +132,14 @@ pub struct Packed {
 ///
 /// # Errors
 /// The temporary file is then removed, and an existing file at `out` stays.
-pub fn write_archive(dir: &Path, out: &Path, options: &PackOptions) -> Result<Packed, PackError> {
+pub fn write_archive(dir: &Path, out: &Path, options: &PackOptions) -> Result<Packing, PackError> {
     let what = format!("`{}`", out.display());
     let file = AtomicFile::create_part_on(&options.disk, out, 0o644).map_err(|error| PackError::write(&what, error))?;
     let mut options = options.clone();
     options.exclude.extend([out.to_owned(), file.temporary_path().to_owned()]);
     let (file, packing) = pack_into(dir, file, &what, &options, &mut || false)?;
     file.commit().map_err(|error| PackError::write(&what, error))?;
-    let Packing { digest: Digest { bytes, sha256 }, entries, skipped, .. } = packing;
-    Ok(Packed { path: out.to_owned(), bytes, sha256, entries, skipped })
+    Ok(packing)
 }
 
 /// Packs like [`pack_directory`]. Errors refer to the output as `what`.
@@ -167,7 +152,7 @@ fn pack_into<W: Write>(
 ) -> Result<(W, Packing), PackError> {
     let root =
         Dir::open_ambient_dir(dir, ambient_authority()).map_err(|source| PackError::Open(dir.to_owned(), source))?;
-    let out = Sha256Writer::new(Capped { out, left: options.max_bytes.unwrap_or(u64::MAX) });
+    let out = DigestWriter::new(Capped { out, left: options.max_bytes.unwrap_or(u64::MAX) });
     let mut packer = Packer {
         tar: Builder::new(ParallelGzip::new(out, DEFAULT_LEVEL, options.threads)),
         what,
@@ -198,7 +183,7 @@ fn excluded(dir: &Path, exclude: &[PathBuf]) -> BTreeSet<PathBuf> {
 }
 
 struct Packer<'a, W: Write> {
-    tar: Builder<ParallelGzip<Sha256Writer<Capped<W>>>>,
+    tar: Builder<ParallelGzip<DigestWriter<Capped<W>>>>,
     what: &'a str,
     options: &'a PackOptions,
     excluded: BTreeSet<PathBuf>,
@@ -293,7 +278,7 @@ impl<W: Write> Packer<'_, W> {
         let text = format!("not in the results: {}{more}\n", self.lost.join(", "));
         let size = text.len() as u64;
         let name = MemberName::parse(name.as_bytes(), &self.options.names)
-            .map_err(|fault| PackError::Name(name.to_owned(), fault))?;
+            .map_err(|fault| PackError::Name(name.into(), fault))?;
         self.append(header(EntryType::Regular, size, 0o644, 0), &name, text.as_bytes(), size)
     }
 
@@ -301,8 +286,9 @@ impl<W: Write> Packer<'_, W> {
         self.list_lost()?;
         let Self { tar, what, options, entries, skipped, skipped_total, .. } = self;
         let hash = tar.into_inner().and_then(ParallelGzip::finish);
-        let (capped, digest) = hash.map_err(|error| write_error(what, options, error))?.finish();
-        Ok((capped.out, Packing { digest, entries, skipped, skipped_total }))
+        let hash = hash.map_err(|error| write_error(what, options, error))?;
+        let digest = Digest::of(&hash);
+        Ok((hash.into_inner().out, Packing { digest, entries, skipped, skipped_total }))
     }
 }
 
@@ -418,15 +404,15 @@ pub enum PackError {
     #[error("failed to open directory `{0}`: {1}")]
     Open(PathBuf, #[source] io::Error),
     /// A file or directory inside could not be read. Paths in errors are relative to the directory,
-    /// escaped and cut.
+    /// and cut.
     #[error("failed to read `{0}`: {1}")]
-    Read(String, #[source] io::Error),
+    Read(Printable, #[source] io::Error),
     /// A file became shorter while it was read, so its header is already wrong. Packing again may
     /// succeed.
     #[error("`{member}` became shorter while it was packed: {got} bytes instead of {expected}")]
     Shrunk {
-        /// The path relative to the directory, escaped and cut.
-        member: String,
+        /// The path relative to the directory, cut.
+        member: Printable,
         /// The size in bytes when it was opened.
         expected: u64,
         /// The number of bytes that were read.
@@ -440,7 +426,7 @@ pub enum PackError {
     TooManyBytes(u64),
     /// A name is not valid in an upload.
     #[error("`{0}`: {1}")]
-    Name(String, NameFault),
+    Name(Printable, NameFault),
     /// The caller cancelled the operation.
     #[error("packing was cancelled")]
     Cancelled,
@@ -453,7 +439,6 @@ pub enum PackError {
 }
 
 impl PackError {
-    /// Converts an error of the writer of `what`.
     fn write(what: &str, source: io::Error) -> Self {
         let what = what.to_owned();
         match source.kind() {

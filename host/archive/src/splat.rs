@@ -9,11 +9,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use plumbline_core::DigestWriter;
+use plumbline_core::text::Printable;
 use tar::{Builder, EntryType};
 
 use crate::atomic::AtomicFile;
 use crate::finished::{FinishedArchive, FinishedError, archive_names, is_plain, open};
-use crate::gzip::{ParallelGzip, Sha256Writer};
+use crate::gzip::{Digest, ParallelGzip};
 use crate::member::{ExtractLimits, Kind, NameLimits, StreamError, each_member};
 use crate::pack::{ExactReader, Fault, header};
 
@@ -21,7 +23,6 @@ use crate::pack::{ExactReader, Fault, header};
 /// take time.
 const LEVEL: u32 = 0;
 
-/// Bytes of a block of a tar.
 const TAR_BLOCK: usize = 512;
 
 /// The maximum number of archives in one stream. Default 100: each is an open file until the end of
@@ -96,7 +97,7 @@ pub enum UnsplatError {
     Stream(#[from] StreamError),
     /// A member is not an archive: its name is unsafe or hidden, or it is not a file.
     #[error("member `{0}` is not allowed: it is not a file with a plain name")]
-    Refused(String),
+    Refused(Printable),
     /// An archive could not be written.
     #[error("failed to write `{}`: {source}", path.display())]
     Write {
@@ -129,20 +130,23 @@ pub fn receive_archives(
         };
         let target = place(&name, arrived.len());
         let failed = |source| UnsplatError::Write { path: target.clone(), source };
-        let mut out = Sha256Writer::new(AtomicFile::create(&target).map_err(failed)?);
+        let mut out = DigestWriter::new(AtomicFile::create(&target).map_err(failed)?);
         member.copy_to(|data| out.write_all(data).map_err(failed))?;
-        let (file, digest) = out.finish();
-        let archive = FinishedArchive { name, size: digest.bytes, sha256: digest.sha256 };
-        arrived.push(Arrived { archive, file, target });
+        let Digest { bytes, sha256 } = Digest::of(&out);
+        let archive = FinishedArchive { name, size: bytes, sha256 };
+        arrived.push(Arrived { archive, file: out.into_inner(), target });
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(arrived)
 }
 
 #[cfg(test)]
-mod splat_tests {
+mod tests {
     use std::fs;
     use std::io::Seek;
+
+    use flate2::write::GzEncoder;
+    use tar::Header;
 
     use super::*;
 
@@ -218,16 +222,6 @@ mod splat_tests {
             assert!(matches!(send(size), Err(FinishedError::Resized { expected, .. }) if expected == size));
         }
     }
-}
-
-#[cfg(test)]
-mod receive_archives_tests {
-    use std::fs;
-
-    use flate2::write::GzEncoder;
-    use tar::{Builder, EntryType, Header};
-
-    use super::*;
 
     fn stream(name: &str, entry_type: EntryType) -> Vec<u8> {
         let mut tar = Builder::new(GzEncoder::new(Vec::new(), flate2::Compression::fast()));

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt};
+use plumbline_core::text::Printable;
 
 use crate::member::{MemberName, NameLimits, SkipReason, Skipped, shown};
 
@@ -25,7 +26,7 @@ pub(crate) enum WalkError {
     TooManyEntries(u64),
     /// An entry could not be read.
     #[error("failed to read `{shown}`: {source}")]
-    Read { shown: String, source: io::Error },
+    Read { shown: Printable, source: io::Error },
 }
 
 /// Calls `each` for everything in `root`: a directory before its content, and otherwise in byte

@@ -85,7 +85,6 @@ pub struct CheckRunTooLarge {
 impl CheckRun {
     /// Creates the document for the check of `definition` on this machine. The check is in the file
     /// or directory `component`.
-    #[must_use]
     pub fn new(definition: &Definition, component: PathBuf, expected_results: usize, limits: ModuleLimits) -> Self {
         Self {
             component,
@@ -105,10 +104,6 @@ impl CheckRun {
     }
 
     /// Returns the value of [`CHECK_VARIABLE`].
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it does not fit into an environment variable.
     pub fn to_variable(&self) -> Result<String, CheckRunTooLarge> {
         let text = serde_json::json!(self).to_string();
         match text.len() {

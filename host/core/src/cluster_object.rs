@@ -9,7 +9,6 @@ const REDACTED: &str = "REDACTED";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Removes what no check needs from an object of a resource, and the values of a Secret.
-#[must_use]
 pub fn redacted(api_version: &str, resource: &str, mut object: Value) -> Value {
     let is_secret = api_version == "v1" && resource == "secrets";
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
-use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use crate::run_status::{RunFailure, short};
+use crate::run_status::{EntryStatus, PluginStatus, RunFailure, RunPhase, RunStatus, short};
 use crate::status::Status;
 use crate::text::excerpt;
 use crate::verdict::Seen;
@@ -50,7 +49,6 @@ pub enum Level {
 
 impl Level {
     /// Returns the level as written under the key `compacted`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -78,7 +76,6 @@ pub struct Compacted {
 /// The number of results by status and the verdict on the run are the same at every level. An entry
 /// that represents several results counts them under `folded`, and has `<n> nodes` in place of the
 /// node.
-#[must_use]
 pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> Compacted {
     let limit = limit_bytes.max(MIN_LIMIT);
     let mut shown = RunStatus { heartbeat: Some(heartbeat), compacted: None, ..status.clone() };

@@ -72,7 +72,8 @@ fn a_small_status_is_unchanged() {
 fn names_go_first_and_their_number_stays() {
     let failures: Vec<String> =
         (0..5000).map(|n| format!("[sig-storage] a long name of a test, number {n:05}")).collect();
-    let progress = ProgressUpdate { total: 7000, completed: 100, failures, ..ProgressUpdate::default() };
+    let reasons = [0, 4999].map(|n: usize| (failures[n].clone(), "no route".to_owned())).into();
+    let progress = ProgressUpdate { total: 7000, completed: 100, failures, reasons, ..ProgressUpdate::default() };
     let mut first = entry("e2e", "global", EntryStatus::Running, None);
     first.progress = Some(progress);
     let compacted = compact(&run(vec![first]), now(), LIMIT);
@@ -81,6 +82,7 @@ fn names_go_first_and_their_number_stays() {
     let progress = status.plugins.unwrap()[0].progress.clone().unwrap();
     assert_eq!((progress.failed(), progress.remaining()), (5000, Some(1900)));
     assert!(progress.failures.len() > 10, "the first names stay: {}", progress.failures.len());
+    assert!(!progress.reasons.contains_key("[sig-storage] a long name of a test, number 04999"), "its name is dropped");
     assert_eq!(status.compacted.as_deref(), Some("names"));
 }
 

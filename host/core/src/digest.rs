@@ -26,15 +26,11 @@ pub enum DigestError {
 
 impl Digest {
     /// Returns the digest of `bytes`.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
     /// Reads `from` to its end and returns the digest of everything.
-    ///
-    /// # Errors
-    /// Those of `from`.
     pub fn of_reader(mut from: impl Read) -> io::Result<Self> {
         let mut writer = DigestWriter::new(io::sink());
         io::copy(&mut from, &mut writer)?;
@@ -42,13 +38,11 @@ impl Digest {
     }
 
     /// Returns the bytes of the digest.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// Returns the 64 digits without the algorithm, for use in file names and tags.
-    #[must_use]
     pub fn hex(&self) -> String {
         hex::encode(self.0)
     }
@@ -115,13 +109,11 @@ impl<W: Write> DigestWriter<W> {
     }
 
     /// Returns the digest of the bytes written so far.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(self.hasher.clone().finalize().into())
     }
 
     /// Returns the number of bytes written so far.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -181,5 +173,13 @@ mod tests {
         writer.write_all(&data).unwrap();
         assert_eq!((writer.digest(), writer.bytes()), (Digest::of(&data), 200_000));
         assert_eq!(writer.into_inner(), data);
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_bytes_that_got_through() {
+        let mut three = [0; 3];
+        let mut writer = DigestWriter::new(&mut three[..]);
+        assert_eq!(writer.write_all(b"abcdef").unwrap_err().kind(), io::ErrorKind::WriteZero);
+        assert_eq!((writer.digest(), writer.bytes()), (Digest::of(b"abc"), 3));
     }
 }

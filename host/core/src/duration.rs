@@ -41,10 +41,6 @@ pub enum DurationError {
 
 /// Parses a duration: `0`, or one or more decimal numbers with a unit each. Units are `ns`, `us`,
 /// `µs`, `ms`, `s`, `m` and `h`. Fractions of a nanosecond are dropped.
-///
-/// # Errors
-///
-/// Returns a [`DurationError`], with the text cut to 64 characters.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let shown = || first_chars(text, MAX_TEXT).to_owned();
     if text.len() > MAX_TEXT {
@@ -101,7 +97,6 @@ fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
 
 /// Formats a duration such that [`parse_duration`] reads the same value: `1h30m`, `1m30s`, `500ms`.
 /// Longer durations become the maximum of about 584 years.
-#[must_use]
 pub fn format_duration(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     if rest == 0 {

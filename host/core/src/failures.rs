@@ -47,7 +47,6 @@ pub struct FailedTests<T> {
 
 impl<T: Default> FailedTests<T> {
     /// Creates a collection of at most `most` different tests. Further tests are dropped.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { tests: Vec::new(), by_name: HashMap::new(), most }
     }
@@ -115,14 +114,12 @@ impl<T: Default> FailedTests<T> {
     }
 
     /// Returns the tests, in the order of their first failures.
-    #[must_use]
     pub fn into_tests(self) -> Vec<FailedTest<T>> {
         self.tests
     }
 }
 
 /// Returns the number of nodes with results in the tree below `root`.
-#[must_use]
 pub fn nodes_in(root: &Item) -> u64 {
     let nodes = root.items.iter().filter(|item| Level::of(&item.meta) == Level::Node);
     let names: BTreeSet<&str> = nodes.map(|node| node.name.as_str()).collect();
@@ -162,13 +159,11 @@ impl TestId {
     }
 
     /// Returns the suites as one line.
-    #[must_use]
     pub fn place(&self) -> String {
         self.suites.join(" › ")
     }
 
     /// Returns whether both are the same test, possibly on different nodes.
-    #[must_use]
     pub fn same_test(&self, other: &Self) -> bool {
         self.name == other.name && self.classname == other.classname && self.suites == other.suites
     }
@@ -188,7 +183,6 @@ pub enum Level {
 
 impl Level {
     /// Returns what an item with this metadata represents.
-    #[must_use]
     pub fn of(meta: &Meta) -> Self {
         match meta.get("type").map(String::as_str) {
             Some("node") => Self::Node,
@@ -204,14 +198,13 @@ impl Level {
 /// Formats put the reason in the details `failure` or `error`, or their messages. The host puts it
 /// in the metadata key `error`. Source locations, markers of test runners and repetitions of the
 /// name are skipped. The last line of the detail `output` is the fallback.
-#[must_use]
 pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<String> {
     let messages = DETAILS.iter().flat_map(|key| {
         let (message, body) = message_and_body(key, details);
         message.into_iter().chain(body)
     });
     let mut texts = messages.chain(meta.get("error").map(String::as_str));
-    texts.find_map(|text| telling(name, text)).or_else(|| {
+    texts.find_map(|text| first_reason(name, text)).or_else(|| {
         let last = details.get("output")?.as_str()?.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(first_chars(last, MAX_REASON).to_owned())
     })
@@ -219,7 +212,6 @@ pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<S
 
 /// Returns the message and the body of a failure. The body is the item's detail `key`, without the
 /// message if it starts with it.
-#[must_use]
 pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Option<&'a str>, Option<&'a str>) {
     let text = |key: &str| details.get(key).and_then(Value::as_str);
     let message = text(&format!("{key}-message"));
@@ -228,8 +220,9 @@ pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Opti
     (message, body)
 }
 
-/// Returns the first informative line of `text`, together with the lines that it introduces.
-fn telling(name: &str, text: &str) -> Option<String> {
+/// Returns the first informative line of `text`, together with the lines that it introduces, cut to
+/// 400 characters. `None` means that no line says more than the name of the test.
+pub fn first_reason(name: &str, text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_place(line) && !is_marker(line));
     let first = lines.find(|line| *line != name && !is_empty_word(line))?;
     if !first.ends_with(':') && first != "Expected" {

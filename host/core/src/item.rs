@@ -1,9 +1,14 @@
-//! The result tree: its items, its traversal, its pre-order list, and its parser.
+//! The result tree: its items, its traversal, its pre-order list, its parser, and when its items
+//! started and how long they took.
 
 use std::collections::BTreeMap;
 use std::slice;
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::status::Status;
 
@@ -27,8 +32,8 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: Meta,
     /// Information for users who look into a failure.
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub details: serde_json::Map<String, serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
     /// The children, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
@@ -50,8 +55,8 @@ pub struct FlatItem {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: Meta,
     /// Information for users who look into a failure.
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub details: serde_json::Map<String, serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
 }
 
 /// An iterator over all items of a tree, parents before children, which knows the path to the
@@ -84,13 +89,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the names from the root to the current item, both included.
-    #[must_use]
     pub fn path(&self) -> Vec<&'a str> {
         self.way.iter().map(|(item, _)| item.name.as_str()).collect()
     }
 
     /// Returns the number of ancestors of the current item.
-    #[must_use]
     pub fn depth(&self) -> usize {
         self.way.len().saturating_sub(1)
     }
@@ -125,7 +128,6 @@ pub struct Leaves<'a>(Walk<'a>);
 
 impl<'a> Leaves<'a> {
     /// Returns the underlying walk, which knows the path to the current leaf.
-    #[must_use]
     pub fn walk(&self) -> &Walk<'a> {
         &self.0
     }
@@ -140,26 +142,22 @@ impl<'a> Iterator for Leaves<'a> {
 
 impl Item {
     /// Returns whether this item has no children.
-    #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Returns an iterator over this item and its descendants, parents before children.
-    #[must_use]
     pub fn walk(&self) -> Walk<'_> {
         Walk { root: Some(self), way: Vec::new() }
     }
 
     /// Returns an iterator over the leaves below this item, in order. An item without children is
     /// its own leaf.
-    #[must_use]
     pub fn leaves(&self) -> Leaves<'_> {
         Leaves(self.walk())
     }
 
     /// Returns the first item with this name, depth first, including this item.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&Item> {
         self.walk().find(|item| item.name == name)
     }
@@ -210,7 +208,6 @@ pub enum TreeError {
 }
 
 /// Returns the items of a tree in pre-order, with depth 0 for the root.
-#[must_use]
 pub fn flatten(root: &Item) -> Vec<FlatItem> {
     let mut walk = root.walk();
     let mut list = Vec::new();
@@ -228,10 +225,6 @@ pub fn flatten(root: &Item) -> Vec<FlatItem> {
 
 /// Builds the trees whose pre-order is `items`. An item without a status is `unknown` until it is
 /// rolled up.
-///
-/// # Errors
-///
-/// Returns a [`TreeError`] for the first item that does not fit.
 pub fn build(items: impl IntoIterator<Item = FlatItem>) -> Result<Vec<Item>, TreeError> {
     let mut roots = Vec::new();
     // The path from a root to the previous item.
@@ -272,10 +265,6 @@ const MAX_YAML_DEPTH: usize = 300;
 impl Item {
     /// Parses a result tree from YAML, of which JSON is a subset. The caller limits the length of
     /// `text`.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message that says why `text` is not a result tree.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_saphyr::from_str_with_options(text, options(text.len())).map_err(|error| error.to_string())
     }
@@ -296,6 +285,53 @@ fn options(bytes: usize) -> serde_saphyr::Options {
         emit_comments: false,
         with_snippet: false,
     }
+}
+
+/// The meta key for the start of an item: RFC 3339, or seconds since 1970.
+const START: &str = "start";
+
+/// The meta key for the duration of an item in seconds.
+const DURATION: &str = "duration";
+
+/// The details in which Ginkgo writes when it entered and left a node of a test.
+const TIMELINES: [&str; 2] = ["system-err", "failure"];
+
+/// The maximum number of bytes of a timeline that are searched for its first time.
+const MAX_SEARCHED: usize = 64 << 10;
+
+/// Returns how many seconds an item took, if its meta says so. The number is finite and not
+/// negative.
+pub fn seconds(meta: &Meta) -> Option<f64> {
+    let seconds: f64 = meta.get(DURATION)?.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+}
+
+/// Returns when an item started, if it says so: in its meta, or in Ginkgo's timeline.
+pub fn started(meta: &Meta, details: &Map<String, Value>) -> Option<Timestamp> {
+    if let Some(start) = meta.get(START) {
+        return match start.parse::<f64>() {
+            Ok(seconds) => Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok(),
+            Err(_) => start.parse().ok(),
+        };
+    }
+    TIMELINES.iter().find_map(|key| match details.get(*key) {
+        Some(Value::String(text)) => first_time(text),
+        _ => None,
+    })
+}
+
+/// Returns the first time in a timeline of Ginkgo, such as ` @ 07/30/26 13:22:20.123`. It has no
+/// time zone; the suite's containers run in UTC.
+fn first_time(text: &str) -> Option<Timestamp> {
+    let end = text.floor_char_boundary(MAX_SEARCHED);
+    text.get(..end)?.split(" @ ").skip(1).find_map(|rest| {
+        let day = rest.find([' ', '\n', '('])?;
+        let time = rest.get(day + 1..)?;
+        let length = time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
+        let stamp = rest.get(..day + 1 + length)?;
+        let time = DateTime::strptime("%m/%d/%y %H:%M:%S%.f", stamp).ok()?;
+        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    })
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ mod digest;
 pub mod duration;
 pub mod failures;
 pub mod item;
-mod item_times;
 pub mod judgement;
 pub mod ledger;
 pub mod limits;

@@ -58,7 +58,6 @@ impl Default for ModuleLimits {
 impl ModuleLimits {
     /// Returns the maximum that a definition or module may request by default. The values are
     /// several times the defaults, and within what a machine that aggregates can spare.
-    #[must_use]
     pub fn cap() -> Self {
         Self {
             wall_seconds: 3600,
@@ -94,7 +93,6 @@ pub const POD_MEMORY: u64 = 1 << 30;
 
 /// Returns the memory in bytes for modules and their compilation, in an aggregator with the memory
 /// limit `limit`. The rest, a quarter and at least 128 MiB, is for everything else.
-#[must_use]
 pub fn module_memory(limit: u64) -> u64 {
     let rest = (limit / 4).max(128 << 20);
     limit.saturating_sub(rest).max(limit / 2)
@@ -128,6 +126,13 @@ pub const RESULT_NAME_BYTES: u64 = 32 << 20;
 /// use the same limit. It is twice the default of [`ReceiveLimits::run_entries`], because the run
 /// adds its own documents.
 pub const ARCHIVE_ENTRIES: u64 = 2_000_000;
+
+/// The maximum disk space in bytes that a run reserves for its journal, errors, result trees and
+/// archive: 16 MiB.
+pub const DISK_RESERVE: u64 = 16 << 20;
+
+/// The divisor of the free disk space for the reserve of a run: it takes at most a sixteenth.
+pub const DISK_RESERVE_SHARE: u64 = 16;
 
 /// The number of entries of a cluster timeline. With an outage of 5,000 nodes, each node has two.
 pub const TIMELINE_ENTRIES: usize = 50_000;
@@ -189,7 +194,6 @@ impl Default for ReceiveLimits {
 
 impl ReceiveLimits {
     /// Returns [`ReceiveLimits::idle_seconds`] as a duration.
-    #[must_use]
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
     }

@@ -36,6 +36,6 @@ fn every_error_is_in_the_catalogue() {
         |_| None,
     );
     all.add(samples!(DurationError { Invalid { 0 }, NoUnit { 0 }, Negative { 0 }, TooLong { 0 } }), |_| None);
-    all.add(samples!(SelectorError { Label { 0 }, Field { 0 } }), |_| None);
+    all.add(samples!(SelectorError { Label { 0 = "example".into() }, Field { 0 = "example".into() } }), |_| None);
     insta::assert_snapshot!("messages", all.text());
 }

@@ -1,5 +1,6 @@
 //! Typed names of plugins, nodes, results and runs, so that they cannot be mixed up. They are
-//! validated on input, and code can rely on the types. Also nodes as expectations modules see them.
+//! validated on input, and code can rely on the types. Also nodes as expectations modules see them,
+//! and the rules for the names of modules and of files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +15,9 @@ pub const GLOBAL: &str = "global";
 
 /// The maximum length of a Kubernetes object name in bytes (DNS-1123 subdomain, RFC 1123).
 const MAX_SUBDOMAIN: usize = 253;
+
+/// The maximum length of a module name in bytes.
+pub const MAX_MODULE_NAME: usize = 63;
 
 /// The number of characters of an invalid name that a message repeats.
 const MAX_SHOWN: usize = 300;
@@ -38,7 +42,7 @@ pub enum NameError {
     #[error("`{0}` is not a result key: expected `PLUGIN/NODE`")]
     NotAKey(String),
     /// The text is not a UUID.
-    #[error("`{0}` is not a run id: expected a UUID")]
+    #[error("`{0}` is not a run ID: expected a UUID")]
     NotARunId(String),
 }
 
@@ -51,6 +55,24 @@ fn is_subdomain(text: &str) -> bool {
 pub(crate) fn is_label(text: &str, inner: &str) -> bool {
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     text.starts_with(edge) && text.ends_with(edge) && text.chars().all(|c| edge(c) || inner.contains(c))
+}
+
+/// Returns whether `text` is a valid module name: lower-case letters, digits, `-`, `_` and `.`,
+/// with a letter or digit at both ends.
+///
+/// The limit is [`MAX_MODULE_NAME`] bytes. A valid name is safe as the stem of a file name
+/// (`NAME.wasm`).
+pub fn is_module_name(text: &str) -> bool {
+    text.len() <= MAX_MODULE_NAME && is_label(text, "-_.")
+}
+
+/// Returns whether Kubernetes accepts `key` as a key of a ConfigMap.
+pub(crate) fn is_file_name(key: &str) -> bool {
+    !key.is_empty()
+        && key.len() <= 253
+        && key != "."
+        && !key.starts_with("..")
+        && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 fn not_a_subdomain(what: &'static str, text: &str) -> NameError {
@@ -79,7 +101,6 @@ macro_rules! text_newtype {
     ($name:ident) => {
         impl $name {
             /// Returns the name as a string.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -127,13 +148,11 @@ text_newtype!(NodeName);
 
 impl NodeName {
     /// Returns the name that represents the whole cluster.
-    #[must_use]
     pub fn global() -> Self {
         Self(GLOBAL.to_owned())
     }
 
     /// Returns whether this name represents the whole cluster.
-    #[must_use]
     pub fn is_global(&self) -> bool {
         self.0 == GLOBAL
     }
@@ -159,13 +178,11 @@ pub struct ResultKey {
 
 impl ResultKey {
     /// Creates the key of `plugin`'s result on `node`.
-    #[must_use]
     pub fn new(plugin: PluginName, node: NodeName) -> Self {
         Self { plugin, node }
     }
 
     /// Creates the key of `plugin`'s cluster-wide result.
-    #[must_use]
     pub fn global(plugin: PluginName) -> Self {
         Self { plugin, node: NodeName::global() }
     }
@@ -195,13 +212,11 @@ pub struct RunId(uuid::Uuid);
 
 impl RunId {
     /// Creates a random ID.
-    #[must_use]
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4())
     }
 
     /// Returns the short form for users: six hexadecimal digits.
-    #[must_use]
     pub fn short(&self) -> String {
         self.0.simple().to_string().chars().take(6).collect()
     }
@@ -261,7 +276,6 @@ pub struct Node {
 /// The same input always yields the same ID, so that a restarted aggregator finds the objects that
 /// it created before. Every plugin of a run has a different ID, because selectors of two DaemonSets
 /// must not overlap.
-#[must_use]
 pub fn session_id(run: &RunId, plugin: &PluginName) -> String {
     // FNV-1a with 64 bits is enough: the IDs only have to differ and are not a security measure.
     let bytes = run.to_string().into_bytes().into_iter().chain([0]).chain(plugin.as_str().bytes());

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::name::ResultKey;
+use crate::text::excerpt;
 
 /// The maximum number of names in all lists of one state together. A complete end-to-end suite has
 /// about 7,000 tests, and more names help nobody.
@@ -17,6 +18,15 @@ pub const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// The maximum length of a message in bytes. The rest is cut off, since a message is one line.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
+
+/// The maximum number of reasons of one state. Reasons of the latest failures stay.
+pub const MAX_REASONS: usize = 20;
+
+/// The maximum length of a reason in characters, as in the summary at the end of a run.
+pub const MAX_REASON: usize = 160;
+
+/// The maximum length in bytes of a name that has a reason, because the state repeats the name.
+pub const MAX_REASON_NAME: usize = 1_000;
 
 /// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
 /// expect it where a time is required and none is known (docs/protocol.md, "Status").
@@ -58,6 +68,11 @@ pub struct ProgressUpdate {
     /// Names of failed tests.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
+    /// The first line of why tests failed, by their names in `failures` or `appendfailing`: at most
+    /// [`MAX_REASONS`] reasons of [`MAX_REASON`] characters. Plumbline only: other readers ignore
+    /// it.
+    #[serde(deserialize_with = "strings", skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, String>,
     /// Append mode: whether `total` grows too.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub appendtotals: bool,
@@ -85,6 +100,7 @@ impl Default for ProgressUpdate {
             completed: 0,
             errors: Vec::new(),
             failures: Vec::new(),
+            reasons: BTreeMap::new(),
             appendtotals: false,
             appendcompleted: 0,
             appendfailing: Vec::new(),
@@ -95,6 +111,17 @@ impl Default for ProgressUpdate {
 
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(de: D) -> Result<T, D::Error> {
     Option::<T>::deserialize(de).map(Option::unwrap_or_default)
+}
+
+/// Reads an object of strings. Other values are ignored, because another sender may use the key with
+/// another meaning.
+fn strings<'de, D: Deserializer<'de>>(de: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let Value::Object(fields) = Value::deserialize(de)? else { return Ok(BTreeMap::new()) };
+    let string = |(key, value): (String, Value)| match value {
+        Value::String(text) => Some((key, text)),
+        _ => None,
+    };
+    Ok(fields.into_iter().filter_map(string).collect())
 }
 
 /// Error for the body of a progress update (HTTP status 400).
@@ -116,10 +143,6 @@ impl ProgressUpdate {
     /// plugin are ignored, whatever their types.
     ///
     /// The caller limits the size of `body` (see [`crate::ReceiveLimits::message_bytes`]).
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`ProgressError`] if the body does not have the form above.
     pub fn from_body(body: &[u8]) -> Result<Self, ProgressError> {
         let value: Value = serde_json::from_slice(body).map_err(|e| ProgressError::Invalid(e.to_string()))?;
         let Value::Object(fields) = value else { return Err(ProgressError::NotAnObject) };
@@ -143,19 +166,16 @@ impl ProgressUpdate {
     }
 
     /// Returns whether this update adds to the state instead of replacing it.
-    #[must_use]
     pub fn is_appending(&self) -> bool {
         self.appendtotals || self.appendcompleted > 0 || !self.appendfailing.is_empty()
     }
 
     /// Returns the number of failed tests, including those whose names were left out.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         (self.failures.len() as u64).saturating_add(self.omitted)
     }
 
     /// Returns the number of remaining tests, or `None` if `total` is too small to tell.
-    #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         let failed = i64::try_from(self.failed()).unwrap_or(i64::MAX);
         u64::try_from(self.total.saturating_sub(self.completed).saturating_sub(failed)).ok()
@@ -179,14 +199,15 @@ impl ProgressUpdate {
         self
     }
 
-    /// Returns the size of all names in bytes, as limited by [`MAX_NAME_BYTES`].
-    #[must_use]
+    /// Returns the size of all names and reasons in bytes, as limited by [`MAX_NAME_BYTES`].
     pub fn name_bytes(&self) -> usize {
-        [&self.failures, &self.errors, &self.appendfailing].into_iter().flatten().map(String::len).sum()
+        let names = [&self.failures, &self.errors, &self.appendfailing].into_iter().flatten().map(String::len);
+        let reasons = self.reasons.iter().map(|(name, reason)| name.len() + reason.len());
+        names.chain(reasons).sum()
     }
 
     /// Drops names from the end of the lists until at most `bytes` bytes of names are left. The
-    /// dropped names count as omitted.
+    /// dropped names count as omitted. Of the reasons, those that fit into the rest stay.
     pub fn trim_names(&mut self, bytes: usize) {
         let (mut count, mut left) = (MAX_NAMES, bytes);
         for list in [&mut self.failures, &mut self.errors, &mut self.appendfailing] {
@@ -194,17 +215,33 @@ impl ProgressUpdate {
             let keep = list
                 .iter()
                 .take(count)
-                .take_while(|name| match left.checked_sub(name.len()) {
-                    Some(rest) => {
-                        left = rest;
-                        true
-                    }
-                    None => false,
-                })
+                .take_while(|name| left.checked_sub(name.len()).map(|rest| left = rest).is_some())
                 .count();
             list.truncate(keep);
             count -= keep;
             self.omitted = self.omitted.saturating_add((before - keep) as u64);
+        }
+        self.trim_reasons(left);
+    }
+
+    /// Keeps the reasons of the latest failures, as far as they fit into `left` bytes.
+    fn trim_reasons(&mut self, mut left: usize) {
+        if self.reasons.is_empty() {
+            return;
+        }
+        let mut reasons = std::mem::take(&mut self.reasons);
+        for name in self.failures.iter().chain(&self.appendfailing).rev() {
+            let Some((name, reason)) = reasons.remove_entry(name) else { continue };
+            let reason = excerpt(&reason, MAX_REASON);
+            if name.len() > MAX_REASON_NAME || reason.is_empty() {
+                continue;
+            }
+            let Some(rest) = left.checked_sub(name.len() + reason.len()) else { break };
+            left = rest;
+            self.reasons.insert(name, reason);
+            if self.reasons.len() >= MAX_REASONS {
+                break;
+            }
         }
     }
 
@@ -224,15 +261,15 @@ impl ProgressUpdate {
 ///   `appendfailing` concatenated. `appendtotals`, sender, time and message are those of the
 ///   update.
 ///
+/// An update that appends adds its reasons.
+///
 /// Without a previous state, the update applies to an empty one. Counters saturate. Lists are
 /// limited by [`MAX_NAMES`] and [`MAX_NAME_BYTES`]: the oldest names stay, and
 /// [`ProgressUpdate::omitted`] counts the rest.
-#[must_use]
 pub fn combine(old: Option<&ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate {
-    let mut state = match old {
-        _ if !update.is_appending() => ProgressUpdate { appendcompleted: 0, ..update },
-        None => append(ProgressUpdate::default(), update),
-        Some(old) => append(old.clone(), update),
+    let mut state = match update.is_appending() {
+        true => append(old.cloned().unwrap_or_default(), update),
+        false => ProgressUpdate { appendcompleted: 0, ..update },
     };
     state.bound();
     state
@@ -248,6 +285,7 @@ fn append(old: ProgressUpdate, update: ProgressUpdate) -> ProgressUpdate {
         omitted: old.omitted.saturating_add(update.omitted),
         ..old
     };
+    state.reasons.extend(update.reasons);
     if both {
         state.appendcompleted = state.appendcompleted.saturating_add(update.appendcompleted);
         state.appendfailing.extend(update.appendfailing);

@@ -44,6 +44,43 @@ fn a_sender_may_know_only_how_many_tests_failed() {
 }
 
 #[test]
+fn reasons_belong_to_failures_and_are_one_short_line() {
+    let update = read(json!({"failures": ["a", "b"], "reasons": {
+        "a": "it is\nbad", "b": "x".repeat(1_000), "passed": "why not", "c": 7}}));
+    let long = format!("{}…", "x".repeat(MAX_REASON));
+    let expected = [("a".to_owned(), "it is bad".to_owned()), ("b".to_owned(), long)];
+    assert_eq!(update.reasons, BTreeMap::from(expected));
+    for other in [json!(null), json!(["a"]), json!("a"), json!({"a": ["b"]}), json!({"a": ""})] {
+        assert_eq!(read(json!({"failures": ["a"], "reasons": other})), read(json!({"failures": ["a"]})));
+    }
+    let longest = "n".repeat(1_000_000);
+    assert_eq!(read(json!({"failures": [longest], "reasons": {(longest.as_str()): "no"}})).reasons, BTreeMap::new());
+}
+
+#[test]
+fn the_latest_reasons_stay() {
+    let names = |from: usize, to: usize| (from..to).map(|n| format!("t{n}")).collect::<Vec<_>>();
+    let reasons = |from, to| names(from, to).into_iter().map(|name| (name, "no")).collect::<BTreeMap<_, _>>();
+    let kept = |state: &ProgressUpdate, name: &str| state.reasons.contains_key(name);
+    let old = read(json!({"failures": names(0, 30), "reasons": reasons(0, 30)}));
+    assert_eq!((old.reasons.len(), kept(&old, "t9"), kept(&old, "t10")), (20, false, true));
+    let state = combine(Some(&old), read(json!({"appendfailing": names(30, 35), "reasons": reasons(30, 35)})));
+    assert_eq!((state.reasons.len(), kept(&state, "t14"), kept(&state, "t34")), (20, false, true));
+    assert_eq!(combine(Some(&state), read(json!({"msg": "new"}))).reasons, BTreeMap::new());
+}
+
+#[test]
+fn reasons_count_toward_the_size_and_are_dropped_before_names() {
+    let mut state = read(json!({"failures": ["one", "two"], "reasons": {"one": "1234", "two": "5678"}}));
+    assert_eq!(state.name_bytes(), 20);
+    state.trim_names(13);
+    assert_eq!((state.failures.len(), state.reasons.len(), state.omitted), (2, 1, 0));
+    assert!(state.reasons.contains_key("two"), "the latest");
+    state.trim_names(3);
+    assert_eq!((state.failures.len(), state.reasons.len(), state.omitted), (1, 0, 1));
+}
+
+#[test]
 fn the_server_sets_name_node_and_time() {
     // Not even their types matter.
     let mut update = read(json!({"name": 7, "NODE": ["x"], "timestamp": "yesterday", "omitted": "all", "msg": "m"}));

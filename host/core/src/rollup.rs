@@ -47,7 +47,6 @@ pub const NO_RESULTS_REASON: &str = "the plugin has no results";
 /// Parses text of the form `failed: 1, warning: 3`. Returns `None` for any other text.
 ///
 /// A part without a count is the start of a name that contains a comma and a space.
-#[must_use]
 pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
     let mut counts = Vec::new();
     // The start of the name, and that of the part.
@@ -72,7 +71,6 @@ fn is_number(digits: &str) -> bool {
 
 /// Returns what a verdict counts `status` as: each status of a list of counts, or else the status
 /// itself ([`Status::meaning`]).
-#[must_use]
 pub fn meanings(status: &Status) -> Vec<Status> {
     let Status::Custom(text) = status else { return vec![status.clone()] };
     match counts_in(text) {
@@ -86,14 +84,12 @@ pub fn meanings(status: &Status) -> Vec<Status> {
 
 /// Returns the worst of the [`meanings`] of `status`: timeout, failed or unknown. Returns `None` if
 /// `status` has no such meaning.
-#[must_use]
 pub fn worst(status: &Status) -> Option<Status> {
     let meanings = meanings(status);
     [Status::Timeout, Status::Failed, Status::Unknown].into_iter().find(|bad| meanings.contains(bad))
 }
 
 /// Returns whether a verdict counts `status` as failed or timed out.
-#[must_use]
 pub fn is_failure(status: &Status) -> bool {
     matches!(worst(status), Some(Status::Failed | Status::Timeout))
 }
@@ -199,7 +195,6 @@ impl Tally {
     }
 
     /// Returns whether nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -208,7 +203,6 @@ impl Tally {
     /// empty run never passes.
     ///
     /// `custom_mode` says whether any leaf of the plugin's whole tree has a custom status.
-    #[must_use]
     pub fn result(&self, custom_mode: bool) -> Status {
         let has = |status| self.standard.contains_key(&status);
         if self.is_empty() {
@@ -234,7 +228,6 @@ impl Tally {
     }
 
     /// Returns the counts by status.
-    #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = self.custom.clone();
         counts.extend(self.standard.iter().map(|(status, n)| (status.as_str().to_owned(), *n)));
@@ -249,76 +242,34 @@ impl Tally {
 /// Rolls up the tree of one plugin by setting the status of every item with children.
 ///
 /// A root without children becomes `unknown`, with a [`REASON`] in its metadata unless it already
-/// has one. The function is not recursive, so a deep tree takes memory and no stack.
+/// has one. A run rolls up trees on disk with [`Tally`]. This function is for trees in memory, and
+/// recursive.
 pub fn roll_up(root: &mut Item) {
     if root.items.is_empty() {
         root.status = Status::Unknown;
         root.meta.entry(REASON.to_owned()).or_insert_with(|| NO_RESULTS_REASON.to_owned());
         return;
     }
+    let is_custom = |status: &Status| matches!(status, Status::Custom(text) if !text.is_empty());
     let custom_mode = root.leaves().any(|leaf| is_custom(&leaf.status));
-    let statuses = rolled_up(root, custom_mode);
-    // Applies the statuses in the same order. Pre-order never needs the parent, so a stack of
-    // iterators is enough.
-    let mut statuses = statuses.into_iter();
-    root.status = statuses.next().unwrap_or_default();
-    let mut open = vec![root.items.iter_mut()];
-    while let Some(siblings) = open.last_mut() {
-        match siblings.next() {
-            Some(item) => {
-                item.status = statuses.next().unwrap_or_default();
-                open.push(item.items.iter_mut());
-            }
-            None => {
-                open.pop();
-            }
-        }
-    }
+    roll_up_below(root, custom_mode);
 }
 
-fn is_custom(status: &Status) -> bool {
-    matches!(status, Status::Custom(text) if !text.is_empty())
-}
-
-/// Returns the rolled-up statuses of all items in pre-order.
-fn rolled_up(root: &Item, custom_mode: bool) -> Vec<Status> {
-    struct Open<'a> {
-        children: std::slice::Iter<'a, Item>,
-        tally: Tally,
-        place: usize,
+fn roll_up_below(item: &mut Item, custom_mode: bool) {
+    let mut tally = Tally::default();
+    for child in &mut item.items {
+        roll_up_below(child, custom_mode);
+        tally.add(&child.status);
     }
-    let mut statuses = vec![Status::Unknown];
-    let mut open = vec![Open { children: root.items.iter(), tally: Tally::default(), place: 0 }];
-    while let Some(top) = open.last_mut() {
-        let Some(item) = top.children.next() else {
-            let status = top.tally.result(custom_mode);
-            let place = top.place;
-            open.pop();
-            if let Some(above) = open.last_mut() {
-                above.tally.add(&status);
-            }
-            if let Some(slot) = statuses.get_mut(place) {
-                *slot = status;
-            }
-            continue;
-        };
-        if item.items.is_empty() {
-            let status =
-                if item.status == Status::Custom(String::new()) { Status::Unknown } else { item.status.clone() };
-            top.tally.add(&status);
-            statuses.push(status);
-        } else {
-            let place = statuses.len();
-            statuses.push(Status::Unknown);
-            open.push(Open { children: item.items.iter(), tally: Tally::default(), place });
-        }
+    if !item.items.is_empty() {
+        item.status = tally.result(custom_mode);
+    } else if item.status == Status::Custom(String::new()) {
+        item.status = Status::Unknown;
     }
-    statuses
 }
 
 /// Counts the leaves of a tree by status. An item without children is its own leaf. Not recursive,
 /// and limited by [`MAX_CUSTOM_STATUSES`].
-#[must_use]
 pub fn counts(item: &Item) -> BTreeMap<String, u64> {
     let mut tally = Tally::default();
     item.leaves().for_each(|leaf| tally.add_leaf(&leaf.status));

@@ -139,23 +139,6 @@ fn huge_counts_saturate() {
     assert_eq!(tally.result(false), Status::Failed);
 }
 
-#[test]
-fn a_deep_tree_costs_no_stack() {
-    let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
-        let mut root = leaf("failed");
-        for _ in 0..100_000 {
-            root = over(vec![root]);
-        }
-        roll_up(&mut root);
-        let counts = counts(&root);
-        let status = root.status.clone();
-        root.dismantle();
-        (status, counts)
-    });
-    let (status, counts) = thread.unwrap().join().unwrap();
-    assert_eq!((status, counts), (Status::Failed, [("failed".to_owned(), 1)].into()));
-}
-
 fn status(custom: bool) -> impl Strategy<Value = Status> {
     let standard = || prop::sample::select(&["passed", "failed", "skipped", "timeout", "unknown", "not-read", ""][..]);
     let own = || prop::sample::select(&["warn", "note", "warn: 2, passed: 1", "odd, text"][..]);

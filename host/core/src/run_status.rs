@@ -105,13 +105,11 @@ pub struct PluginStatus {
 
 impl RunStatus {
     /// Returns the number of expected results.
-    #[must_use]
     pub fn expected(&self) -> u64 {
         self.count(|_| true)
     }
 
     /// Returns the number of expected results that are missing, and how many of these timed out.
-    #[must_use]
     pub fn missing(&self) -> (u64, u64) {
         (self.count(|status| *status != EntryStatus::Complete), self.count(|status| *status == EntryStatus::TimedOut))
     }
@@ -124,7 +122,6 @@ impl RunStatus {
 
 impl EntryStatus {
     /// Returns whether the result was received, or is certain not to arrive.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Complete | Self::Failed | Self::TimedOut)
     }
@@ -132,7 +129,6 @@ impl EntryStatus {
 
 impl PluginStatus {
     /// Returns the number of expected results that this entry represents.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.folded.unwrap_or(1)
     }
@@ -211,24 +207,19 @@ impl Default for TarInfo {
 
 /// Defines an enum that is written as words. An unknown word is kept unchanged.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         pub enum $name {
-            $(#[$first_doc])*
-            #[default]
-            $first,
             $($(#[$variant_doc])* $variant,)*
             /// A word that this version does not know.
             Other(String),
         }
         impl $name {
             /// Returns the word as written.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
-                    Self::$first => $first_word,
                     $(Self::$variant => $word,)*
                     Self::Other(text) => text,
                 }
@@ -237,7 +228,6 @@ macro_rules! words {
         impl From<String> for $name {
             fn from(text: String) -> Self {
                 match text.as_str() {
-                    $first_word => Self::$first,
                     $($word => Self::$variant,)*
                     _ => Self::Other(text),
                 }
@@ -263,6 +253,7 @@ words! {
     /// The phase of a run.
     RunPhase {
         /// The run waits for results.
+        #[default]
         Running = "running",
         /// Every expected result was received or has failed. The results are being post-processed
         /// and packed.
@@ -278,6 +269,7 @@ words! {
     /// The state of an expected result.
     EntryStatus {
         /// The run waits for the result.
+        #[default]
         Running = "running",
         /// The result was received.
         Complete = "complete",
@@ -303,7 +295,6 @@ pub struct RunFailure {
 
 impl RunFailure {
     /// Creates a failure with these strings, cut to [`MAX_REASON_BYTES`] and [`MAX_HINT_BYTES`].
-    #[must_use]
     pub fn new(reason: &str, hint: Option<&str>) -> Self {
         let hint = hint.map(|hint| line(hint, MAX_HINT_BYTES)).filter(|hint| !hint.is_empty());
         Self { reason: line(reason, MAX_REASON_BYTES), hint }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::text::Printable;
+
 /// A label selector and a field selector. An object must satisfy every term of both.
 #[derive(Debug, Clone, Default)]
 pub struct Selector {
@@ -14,10 +16,10 @@ pub struct Selector {
 pub enum SelectorError {
     /// A term of the label selector has no known form.
     #[error("invalid term in the label selector: `{0}`")]
-    Label(String),
+    Label(Printable),
     /// A term of the field selector is not a comparison.
     #[error("invalid term in the field selector: `{0}`: expected `FIELD=VALUE` or `FIELD!=VALUE`")]
-    Field(String),
+    Field(Printable),
 }
 
 #[derive(Debug, Clone)]
@@ -36,17 +38,12 @@ enum Rule {
 
 impl Selector {
     /// Parses the texts of both selectors. An empty text selects every object.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first term without a known form.
     pub fn parse(labels: &str, fields: &str) -> Result<Self, SelectorError> {
         let labels = if labels.trim().is_empty() { Vec::new() } else { parse_labels(labels)? };
         Ok(Self { labels, fields: parse_fields(fields)? })
     }
 
     /// Returns whether the selector matches every object.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
@@ -57,7 +54,6 @@ impl Selector {
     }
 
     /// Returns whether `object` satisfies every term.
-    #[must_use]
     pub fn matches(&self, object: &Value) -> bool {
         let labels = object.pointer("/metadata/labels");
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
@@ -92,7 +88,7 @@ fn parse_labels(text: &str) -> Result<Vec<Term>, SelectorError> {
     let mut terms = Vec::new();
     for part in split_outside_parentheses(text) {
         let part = part.trim();
-        let bad = || SelectorError::Label(shortened(part));
+        let bad = || SelectorError::Label(Printable::escaped(part, 100));
         let (key, rule) = if let Some((head, list)) = part.split_once('(') {
             let list = list.trim_end().strip_suffix(')').ok_or_else(bad)?;
             let values = list.split(',').map(|value| value.trim().to_owned()).collect();
@@ -119,7 +115,8 @@ fn parse_labels(text: &str) -> Result<Vec<Term>, SelectorError> {
 fn parse_fields(text: &str) -> Result<Vec<Term>, SelectorError> {
     let mut terms = Vec::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
-        let (key, equal, value) = comparison(part).ok_or_else(|| SelectorError::Field(shortened(part)))?;
+        let (key, equal, value) =
+            comparison(part).ok_or_else(|| SelectorError::Field(Printable::escaped(part, 100)))?;
         terms.push(Term { key, rule: if equal { Rule::In(vec![value]) } else { Rule::NotIn(vec![value]) } });
     }
     Ok(terms)
@@ -148,10 +145,6 @@ fn split_outside_parentheses(text: &str) -> Vec<&str> {
     text.split(between).collect()
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -178,7 +171,7 @@ mod tests {
         }
         // An object without the label also matches.
         assert!(matches("gone!=x", ""));
-        assert_eq!(Selector::parse("a in b)", "").unwrap_err(), SelectorError::Label("a in b)".to_owned()));
+        assert_eq!(Selector::parse("a in b)", "").unwrap_err(), SelectorError::Label("a in b)".into()));
     }
 
     #[test]

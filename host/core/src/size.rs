@@ -38,10 +38,6 @@ pub struct SizeError(pub String);
 
 /// Parses a size: a decimal number with an optional unit, which may follow a space. Without a unit,
 /// the number is in bytes. Fractions of a byte are dropped.
-///
-/// # Errors
-///
-/// Returns a [`SizeError`] for any other text, and for a size that does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let error = || SizeError(first_chars(text, MAX_TEXT).to_owned());
     if text.len() > MAX_TEXT {

@@ -17,7 +17,7 @@ pub const NOT_READ: &str = "not-read";
 const FAILURES: [&str; 3] = ["error", "errored", "failure"];
 
 /// Every status that is not custom.
-const STANDARD: [Status; 6] =
+pub static STANDARD: [Status; 6] =
     [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
 
 /// The status of an item. Every status other than the first six is custom.
@@ -45,7 +45,6 @@ pub enum Status {
 
 impl Status {
     /// Returns the status as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Passed => "passed",
@@ -60,14 +59,12 @@ impl Status {
 
     /// Returns a short form for output: of a list of counts, the first ten and the number of the
     /// rest.
-    #[must_use]
     pub fn brief(&self) -> String {
         let counts: Vec<&str> = self.as_str().split(", ").collect();
         text::listed(&counts, MAX_COUNTS, ", ")
     }
 
     /// Returns whether this is a custom status.
-    #[must_use]
     pub fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
     }
@@ -78,7 +75,6 @@ impl Status {
     /// A custom status that equals a standard one apart from case counts as that one. `error`,
     /// `errored` and `failure` count as failed. Every other custom status counts as itself. For
     /// lists of counts, see [`crate::rollup::meanings`].
-    #[must_use]
     pub fn meaning(&self) -> Self {
         let Self::Custom(text) = self else { return self.clone() };
         let text = text.trim();
@@ -88,23 +84,15 @@ impl Status {
         if FAILURES.iter().any(|word| text.eq_ignore_ascii_case(word)) {
             return Self::Failed;
         }
-        let standard = STANDARD.into_iter().find(|status| text.eq_ignore_ascii_case(status.as_str()));
-        standard.unwrap_or_else(|| self.clone())
+        STANDARD.iter().find(|status| text.eq_ignore_ascii_case(status.as_str())).unwrap_or(self).clone()
     }
 }
 
 impl From<&str> for Status {
     /// Converts text to a status. Empty text becomes [`Status::Unknown`].
     fn from(text: &str) -> Self {
-        match text {
-            "passed" => Self::Passed,
-            "failed" => Self::Failed,
-            "skipped" => Self::Skipped,
-            "timeout" => Self::Timeout,
-            "unknown" | "" => Self::Unknown,
-            NOT_READ => Self::NotRead,
-            other => Self::Custom(other.to_owned()),
-        }
+        let standard = STANDARD.iter().find(|status| status.as_str() == text).cloned();
+        standard.unwrap_or_else(|| if text.is_empty() { Self::Unknown } else { Self::Custom(text.to_owned()) })
     }
 }
 

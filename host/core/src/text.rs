@@ -2,6 +2,8 @@
 //! mistyped names, and errors with their causes.
 
 use std::error::Error;
+use std::fmt;
+use std::ops::Deref;
 use std::path::Path;
 
 use serde_json::Value;
@@ -16,11 +18,76 @@ const MAX_SUGGESTED: usize = 64;
 /// The special characters of Go regular expressions, as in Go's own `QuoteMeta`.
 const SPECIAL: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
 
+/// One line of text that is safe to print: it has no line break, and no character that controls a
+/// terminal.
+///
+/// Every constructor sanitizes. So a message or a view that takes this type accepts text from
+/// outside, and no caller has to remember to sanitize it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Printable(String);
+
+impl Printable {
+    /// Returns the first `most` characters of `text`, followed by `…` if there are more. Characters
+    /// that control a terminal are escaped, such as `\n` or `\u{1b}`.
+    pub fn escaped(text: &str, most: usize) -> Self {
+        let start = first_chars(text, most);
+        let mut shown = String::with_capacity(start.len());
+        for c in start.chars() {
+            if steers_terminal(c) {
+                shown.extend(c.escape_default());
+            } else {
+                shown.push(c);
+            }
+        }
+        if start.len() < text.len() {
+            shown.push('…');
+        }
+        Self(shown)
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Replaces characters that control a terminal, as [`one_line`] does.
+impl<T: AsRef<str>> From<T> for Printable {
+    fn from(text: T) -> Self {
+        Self(one_line(text.as_ref()))
+    }
+}
+
+impl From<Printable> for String {
+    fn from(text: Printable) -> Self {
+        text.0
+    }
+}
+
+impl Deref for Printable {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<&str> for Printable {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl fmt::Display for Printable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
 /// Returns whether a terminal acts on `c` instead of displaying it, or reorders the text around it.
 ///
 /// These are control characters, line and paragraph separators, and marks that control the
 /// direction of text (Unicode UAX #9).
-#[must_use]
 pub fn steers_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -28,7 +95,6 @@ pub fn steers_terminal(c: char) -> bool {
 
 /// Replaces a character that controls a terminal: a tab by a space, any other by U+FFFD. Returns
 /// all other characters unchanged.
-#[must_use]
 pub fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
@@ -38,7 +104,6 @@ pub fn printable(c: char) -> char {
 }
 
 /// Returns `text` as one printable line. Line breaks become spaces.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     text.trim_end_matches(['\n', '\r'])
         .replace("\r\n", " ")
@@ -49,7 +114,6 @@ pub fn one_line(text: &str) -> String {
 
 /// Returns a log line as printable text, like [`one_line`], but keeps escape sequences that only
 /// set colors.
-#[must_use]
 pub fn coloured_line(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line.trim_end_matches(['\n', '\r']);
@@ -75,20 +139,17 @@ pub fn coloured_line(line: &str) -> String {
 }
 
 /// Returns the first `most` characters of `text`.
-#[must_use]
 pub fn first_chars(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// Returns the first `most` characters of `text`, followed by `…` if there are more.
-#[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     let start = first_chars(text, most);
     if start.len() < text.len() { format!("{start}…") } else { text.to_owned() }
 }
 
 /// Returns the first `most` characters of `text` as one line, followed by `…` if there are more.
-#[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
     let start = first_chars(text, most);
     let mut shown = one_line(start);
@@ -100,14 +161,12 @@ pub fn excerpt(text: &str, most: usize) -> String {
 
 /// Returns the lines of `text` as printable text. Lines after the first start with `indent`, so
 /// that none of them looks like a separate message.
-#[must_use]
 pub fn indented(text: &str, indent: &str) -> String {
     let lines: Vec<String> = text.trim_end().lines().map(one_line).collect();
     lines.join(&format!("\n{indent}"))
 }
 
 /// Joins the first `most` of `items` with `separator`, and appends how many more there are.
-#[must_use]
 pub fn listed<T: AsRef<str>>(items: &[T], most: usize, separator: &str) -> String {
     let mut shown: Vec<String> = items.iter().take(most).map(|item| one_line(item.as_ref())).collect();
     if items.len() > most {
@@ -132,7 +191,6 @@ pub(crate) fn described(value: &Value, object: &str) -> String {
 ///
 /// A cause is left out if the text so far already contains its message. Some libraries repeat the
 /// message of a cause in their own.
-#[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -151,7 +209,6 @@ pub fn chain(error: &dyn Error) -> String {
 ///
 /// Up to a third of the letters may differ, but not all of them. Case is ignored, `_` equals `-`,
 /// and two swapped letters count as one mistake.
-#[must_use]
 pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > MAX_SUGGESTED {
         return None;
@@ -166,14 +223,12 @@ pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// Returns a Go regular expression (RE2) that matches exactly `text`.
-#[must_use]
 pub fn go_quote(text: &str) -> String {
     text.chars().flat_map(|c| SPECIAL.contains(&c).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// Quotes `text` as one word of a POSIX shell command. Text that is safe stays unchanged, and other
 /// text is put in single quotes.
-#[must_use]
 pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%_+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -183,7 +238,6 @@ pub fn shell_quote(text: &str) -> String {
 }
 
 /// Quotes `path` as one argument of a POSIX shell command that no program mistakes for an option.
-#[must_use]
 pub fn shell_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.starts_with('-') { shell_quote(&format!("./{text}")) } else { shell_quote(&text) }

@@ -123,14 +123,12 @@ fn once() -> u64 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_once(count: &u64) -> bool {
     *count == 1
 }
 
 impl TimelineEntry {
     /// Creates an entry on something that happened once.
-    #[must_use]
     pub fn new(time: Timestamp, kind: TimelineKind, name: &str, text: &str) -> Self {
         Self {
             time,
@@ -179,7 +177,6 @@ impl TimelineEntry {
     }
 
     /// Returns when it ended: the last time, or the only one.
-    #[must_use]
     pub fn last(&self) -> Timestamp {
         self.until.map_or(self.time, |until| until.max(self.time))
     }
@@ -188,7 +185,6 @@ impl TimelineEntry {
     ///
     /// Texts are made printable and shortened. Names that are too long or not printable make the
     /// line invalid, because they identify something.
-    #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         if line.len() > MAX_LINE {
             return None;
@@ -210,7 +206,6 @@ impl TimelineEntry {
     }
 
     /// Returns the entry as a line, with its line break.
-    #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
         // Every entry is a JSON object.
         let mut line = serde_json::to_vec(self).unwrap_or_default();

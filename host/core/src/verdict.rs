@@ -28,7 +28,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns the exit code of a command that ends with this verdict.
-    #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Passed => 0,
@@ -41,7 +40,6 @@ impl Verdict {
     }
 
     /// Returns the verdict in one or two words.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -75,7 +73,6 @@ impl Verdict {
     ///
     /// For plugins with judges ([`RunStatus::verdicts`]), the verdict on the plugin replaces the
     /// statuses and counts of its results. A missing result stays missing.
-    #[must_use]
     pub fn from_run(run: &RunStatus) -> Self {
         Self::judge(run, [])
     }
@@ -83,7 +80,6 @@ impl Verdict {
     /// Returns the verdict of a run like [`Verdict::from_run`], with further results taken into
     /// account: plugins without a verdict of judges, with the statuses and leaf counts of their
     /// whole trees.
-    #[must_use]
     pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a str, &'a Status, &'a Counts)>) -> Self {
         if run.interrupted {
             return Self::Interrupted;

@@ -1,5 +1,5 @@
 //! What an execution starts: the program of a definition's `spec.command` on this machine, the
-//! directories it starts in, and the environment of plugin and worker.
+//! directories it starts in, and the environment of plugin and worker. Also the options of the run.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -81,6 +81,22 @@ fn find(program: &str, directory: &Path) -> Option<PathBuf> {
 
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// The directories and the program of a local run.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// The directory for the working directories of executions, removed with the run.
+    pub work: PathBuf,
+    /// The directory for the output of plugins and workers, in files `PLUGIN/logs/NODE.txt`.
+    pub logs: PathBuf,
+    /// The program that runs as `worker global` and `worker single-node`: this binary.
+    pub binary: PathBuf,
+    /// The directories in which plugins start.
+    pub start: StartDirectories,
+    /// Values that definitions take from Secrets: by the name of the Secret, and the key. They are
+    /// never written to disk.
+    pub secrets: SecretValues,
 }
 
 /// Values of Secrets, by the name of the Secret and the key.

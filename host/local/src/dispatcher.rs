@@ -1,36 +1,19 @@
 //! The dispatcher: one execution per expected result, all on this machine.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
 use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::{SecretValues, StartDirectories};
+use crate::command::LocalOptions;
 use crate::ended;
 use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
 use crate::process::kill_recorded;
 
 /// The node name of a machine whose own name is not valid.
 const FALLBACK_NAME: &str = "localhost";
-
-/// The directories and the program of a local run.
-#[derive(Debug, Clone)]
-pub struct LocalOptions {
-    /// The directory for the working directories of executions, removed with the run.
-    pub work: PathBuf,
-    /// The directory for the output of plugins and workers, in files `PLUGIN/logs/NODE.txt`.
-    pub logs: PathBuf,
-    /// The program that runs as `worker global` and `worker single-node`: this binary.
-    pub binary: PathBuf,
-    /// The directories in which plugins start.
-    pub start: StartDirectories,
-    /// Values that definitions take from Secrets: by the name of the Secret, and the key. They are
-    /// never written to disk.
-    pub secrets: SecretValues,
-}
 
 /// Runs plugins as processes on this machine.
 pub struct LocalDispatcher {
@@ -43,12 +26,10 @@ impl LocalDispatcher {
     /// Creates a dispatcher and its directories. Processes that a killed aggregator of the same run
     /// left behind are terminated.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
-        let LocalOptions { work, logs, binary, start, secrets } = options;
-        let leftovers = work.join("processes");
-        std::fs::create_dir_all(&work)?;
+        let leftovers = options.work.join("processes");
+        std::fs::create_dir_all(&options.work)?;
         kill_recorded(&leftovers)?;
-        let context =
-            ExecutionContext { work, logs, binary, start, secrets, leftovers, last_output: LastOutput::default() };
+        let context = ExecutionContext { options, leftovers, last_output: LastOutput::default() };
         Ok(Self { context, node: this_machine(), running: Mutex::default() })
     }
 
@@ -60,7 +41,6 @@ impl LocalDispatcher {
     }
 
     /// Returns the last output of each plugin that has ended, at most 4 KiB each.
-    #[must_use]
     pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
         self.context.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -72,7 +52,7 @@ impl LocalDispatcher {
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
         for key in &launch.missing {
             let started = Execution::start(&self.context, &launch, key, self.node.name.as_str());
-            let execution = started.inspect_err(|_| execution::did_not_start(&self.context.work, key))?;
+            let execution = started.inspect_err(|_| execution::did_not_start(&self.context.options.work, key))?;
             // There is at most one message: to settle or to kill.
             let (control, requests) = mpsc::channel(1);
             tokio::spawn(execution.watch(requests, reports.clone()));
@@ -100,7 +80,7 @@ impl Dispatcher for LocalDispatcher {
         Box::pin(async {
             let running = self.take(plugin);
             if running.is_empty() {
-                return ended::read_all(&self.context.work, plugin);
+                return ended::read_all(&self.context.options.work, plugin);
             }
             let mut exits = Vec::new();
             for execution in running {
@@ -114,7 +94,7 @@ impl Dispatcher for LocalDispatcher {
     }
 
     fn unsent(&self, key: &ResultKey) -> Option<Unsent> {
-        execution::unsent(&self.context.work, key)
+        execution::unsent(&self.context.options.work, key)
     }
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
@@ -137,7 +117,6 @@ impl Dispatcher for LocalDispatcher {
 }
 
 /// Returns this machine as a node, as Kubernetes would describe it.
-#[must_use]
 pub fn this_machine() -> Node {
     let uname = rustix::system::uname();
     let host = uname.nodename().to_string_lossy().to_ascii_lowercase();

@@ -2,11 +2,11 @@
 //! were received, and a process that it never started.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use plumbline_aggregator::{Exit, ExitKind};
-use plumbline_archive::atomic::AtomicFile;
+use plumbline_archive::atomic::write_atomic;
 use plumbline_core::{PluginName, ResultKey};
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,7 @@ pub(crate) struct Ended {
 /// Writes how the process of the execution in `home` ended. `None` means that its end does not
 /// matter: it went on after its results, and this program terminated it.
 pub(crate) fn write(home: &Path, ended: Option<&Ended>) -> io::Result<()> {
-    let mut file = AtomicFile::create(&home.join(FILE))?;
-    file.write_all(&serde_json::to_vec(&ended)?)?;
-    file.commit()
+    write_atomic(&home.join(FILE), &serde_json::to_vec(&ended)?)
 }
 
 /// Returns how the executions of `plugin` in `work` ended, which an earlier process of this run

@@ -15,7 +15,7 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::{self, ExecutionPaths, SecretValues, StartDirectories, plugin_variables, worker_variables};
+use crate::command::{self, ExecutionPaths, LocalOptions, plugin_variables, worker_variables};
 use crate::ended::{self, Ended};
 use crate::process::{Process, ProcessExit, Program, record_process};
 
@@ -38,22 +38,11 @@ const COLLECTING: &str = ".plumbline-collecting";
 /// The archive that a worker creates of a directory.
 const PACKED: &str = "results.tar.gz";
 
-/// The directories and the program that all executions share.
-#[derive(Debug, Clone)]
+/// What all executions share.
 pub(crate) struct ExecutionContext {
-    /// The working directories of executions.
-    pub(crate) work: PathBuf,
-    /// The directory of logs, which are part of the archive.
-    pub(crate) logs: PathBuf,
-    /// The program that runs workers.
-    pub(crate) binary: PathBuf,
-    /// The directories in which plugins start.
-    pub(crate) start: StartDirectories,
-    /// Values that definitions take from Secrets.
-    pub(crate) secrets: SecretValues,
+    pub(crate) options: LocalOptions,
     /// The directory with the records of started processes.
     pub(crate) leftovers: PathBuf,
-    /// The last output of each plugin that has ended.
     pub(crate) last_output: LastOutput,
 }
 
@@ -100,7 +89,6 @@ pub(crate) enum Control {
 ///
 /// `work` is the [`LocalOptions::work`](crate::LocalOptions::work) of the run. A command line that
 /// contains these paths needs them before the run starts.
-#[must_use]
 pub fn directories(work: &Path, plugin: &PluginName) -> (PathBuf, PathBuf) {
     let home = work.join(plugin.as_str()).join(GLOBAL);
     (home.join(RESULTS), home.join(CONFIG))
@@ -130,23 +118,24 @@ impl Execution {
         let failed = |what: &str, error: io::Error| {
             DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
         };
-        let home = home(&context.work, key);
+        let LocalOptions { work, logs, binary, start, secrets } = &context.options;
+        let home = home(work, key);
         let (results, config) = (home.join(RESULTS), home.join(CONFIG));
-        let logs = context.logs.join(key.plugin.as_str()).join("logs");
+        let logs = logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
-        let base = context.start.base(&key.plugin, launch.bundle.as_deref());
+        let base = start.base(&key.plugin, launch.bundle.as_deref());
         let check = command::check_variable(launch, base)?;
         let command = match check {
-            Some(_) => command::of_check(&context.binary, base),
-            None => command::resolve(&launch.definition, base, &context.start.current)?,
+            Some(_) => command::of_check(binary, base),
+            None => command::resolve(&launch.definition, base, &start.current)?,
         };
         let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
-        let paths = ExecutionPaths { results: &results, config: &config, progress_port: port, binary: &context.binary };
+        let paths = ExecutionPaths { results: &results, config: &config, progress_port: port, binary };
 
         let role: &[&str] =
             if key.node.is_global() { &["worker", "global"] } else { &["worker", "single-node", "--sleep=0"] };
         let worker = Process::start(Program {
-            program: &context.binary,
+            program: binary,
             args: &role.iter().map(Into::into).collect::<Vec<_>>(),
             directory: &home,
             variables: worker_variables(launch, key, &paths),
@@ -161,7 +150,7 @@ impl Execution {
             program: &command.program,
             args: &command.args,
             directory: &command.directory,
-            variables: plugin_variables(launch, key, node, &paths, &context.secrets).into_iter().chain(check).collect(),
+            variables: plugin_variables(launch, key, node, &paths, secrets).into_iter().chain(check).collect(),
             inherit: true,
             unset: suite.map(|suite| suite.unset.as_slice()).unwrap_or_default(),
             log: logs.join(format!("{}.txt", key.node)),
@@ -169,7 +158,7 @@ impl Execution {
         })
         .map_err(|error| failed(&format!("start `{}`", command.program.display()), error))?;
         for process in [&plugin, &worker] {
-            if let Some(id) = process.id()
+            if let Some(id) = process.child.id()
                 && let Err(error) = record_process(&context.leftovers, id)
             {
                 tracing::warn!("failed to record process {id}: {error}; it keeps running if this process is killed");
@@ -193,7 +182,7 @@ impl Execution {
         loop {
             let failure = tokio::select! {
                 request = control.recv() => return self.obey(request, plugin_ended, end_reported).await,
-                status = self.plugin.wait(), if plugin_ended.is_none() => match status {
+                status = self.plugin.child.wait(), if plugin_ended.is_none() => match status {
                     Ok(status) => {
                         plugin_ended = Some(status);
                         self.fault = self.plugin.captured().await;
@@ -207,7 +196,7 @@ impl Execution {
                     }
                     Err(error) => Some(format!("failed to watch process: {error}")),
                 },
-                status = self.worker.wait(), if !worker_ended => {
+                status = self.worker.child.wait(), if !worker_ended => {
                     worker_ended = true;
                     match status {
                         // After a signal, a worker ends successfully without a result.
@@ -286,7 +275,7 @@ impl Execution {
         // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now. The
         // worker may be slow to end, and the done file says that there is a result.
         if ended.is_none() && (self.results.join(DONE).exists() || self.worker.has_succeeded().await) {
-            ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
+            ended = tokio::time::timeout(SETTLE, self.plugin.child.wait()).await.ok().and_then(Result::ok);
             self.fault = match ended {
                 Some(_) => self.plugin.captured().await,
                 None => self.fault,

@@ -12,6 +12,6 @@ mod execution;
 mod output;
 mod process;
 
-pub use command::{SecretValues, StartDirectories};
-pub use dispatcher::{LocalDispatcher, LocalOptions, this_machine};
+pub use command::{LocalOptions, SecretValues, StartDirectories};
+pub use dispatcher::{LocalDispatcher, this_machine};
 pub use execution::directories;

@@ -24,14 +24,8 @@ pub(crate) struct Captured<R> {
     pub(crate) from: R,
     /// The path of the file to write.
     pub(crate) path: PathBuf,
-    /// Gets a value when the file is complete.
-    pub(crate) complete: oneshot::Sender<CaptureEnd>,
-}
-
-/// The end of a captured output.
-pub(crate) struct CaptureEnd {
-    /// Why the file does not have all of it.
-    pub(crate) fault: Option<String>,
+    /// Gets a value when the file ends: why it does not have all of the output, if so.
+    pub(crate) complete: oneshot::Sender<Option<String>>,
 }
 
 /// Copies all data from `from` and `captured` to the file at `path`, and returns the last bytes as
@@ -88,7 +82,7 @@ async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
         tracing::warn!("`{}` is not complete: {fault}", path.display());
     }
     // Nobody waits any more if the run was abandoned.
-    let _ = complete.send(CaptureEnd { fault });
+    let _ = complete.send(fault);
 }
 
 /// A log file, and the tail of what was written.
@@ -175,7 +169,7 @@ mod tests {
         let captured = Captured { from: text.as_bytes(), path, complete };
         let tail = keep(&b""[..], Some(captured), dir.path().join("log")).await;
         assert_eq!(tail, text.trim(), "the log has all of it");
-        end.await.unwrap().fault
+        end.await.unwrap()
     }
 
     #[tokio::test]

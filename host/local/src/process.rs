@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::output::{self, CaptureEnd, Captured};
+use crate::output::{self, Captured};
 
 /// How long a process may take to end after SIGTERM before it is killed.
 const TERMINATE: Duration = Duration::from_secs(5);
@@ -31,7 +31,6 @@ const CAPTURE: Duration = Duration::from_secs(5);
 /// process may still hold the pipe.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// The program to start.
 pub(crate) struct Program<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [OsString],
@@ -49,10 +48,11 @@ pub(crate) struct Program<'a> {
 
 /// A running process and its group.
 pub(crate) struct Process {
-    child: Child,
+    /// A wait for its end may be dropped and started again.
+    pub(crate) child: Child,
     group: Option<Pid>,
     output: Option<JoinHandle<String>>,
-    captured: Option<oneshot::Receiver<CaptureEnd>>,
+    captured: Option<oneshot::Receiver<Option<String>>>,
     /// The tail of the output, once it is complete.
     last_output: String,
 }
@@ -61,7 +61,6 @@ pub(crate) struct Process {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessExit {
     pub(crate) status: ExitStatus,
-    /// The tail of its output.
     pub(crate) tail: String,
 }
 
@@ -110,16 +109,8 @@ impl Process {
     /// is not. The wait is short, because a child process may hold the pipe.
     pub(crate) async fn captured(&mut self) -> Option<String> {
         let captured = self.captured.take()?;
-        match tokio::time::timeout(CAPTURE, captured).await {
-            Ok(Ok(end)) => end.fault,
-            // Another process holds the pipe. What it writes later is not a result.
-            Err(_) | Ok(Err(_)) => None,
-        }
-    }
-
-    /// Returns the ID of the process while it is running.
-    pub(crate) fn id(&self) -> Option<u32> {
-        self.child.id()
+        // After a timeout, another process holds the pipe. What it writes later is not a result.
+        tokio::time::timeout(CAPTURE, captured).await.ok()?.ok()?
     }
 
     /// Returns the tail of the output once the process and all its descendants have ended, and an
@@ -137,11 +128,6 @@ impl Process {
             },
             None => self.last_output.clone(),
         }
-    }
-
-    /// Waits for the end of the process. The future may be dropped and called again.
-    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
     }
 
     /// Returns whether the process has ended successfully, or is about to.
@@ -278,7 +264,7 @@ mod tests {
             dir.path(),
             "echo $COLOUR ${HOME-homeless}; exec >&-; while [ ! -s log ]; do :; done; echo bad >&2; exit 3",
         );
-        assert_eq!(process.wait().await.unwrap().code(), Some(3));
+        assert_eq!(process.child.wait().await.unwrap().code(), Some(3));
         process.captured().await;
         assert_eq!(process.tail().await, "blue homeless\nbad");
         assert_eq!(process.finish().await.unwrap().tail, "blue homeless\nbad");
@@ -290,8 +276,8 @@ mod tests {
     async fn children_that_outlive_it_are_ended_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(dir.path(), "sleep 600 & sleep 600 & exit 0");
-        let group = process.id().unwrap();
-        assert!(process.wait().await.unwrap().success());
+        let group = process.child.id().unwrap();
+        assert!(process.child.wait().await.unwrap().success());
         assert_eq!(alive(group), 2);
         process.finish().await.unwrap();
         assert!(is_empty(group).await);
@@ -301,7 +287,7 @@ mod tests {
     async fn one_that_is_dropped_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
         let process = shell(dir.path(), "sleep 600 & wait");
-        let group = process.id().unwrap();
+        let group = process.child.id().unwrap();
         assert!(alive(group) > 0);
         drop(process);
         assert!(is_empty(group).await);
@@ -311,9 +297,9 @@ mod tests {
     async fn an_abandoned_process_is_killed_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(dir.path(), "trap '' TERM; echo up; while :; do sleep 600; done");
-        let group = process.id().unwrap();
+        let group = process.child.id().unwrap();
         while !fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
-            assert!(tokio::time::timeout(Duration::from_millis(10), process.wait()).await.is_err());
+            assert!(tokio::time::timeout(Duration::from_millis(10), process.child.wait()).await.is_err());
         }
         let end = process.abandon().await.unwrap();
         assert!(!end.status.success());

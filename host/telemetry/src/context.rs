@@ -25,7 +25,6 @@ pub struct SpanId([u8; 8]);
 
 impl TraceId {
     /// Returns the ID that belongs to `seed`. The same seed yields the same ID.
-    #[must_use]
     pub fn derived(seed: &str) -> Self {
         Self(digest(&[seed]))
     }
@@ -34,7 +33,6 @@ impl TraceId {
 impl SpanId {
     /// Returns the ID that belongs to `parts`. The same parts yield the same ID, so that a process
     /// that continues the work of another one needs no record of it.
-    #[must_use]
     pub fn derived(parts: &[&str]) -> Self {
         Self(digest(parts))
     }
@@ -91,9 +89,6 @@ pub struct ContextError {
 impl TraceContext {
     /// Reads the context from the variables `TRACEPARENT` and `TRACESTATE`. `None` if the first one
     /// is not set or empty.
-    ///
-    /// # Errors
-    /// Returns a [`ContextError`] if `TRACEPARENT` is invalid.
     pub fn from_variables(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ContextError> {
         let Some(parent) = lookup(TRACEPARENT).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
         let context: Self = parent.trim().parse()?;
@@ -110,7 +105,6 @@ impl TraceContext {
     }
 
     /// Returns the variables that hand the context to a program.
-    #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let state = (!self.state.is_empty()).then(|| (TRACESTATE, self.state.clone()));
         std::iter::once((TRACEPARENT, self.to_string())).chain(state).collect()

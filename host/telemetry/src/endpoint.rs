@@ -23,7 +23,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::metric::Family;
 use crate::text::{TextFormat, write_text};
 
-/// Path of the metrics.
 const PATH: &str = "/metrics";
 /// Maximum number of connections. Further ones wait in the kernel's queue.
 const CONNECTIONS: usize = 16;
@@ -66,9 +65,6 @@ pub struct BoundAddress {
 
 impl BoundAddress {
     /// Listens on `address`. Port 0 means any free port. Must be called within a Tokio runtime.
-    ///
-    /// # Errors
-    /// When the address is in use, or is not one of this machine.
     pub async fn bind(address: SocketAddr) -> Result<Self, EndpointError> {
         let failed = |source| EndpointError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
@@ -79,7 +75,6 @@ impl BoundAddress {
 
 impl Endpoint {
     /// Serves the metrics of `source`. Must be called within a Tokio runtime.
-    #[must_use]
     pub fn start(bound: BoundAddress, source: Source) -> Self {
         let stop = CancellationToken::new();
         let page = Arc::new(Page { source, last: Mutex::new(None) });
@@ -89,7 +84,6 @@ impl Endpoint {
     }
 
     /// Returns the address that the endpoint listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -19,5 +19,5 @@ mod text;
 
 pub use context::{ContextError, SpanId, TraceContext, TraceId};
 pub use endpoint::{BoundAddress, Endpoint, EndpointError, Source};
-pub use metric::{Family, Histogram, Point, Points, SECONDS};
+pub use metric::{Family, Histogram, Point, Points};
 pub use text::{TextFormat, write_text};

@@ -14,19 +14,16 @@ pub struct Family {
 
 impl Family {
     /// Creates a metric whose values only grow.
-    #[must_use]
     pub fn counter(name: &'static str, help: &'static str, points: impl IntoIterator<Item = Point<f64>>) -> Self {
         Self { name, help, points: Points::Counter(points.into_iter().collect()) }
     }
 
     /// Creates a metric whose values grow and shrink.
-    #[must_use]
     pub fn gauge(name: &'static str, help: &'static str, points: impl IntoIterator<Item = Point<f64>>) -> Self {
         Self { name, help, points: Points::Gauge(points.into_iter().collect()) }
     }
 
     /// Creates a metric with distributions.
-    #[must_use]
     pub fn histogram(
         name: &'static str,
         help: &'static str,
@@ -36,7 +33,6 @@ impl Family {
     }
 
     /// Returns the unit, or an empty text if the metric counts things.
-    #[must_use]
     pub fn unit(&self) -> &'static str {
         ["seconds", "bytes"].into_iter().find(|unit| self.name.ends_with(unit)).unwrap_or_default()
     }
@@ -70,22 +66,29 @@ impl<T> Point<T> {
 }
 
 /// Upper bounds for durations, in seconds: from the upload of a small file to a suite of hours.
-pub const SECONDS: &[f64] = &[0.01, 0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 7200.0, 21_600.0];
+const SECONDS: &[f64] = &[0.01, 0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 7200.0, 21_600.0];
 
 /// The distribution of observed values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    bounds: &'static [f64],
+    /// The upper bounds of the buckets.
+    pub(crate) bounds: &'static [f64],
     /// The number of values up to each bound, and above all of them. Not cumulative.
-    counts: Vec<u64>,
-    sum: f64,
+    pub(crate) counts: Vec<u64>,
+    pub(crate) sum: f64,
+}
+
+/// Without values, and with buckets for durations.
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new(SECONDS)
+    }
 }
 
 impl Histogram {
     /// Creates a histogram without values. `bounds` are the upper bounds of its buckets, in
     /// ascending order.
-    #[must_use]
-    pub fn new(bounds: &'static [f64]) -> Self {
+    pub(crate) fn new(bounds: &'static [f64]) -> Self {
         Self { bounds, counts: vec![0; bounds.len() + 1], sum: 0.0 }
     }
 
@@ -99,28 +102,9 @@ impl Histogram {
         self.sum += value;
     }
 
-    /// Returns the upper bounds of the buckets.
-    #[must_use]
-    pub fn bounds(&self) -> &'static [f64] {
-        self.bounds
-    }
-
-    /// Returns the number of values in each bucket. There is one more than bounds.
-    #[must_use]
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
-    }
-
     /// Returns the number of values.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
-    }
-
-    /// Returns the sum of the values.
-    #[must_use]
-    pub fn sum(&self) -> f64 {
-        self.sum
     }
 }
 
@@ -134,7 +118,7 @@ mod tests {
         for value in [0.0, 1.0, 1.5, 5.0, 5.1, -3.0, f64::NAN, f64::INFINITY] {
             histogram.observe(value);
         }
-        assert_eq!(histogram.counts(), [5, 2, 1]);
-        assert_eq!((histogram.count(), histogram.sum()), (8, 12.6));
+        assert_eq!(histogram.counts, [5, 2, 1]);
+        assert_eq!((histogram.count(), histogram.sum), (8, 12.6));
     }
 }

@@ -18,7 +18,6 @@ pub enum TextFormat {
 
 impl TextFormat {
     /// Returns the format for a client that accepts `accept`, the value of that header.
-    #[must_use]
     pub fn accepted(accept: &str) -> Self {
         match accept.contains("application/openmetrics-text") {
             true => Self::OpenMetrics,
@@ -27,7 +26,6 @@ impl TextFormat {
     }
 
     /// Returns the content type.
-    #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
@@ -37,7 +35,6 @@ impl TextFormat {
 }
 
 /// Returns the families as text.
-#[must_use]
 pub fn write_text(families: &[Family], format: TextFormat) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -72,13 +69,13 @@ fn write_family(out: &mut String, family: &Family, format: TextFormat) -> fmt::R
 }
 
 fn write_histogram(out: &mut String, name: &str, own: &[(&'static str, String)], histogram: &Histogram) -> fmt::Result {
-    let bounds = histogram.bounds().iter().map(|bound| number(*bound)).chain(["+Inf".to_owned()]);
+    let bounds = histogram.bounds.iter().map(|bound| number(*bound)).chain(["+Inf".to_owned()]);
     let mut below = 0;
-    for (bound, count) in bounds.zip(histogram.counts()) {
+    for (bound, count) in bounds.zip(&histogram.counts) {
         below += count;
         writeln!(out, "{name}_bucket{} {below}", labels(own, Some(&bound)))?;
     }
-    writeln!(out, "{name}_sum{} {}", labels(own, None), number(histogram.sum()))?;
+    writeln!(out, "{name}_sum{} {}", labels(own, None), number(histogram.sum))?;
     writeln!(out, "{name}_count{} {below}", labels(own, None))
 }
 

@@ -53,28 +53,22 @@ pub struct JudgeError {
 /// Runs `judges` in order on a plugin's results, and applies the rules. Blocking. If a judge fails,
 /// the error is recorded, its rulings so far count, and the chain continues.
 ///
+/// Also returns what the judges used and why calls were ended. A verdict only says that a judge did
+/// not finish.
+///
 /// # Errors
 /// Only when this machine fails.
-pub fn judge_plugin(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<PluginVerdict, JudgeError> {
-    judge_measured(judges, judged).map(|(verdict, _)| verdict)
+pub fn judge_plugin(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(PluginVerdict, Usage), JudgeError> {
+    chain(judges, judged).map_err(|source| JudgeError { plugin: judged.plugin.name.clone(), source })
 }
 
-/// Runs a chain like [`judge_plugin`], and also returns what the judges used and why calls were
-/// ended. A verdict only says that a judge did not finish.
-pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(PluginVerdict, Usage), JudgeError> {
+fn chain(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<(PluginVerdict, Usage)> {
     let mut usage = Usage::default();
-    match chain(judges, judged, &mut usage) {
-        Ok(verdict) => Ok((verdict, usage)),
-        Err(source) => Err(JudgeError { plugin: judged.plugin.name.clone(), source }),
-    }
-}
-
-fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::Result<PluginVerdict> {
     let mut judging = Judging::new(&judged.plugin.name);
     let mut output = ChainOutput { causes: Arc::new(causes(judges, judged)?), ..ChainOutput::default() };
     for (at, judge) in judges.iter().enumerate() {
         output.judge = at;
-        let error = call(judge, judged, &mut output, usage)?;
+        let error = call(judge, judged, &mut output, &mut usage)?;
         let exceeded = output.exceeded.take();
         if let Some(error) = &exceeded {
             usage.broke(error.clone());
@@ -93,7 +87,7 @@ fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::
         judging.check(name(at), check);
     }
     leaves(judged.items, &output.rulings, name, &mut judging)?;
-    Ok(judging.finish())
+    Ok((judging.finish(), usage))
 }
 
 /// Calls one judge. Returns the reason if it could not finish.
@@ -164,7 +158,6 @@ fn causes(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<Causes> {
     Ok(causes)
 }
 
-/// The failed leaves of a stored tree.
 struct FailedLeaves(StoredItems);
 
 impl Iterator for FailedLeaves {
@@ -271,7 +264,6 @@ impl RulingSink for ChainOutput {
     }
 }
 
-/// The tree for a judge.
 struct JudgeTree {
     items: StoredItems,
     rulings: Arc<Rulings>,

@@ -14,7 +14,6 @@ const LINE: usize = 1 << 20;
 /// Key of an item's metadata with its type.
 const TYPE: &str = "type";
 
-/// An item of the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredItem {
     /// The result set: a node, or `global`. Empty for items of a summarizer.
@@ -123,7 +122,6 @@ pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
 }
 
 /// Returns the number of result sets in the tree of a plugin: its nodes, or 1 for the cluster.
-#[must_use]
 pub fn result_sets(root: &Item) -> u32 {
     let is_node = |item: &&Item| item.name != GLOBAL && item.meta.get(TYPE).is_some_and(|kind| kind == "node");
     u32::try_from(root.items.iter().filter(is_node).count().max(1)).unwrap_or(u32::MAX)

@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use jiff::civil::Date;
 use plumbline_archive::layout::VERDICT_FILE;
 use plumbline_core::ModuleLimits;
@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::causes::CauseFinder;
 use crate::modules::{LazyModule, Modules};
+use crate::postprocess::file_patterns;
 use crate::source::{LimitPolicy, PlanError, Source};
 
 /// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
@@ -104,7 +105,7 @@ fn plan_judge(
         }
         warnings = checked.warnings;
     }
-    let evidence = patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
+    let evidence = file_patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
     Ok(PlannedJudge { entry, module, limits, causes, evidence, sets_today, warnings })
 }
 
@@ -113,15 +114,6 @@ fn plan_judge(
 /// set it.
 pub(super) fn set_today(options: &mut Map<String, Value>, day: Date) {
     options.insert(TODAY.to_owned(), Value::from(day.to_string()));
-}
-
-/// Compiles globs in which `*` and `?` do not match `/`, and `**` does.
-fn patterns(patterns: &[String]) -> Result<GlobSet, globset::Error> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
-    }
-    set.build()
 }
 
 impl PlannedJudge {
@@ -178,7 +170,6 @@ fn is_evidence(path: &str) -> bool {
 
 /// Opens a file, unless it has been replaced by a link.
 fn open(path: &Path) -> io::Result<File> {
-    #[expect(clippy::cast_possible_wrap, reason = "a flag of the kernel, passed on as it is")]
     OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
 }
 

@@ -64,13 +64,11 @@ pub struct RunLog<'a> {
 
 impl<'a> RunLog<'a> {
     /// Creates the log of one call.
-    #[must_use]
     pub fn new(plugin: &'a str, module: &'a str) -> Self {
         Self { plugin, module, panic: None, cause_follows: false }
     }
 
     /// Adds the panic to a failure, because the engine only sees the trap.
-    #[must_use]
     pub fn explain(&self, mut failure: ModuleFailure) -> ModuleFailure {
         if let (ModuleFailure::Trap { trap, hint, .. }, Some(panic)) = (&mut failure, &self.panic) {
             *trap = if self.cause_follows { panic.trim_end_matches(':').to_owned() } else { panic.clone() };

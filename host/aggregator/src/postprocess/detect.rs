@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use globset::{GlobSet, GlobSetBuilder};
-use plumbline_sandbox::{DETECT_BYTES, DetectRule, file_pattern};
+use globset::GlobSet;
+use plumbline_sandbox::{DETECT_BYTES, DetectRule};
 use serde::Serialize;
 
 use super::error::PostProcessError;
-use super::files::SetFile;
+use super::files::{SetFile, file_patterns};
 use crate::modules::LazyModule;
 
 /// Maximum number of files in an outcome. The tree has all of them.
@@ -89,14 +89,8 @@ impl<'a> Detectors<'a> {
 
 impl<'a> Rule<'a> {
     fn new(rule: &'a DetectRule) -> Result<Self, globset::Error> {
-        if rule.files.is_empty() {
-            return Ok(Self { rule, files: None });
-        }
-        let mut set = GlobSetBuilder::new();
-        for pattern in &rule.files {
-            set.add(file_pattern(pattern)?);
-        }
-        Ok(Self { rule, files: Some(set.build()?) })
+        let files = (!rule.files.is_empty()).then(|| file_patterns(&rule.files)).transpose()?;
+        Ok(Self { rule, files })
     }
 
     fn matches(&self, path: &str, head: &Head) -> bool {

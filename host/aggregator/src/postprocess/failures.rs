@@ -50,7 +50,6 @@ fn is_zero(number: &u64) -> bool {
 
 impl Failure {
     /// Returns the first [`MAX_FAILURES`] failures in the tree below `root`.
-    #[must_use]
     pub fn of_tree(root: &Item) -> Vec<Self> {
         let mut failures = Failures::default();
         let mut walk = root.walk();
@@ -66,7 +65,6 @@ impl Failure {
     }
 
     /// Returns the number of failed leaves that this failure represents.
-    #[must_use]
     pub fn leaves(&self) -> u64 {
         self.failed_nodes.max(1)
     }
@@ -74,7 +72,6 @@ impl Failure {
     /// Returns the first [`MAX_FAILURES`] failures that count according to a verdict: leaves,
     /// failed checks, and judges that could not finish. `own` are the failures with the tests' own
     /// reasons, which are used for leaves without a ruling.
-    #[must_use]
     pub fn of_verdict(verdict: &PluginVerdict, own: &[Self]) -> Vec<Self> {
         let join = |parts: [&str; 2]| {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

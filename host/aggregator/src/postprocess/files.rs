@@ -21,14 +21,11 @@ const MAX_LIST: u64 = 4 << 10;
 /// Characters that make a name in `result-files` a pattern, which need not match a file.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
-/// A file of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SetFile {
     /// Path relative to the plugin's directory, separated by `/`: `results/global/junit_01.xml`.
     pub(super) path: String,
-    /// Path on disk.
     pub(super) absolute: PathBuf,
-    /// Size in bytes.
     pub(super) size: u64,
 }
 
@@ -173,6 +170,15 @@ fn cut(path: &str) -> String {
     path.chars().take(120).collect()
 }
 
+/// Compiles globs in which `*` and `?` do not match `/`, and `**` does.
+pub(crate) fn file_patterns(patterns: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(file_pattern(pattern)?);
+    }
+    set.build()
+}
+
 /// The files for a module.
 pub(super) enum Selection {
     /// The definition's `result-files`, which must equal the base name.
@@ -187,14 +193,9 @@ impl Selection {
         if !names.is_empty() {
             return Ok(Self::Names(names.to_vec()));
         }
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            set.add(file_pattern(pattern)?);
-        }
-        Ok(Self::Patterns(set.build()?))
+        file_patterns(patterns).map(Self::Patterns)
     }
 
-    /// Returns whether `file` is for the module.
     pub(super) fn takes(&self, file: &SetFile) -> bool {
         match self {
             Self::Names(names) => names.iter().any(|name| name == file.name()),

@@ -20,6 +20,7 @@ pub use detect::{Detected, Detections};
 pub use error::PostProcessError;
 pub(crate) use error::is_of_data;
 pub use failures::{Failure, MAX_FAILURES};
+pub(crate) use files::file_patterns;
 pub use files::{ModuleInput, module_inputs};
 pub use items::EXIT_FILE;
 pub(crate) use items::{EXIT_CRASH, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN};

@@ -74,11 +74,8 @@ fn process(
     let reading = || io_error(format!("failed to list the results of plugin `{name}`"));
     let selection = Selection::new(subject.result_files, &module.info().default_files)
         .map_err(|source| PostProcessError::Pattern { module: module.name(), source })?;
-    let sets = |kind, dir_name| {
-        let sets = result_sets(dir, dir_name, subject.per_node).map_err(reading())?;
-        Ok(sets.into_iter().map(|set| (kind, set)).collect::<Vec<_>>())
-    };
-    let (results, errors) = (sets(Kind::Results, "results")?, sets(Kind::Errors, "errors")?);
+    let sets = |top: &str| result_sets(dir, top, subject.per_node).map_err(reading());
+    let (results, errors) = (sets("results")?, sets("errors")?);
 
     let work = Work {
         subject,
@@ -89,9 +86,9 @@ fn process(
         findings: Mutex::default(),
     };
     let failed = || io_error(format!("failed to post-process plugin `{name}`"));
-    let mut spools = run_all(&work, &results).map_err(failed())?;
+    let mut spools = run_all(&work, &results, run_results).map_err(failed())?;
     // The meaning of errors depends on the results.
-    spools.extend(run_all(&work, &errors).map_err(failed())?);
+    spools.extend(run_all(&work, &errors, run_errors).map_err(failed())?);
     spools.retain(|spool| spool.items > 0);
     let Findings { mut usage, detections, decided, .. } =
         work.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -108,11 +105,8 @@ fn process(
     Ok(Outcome { usage, detections: subject.is_auto().then_some(detections), ..outcome })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Results,
-    Errors,
-}
+/// Adds the items of a set to a spool.
+type RunSet = fn(&Work<'_>, &ResultSet, &mut SpoolWriter) -> io::Result<()>;
 
 /// Input of all threads, and what they find.
 struct Work<'a> {
@@ -145,10 +139,10 @@ impl Work<'_> {
 
 /// Processes every set. Adjacent sets share a spool, and spools are returned in the order of their
 /// sets.
-fn run_all(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Vec<Spool>> {
+fn run_all(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<Vec<Spool>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
     let per_piece = sets.len().div_ceil(threads * PIECES_PER_THREAD).max(1);
-    let pieces: Vec<&[(Kind, SetDirectory)]> = sets.chunks(per_piece).collect();
+    let pieces: Vec<&[SetDirectory]> = sets.chunks(per_piece).collect();
     let done: Mutex<Vec<Option<io::Result<Spool>>>> = Mutex::new(pieces.iter().map(|_| None).collect());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -158,7 +152,7 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Vec<Spo
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     pieces.get(at).map(|piece| (at, piece))
                 } {
-                    let spool = catch_unwind(AssertUnwindSafe(|| run_piece(work, piece)));
+                    let spool = catch_unwind(AssertUnwindSafe(|| run_piece(work, piece, run)));
                     let spool = spool.unwrap_or_else(|_| Err(io::Error::other("reading the results panicked")));
                     if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(spool);
@@ -173,14 +167,11 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Vec<Spo
         .collect()
 }
 
-fn run_piece(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Spool> {
-    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.reads_again())?;
-    for (kind, directory) in sets {
-        let set = directory.list()?;
-        match kind {
-            Kind::Results => run_results(work, &set, &mut spool)?,
-            Kind::Errors => run_errors(work, &set, &mut spool)?,
-        }
+fn run_piece(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<Spool> {
+    let reads_again = work.subject.summarizer.is_some() || work.subject.keep_items.is_some();
+    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, reads_again)?;
+    for directory in sets {
+        run(work, &directory.list()?, &mut spool)?;
     }
     spool.finish()
 }

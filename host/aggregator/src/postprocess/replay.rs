@@ -1,5 +1,6 @@
 //! Reads the items of spools again: for the summarizer of a plugin, and to keep them for its judges.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -32,8 +33,12 @@ impl Replay {
     }
 
     fn open(&self) -> (BufReader<Part>, BufReader<Part>) {
-        let part = |kind| Part { spools: Arc::clone(&self.spools), at: self.at, kind, offset: 0 };
-        (BufReader::new(part(PartKind::Index)), BufReader::with_capacity(64 << 10, part(PartKind::Items)))
+        let items = self.part(|spool| spool.replay.as_ref());
+        (BufReader::new(self.part(|spool| Some(&spool.index))), BufReader::with_capacity(64 << 10, items))
+    }
+
+    fn part(&self, file: fn(&Spool) -> Option<&File>) -> Part {
+        Part { spools: Arc::clone(&self.spools), at: self.at, file, offset: 0 }
     }
 
     /// Returns the next item as it was spooled, with its resolved status.
@@ -85,27 +90,17 @@ pub(super) fn keep(path: &Path, spools: Vec<Spool>, sets: usize, per_node: bool)
     writer.finish()
 }
 
-#[derive(Clone, Copy)]
-enum PartKind {
-    Index,
-    Items,
-}
-
 /// A file of a spool with its own read position.
 struct Part {
     spools: Arc<Vec<Spool>>,
     at: usize,
-    kind: PartKind,
+    file: fn(&Spool) -> Option<&File>,
     offset: u64,
 }
 
 impl Read for Part {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let spool = self.spools.get(self.at);
-        let file = match self.kind {
-            PartKind::Index => spool.map(|spool| &spool.index),
-            PartKind::Items => spool.and_then(|spool| spool.replay.as_ref()),
-        };
+        let file = self.spools.get(self.at).and_then(self.file);
         let file = file.ok_or_else(|| io::Error::other("the items of this result set were not kept"))?;
         let read = file.read_at(buffer, self.offset)?;
         self.offset += read as u64;

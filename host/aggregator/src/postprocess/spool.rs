@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, Tally};
+use plumbline_core::status::STANDARD;
 use plumbline_core::{FlatItem, Status};
 
 use super::failures::Failures;
@@ -38,12 +39,8 @@ const MAX_CUSTOM: usize = 10_000;
 const MAX_LISTS: usize = 16 << 20;
 /// Additional bytes for lists of counts in a tree, on top of the size of the items.
 const LISTS_ALLOWANCE: u64 = 1 << 20;
-/// The standard statuses, in the order of their codes. Code 0 means that the host decides the
-/// status.
-const STANDARD: [Status; 6] =
-    [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
-
-/// Code of [`Status::Unknown`].
+/// Code of [`Status::Unknown`]. Standard statuses have the codes from 1 on, in their order. Code 0
+/// means that the host decides the status.
 const UNKNOWN: u32 = 5;
 
 #[derive(Clone, Copy)]

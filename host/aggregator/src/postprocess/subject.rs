@@ -1,4 +1,4 @@
-//! Input of post-processing.
+//! What is post-processed: the plugin, its modules and their limits.
 
 use std::path::PathBuf;
 
@@ -34,11 +34,6 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Returns whether the items are read again when the tree is complete.
-    pub(super) fn reads_again(&self) -> bool {
-        self.summarizer.is_some() || self.keep_items.is_some()
-    }
-
     /// Returns whether each file is read by the module that detects it.
     pub(super) fn is_auto(&self) -> bool {
         !self.detectors.is_empty()

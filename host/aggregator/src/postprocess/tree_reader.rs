@@ -13,7 +13,11 @@ use serde_json::Value;
 /// Maximum number of bytes of a line to read for [`leaves`]. Names and statuses are shorter. Details
 /// can be longer, and are ignored.
 const MAX_LINE: usize = 64 << 10;
-/// Replacement for a name that is too long.
+/// Maximum size of the name, metadata and details of an item for [`read_items`], in bytes: the 64 MiB
+/// that a module may emit, and 1 MiB for what the host adds.
+const ITEM_BYTES: usize = 65 << 20;
+/// Maximum number of bytes that a line has for one byte of a text.
+const ESCAPED: usize = 6;
 const LONG_NAME: &str = "(a very long name)";
 
 /// An item without children.
@@ -53,22 +57,38 @@ pub(crate) fn leaves(from: impl BufRead, mut visit: impl FnMut(Leaf)) -> io::Res
 }
 
 /// Calls `visit` with every item of the tree in `from`, parents before children. The root has depth
-/// 0. Texts of more than `text_bytes` bytes are left out; returns their number.
+/// 0. Texts of more than `text_bytes` bytes are left out, and those that exceed the size of an item
+/// that a module can emit. Returns their number.
 ///
 /// # Errors
 /// When it is not readable, was not written by this program, or `visit` fails.
 pub fn read_items(
     from: impl BufRead,
     text_bytes: usize,
+    visit: impl FnMut(FlatItem) -> io::Result<()>,
+) -> io::Result<u64> {
+    read_items_within(from, text_bytes, ITEM_BYTES, visit)
+}
+
+fn read_items_within(
+    from: impl BufRead,
+    text_bytes: usize,
+    item_bytes: usize,
     mut visit: impl FnMut(FlatItem) -> io::Result<()>,
 ) -> io::Result<u64> {
     let mut lines = Lines::new(from, text_bytes);
     let mut open: Option<FlatItem> = None;
-    let mut left_out = 0;
+    let (mut left_out, mut room) = (0, item_bytes);
     while let Some((kind, text, is_whole)) = lines.next()? {
+        if matches!(kind, LineKind::Item(_)) {
+            room = item_bytes;
+        }
+        // A text that cannot fit is not copied first.
+        let may_fit = is_whole && text.len() / ESCAPED <= room;
         if let LineKind::Item(depth) = kind {
-            let name = if is_whole { scalar(text)? } else { LONG_NAME.to_owned() };
-            left_out += u64::from(!is_whole);
+            let name = if may_fit { scalar(text)? } else { LONG_NAME.to_owned() };
+            left_out += u64::from(!may_fit);
+            room = room.saturating_sub(name.len());
             let depth = u32::try_from(depth).map_err(|_| foreign())?;
             if let Some(item) = open.replace(FlatItem { depth, name, ..FlatItem::default() }) {
                 visit(item)?;
@@ -79,19 +99,37 @@ pub fn read_items(
         match kind {
             LineKind::Item(_) => {}
             LineKind::Status => item.status = Some(Status::from(scalar(text)?)),
-            LineKind::Meta | LineKind::Detail if !is_whole => left_out += 1,
+            LineKind::Meta | LineKind::Detail if !may_fit => left_out += 1,
             LineKind::Meta => {
                 let (key, value) = key_and_value(text)?;
-                item.meta.insert(key, scalar(value)?);
+                let value = scalar(value)?;
+                if take(&mut room, key.len() + value.len()) {
+                    item.meta.insert(key, value);
+                } else {
+                    left_out += 1;
+                }
             }
             LineKind::Detail => {
                 let (key, value) = key_and_value(text)?;
-                item.details.insert(key, detail_value(value)?);
+                let value = detail_value(value)?;
+                let bytes = value.as_str().map_or(text.len(), |value| key.len() + value.len());
+                if take(&mut room, bytes) {
+                    item.details.insert(key, value);
+                } else {
+                    left_out += 1;
+                }
             }
         }
     }
     visit(open.ok_or_else(foreign)?)?;
     Ok(left_out)
+}
+
+/// Takes `bytes` from `room`, if there are so many.
+fn take(room: &mut usize, bytes: usize) -> bool {
+    let rest = room.checked_sub(bytes);
+    *room = rest.unwrap_or(*room);
+    rest.is_some()
 }
 
 /// Memory limits for a tree.
@@ -319,7 +357,6 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Splits `KEY: VALUE`.
 fn key_and_value(entry: &[u8]) -> io::Result<(String, &[u8])> {
     let at = match entry.first() {
         Some(b'"') => {
@@ -462,6 +499,30 @@ mod tests {
         assert_eq!(cut.unwrap(), 1, "the text of the failure");
         assert!(read_items("- a\n".as_bytes(), 1 << 20, |_| Ok(())).is_err());
         assert!(read_items("".as_bytes(), 1 << 20, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn an_item_that_is_too_large_loses_details_and_others_do_not() {
+        let with = |name: &str, details: Value| {
+            let mut item = item(0, name, Status::Passed);
+            item.details = details.as_object().cloned().unwrap();
+            item
+        };
+        let line_breaks = "\n".repeat(60);
+        let many = with("many", json!({"a": "x".repeat(60), "b": "y".repeat(60), "c": [1, 2], "d": "z"}));
+        let escaped = with("escaped", json!({"a": line_breaks}));
+        let text = written(&[many, escaped.clone(), with(&"n".repeat(200), json!({}))]);
+        let mut found = Vec::new();
+        let left_out = read_items_within(text.as_bytes(), 1 << 20, 100, |item| {
+            found.push(item);
+            Ok(())
+        });
+        assert_eq!(left_out.unwrap(), 1);
+        let keys: Vec<&str> = found[1].details.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["a", "c", "d"], "the second text is left out");
+        assert_eq!(found[2].details, escaped.details, "a line break counts once");
+        let left_out = read_items_within(text.as_bytes(), 1 << 20, 16, |_| Ok(()));
+        assert_eq!(left_out.unwrap(), 4, "both texts, the line breaks and the long name");
     }
 
     fn lean(text: &str, limits: &LeanLimits) -> io::Result<LeanTree> {

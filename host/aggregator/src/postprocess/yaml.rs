@@ -23,11 +23,7 @@ pub(super) fn root(out: &mut String, name: &str, status: &str, meta: &Meta, item
     out.push_str("\nstatus: ");
     scalar(out, status);
     out.push_str("\nmeta:\n");
-    for (key, value) in meta {
-        entry(out, 1, key);
-        scalar(out, value);
-        out.push('\n');
-    }
+    meta_entries(out, 1, meta);
     if items {
         out.push_str("items:\n");
     }
@@ -54,11 +50,7 @@ pub(super) fn item_tail(out: &mut String, level: u32, item: &FlatItem) {
     if !item.meta.is_empty() {
         indent(out, level + 1);
         out.push_str("meta:\n");
-        for (key, value) in &item.meta {
-            entry(out, level + 2, key);
-            scalar(out, value);
-            out.push('\n');
-        }
+        meta_entries(out, level + 2, &item.meta);
     }
     if !item.details.is_empty() {
         indent(out, level + 1);
@@ -78,6 +70,14 @@ pub(super) fn item_tail(out: &mut String, level: u32, item: &FlatItem) {
 pub(super) fn item_items(out: &mut String, level: u32) {
     indent(out, level + 1);
     out.push_str("items:\n");
+}
+
+fn meta_entries(out: &mut String, level: u32, meta: &Meta) {
+    for (key, value) in meta {
+        entry(out, level, key);
+        scalar(out, value);
+        out.push('\n');
+    }
 }
 
 fn entry(out: &mut String, level: u32, key: &str) {
@@ -206,11 +206,7 @@ fn flow(out: &mut String, value: &Value) {
             }
             out.push('}');
         }
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Number(value) => {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
             let _ = write!(out, "{value}");
         }
     }

@@ -75,9 +75,9 @@ impl Run {
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
         let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
-        let vault = settings.vault.as_deref().unwrap_or(&work);
-        let ca = run_ca(vault, &record, longest(&record, &plugins)).await?;
-        let (journal, ledger) = replay(&work)?;
+        let ca = run_ca(settings.vault.as_deref().unwrap_or(&work), &record, longest(&record, &plugins)).await?;
+        let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
+        let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         match start {
             StartKind::New => check_unused(&work, &ledger)?,
             StartKind::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
@@ -117,25 +117,21 @@ impl Run {
     }
 
     /// Returns the ID of the run.
-    #[must_use]
     pub fn id(&self) -> &RunId {
         &self.record.run
     }
 
     /// Returns the time at which the run started.
-    #[must_use]
     pub fn started(&self) -> Timestamp {
         self.record.started
     }
 
     /// Returns the state of the run.
-    #[must_use]
     pub fn state(&self) -> State {
         self.state.clone()
     }
 
     /// Returns what exports telemetry, if that was requested.
-    #[must_use]
     pub fn exporter(&self) -> Option<Arc<Exporter>> {
         self.exporter.clone()
     }
@@ -147,13 +143,11 @@ impl Run {
     }
 
     /// Returns the URL for results.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns the plugins, in the order of the command line.
-    #[must_use]
     pub fn plugins(&self) -> &[PlannedPlugin] {
         &self.plugins
     }
@@ -189,13 +183,6 @@ fn exporter(settings: otlp::Settings, run: &RunId) -> Option<Arc<Exporter>> {
     ];
     let exporter = Exporter::new(settings, resource);
     exporter.inspect_err(|error| tracing::warn!("{error}")).ok().map(Arc::new)
-}
-
-/// Opens the journal, and makes the ledger of its events.
-fn replay(work: &WorkDir) -> Result<(Journal, Ledger), RunError> {
-    let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
-    let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
-    Ok((journal, ledger))
 }
 
 fn provenance(plugins: &[PlannedPlugin], record: &RunRecord) -> BTreeMap<PluginName, Provenance> {

@@ -1,8 +1,6 @@
 //! Work on threads that may block, and waiting for disk space: a disk that is full for a while delays
 //! a run, but does not end it.
 
-use std::error::Error;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::settings::RunError;
-use crate::journal::is_full;
+use crate::journal::lacks_space;
+use crate::reserve::Reserve;
 
 /// Delay between attempts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -40,14 +39,16 @@ pub(super) fn write_document(disk: &Disk, path: &Path, document: &Value, what: &
     written.map_err(RunError::io(what))
 }
 
-/// Runs `work` on a thread that may block, and retries it while the disk is full. `what` completes
-/// "no space to …". An interrupted run does not wait.
+/// Runs `work` on a thread that may block. If the disk is full, it releases `reserve` and tries
+/// again, and then retries while the disk is full. The reserve is there again between two attempts.
+/// `what` completes "no space to …". An interrupted run does not wait.
 ///
 /// # Errors
 /// The error of `work`: immediately if more space would not help, and otherwise when the time is
 /// up.
 pub(super) async fn with_space<T: Send + 'static>(
     what: &str,
+    reserve: &Reserve,
     cancel: &CancellationToken,
     work: impl Fn() -> Result<T, RunError> + Send + Sync + 'static,
 ) -> Result<T, RunError> {
@@ -55,8 +56,8 @@ pub(super) async fn with_space<T: Send + 'static>(
     let start = Instant::now();
     let mut reported = false;
     loop {
-        let attempt = Arc::clone(&work);
-        let error = match blocking(what, move || attempt()).await {
+        let (work, reserve) = (Arc::clone(&work), reserve.clone());
+        let error = match blocking(what, move || attempt(&*work, &reserve)).await {
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
@@ -74,20 +75,20 @@ pub(super) async fn with_space<T: Send + 'static>(
     }
 }
 
-/// Returns whether a full disk is among the causes of `error`.
-pub(super) fn lacks_space(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.downcast_ref::<io::Error>().is_some_and(is_full) {
-            return true;
-        }
-        cause = error.source();
+/// Runs `work`. If the disk is full, runs it again while the reserve is released.
+fn attempt<T>(work: &impl Fn() -> Result<T, RunError>, reserve: &Reserve) -> Result<T, RunError> {
+    let result = work();
+    if !result.as_ref().is_err_and(|error| lacks_space(error)) {
+        return result;
     }
-    false
+    // Dropped on this thread, because that can block.
+    let _released = reserve.release();
+    work()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
@@ -96,22 +97,54 @@ mod tests {
         RunError::Io { what: "write".to_owned(), source: io::ErrorKind::StorageFull.into() }
     }
 
+    fn reserve(dir: &tempfile::TempDir) -> Reserve {
+        Reserve::create(&Disk::default(), dir.path().join("reserve"))
+    }
+
     #[tokio::test(start_paused = true)]
     async fn space_that_comes_back_is_used() {
         let calls = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&calls);
         let work = move || if seen.fetch_add(1, Ordering::Relaxed) < 3 { Err(full()) } else { Ok(7) };
-        assert_eq!(with_space("write", &CancellationToken::new(), work).await.unwrap(), 7);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(with_space("write", &reserve(&dir), &CancellationToken::new(), work).await.unwrap(), 7);
         assert_eq!(calls.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_reserve_is_there_again_while_the_run_waits_for_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("reserve");
+        let calls = AtomicUsize::new(0);
+        // The third call starts the second attempt.
+        let work = move || if calls.fetch_add(1, Ordering::Relaxed) < 2 { Err(full()) } else { Ok(path.exists()) };
+        assert!(with_space("write", &reserve(&dir), &CancellationToken::new(), work).await.unwrap());
     }
 
     #[tokio::test]
     async fn an_interrupted_run_and_another_failure_do_not_wait() {
         let cancel = CancellationToken::new();
         cancel.cancel();
-        assert!(with_space("write", &cancel, || Err::<(), _>(full())).await.is_err());
+        let dir = tempfile::tempdir().unwrap();
+        let reserve = reserve(&dir);
+        assert!(with_space("write", &reserve, &cancel, || Err::<(), _>(full())).await.is_err());
         let denied =
             || Err::<(), _>(RunError::Io { what: "write".to_owned(), source: io::ErrorKind::PermissionDenied.into() });
-        assert!(with_space("write", &CancellationToken::new(), denied).await.is_err());
+        assert!(with_space("write", &reserve, &CancellationToken::new(), denied).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_reserve_is_used_before_the_run_waits_for_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let reserve = reserve(&dir);
+        let path = dir.path().join("reserve");
+        assert!(path.exists());
+        let seen = path.clone();
+        let work = move || if seen.exists() { Err(full()) } else { Ok(7) };
+        let cancel = CancellationToken::new();
+        // An interrupted run does not wait, and still has the reserve.
+        cancel.cancel();
+        assert_eq!(with_space("write", &reserve, &cancel, work).await.unwrap(), 7);
+        assert!(path.exists(), "it is there again");
     }
 }

@@ -23,7 +23,6 @@ use crate::state::State;
 /// KiB for an environment variable, including its name.
 const MAX_FOCUS: usize = 100 << 10;
 
-/// A plugin to launch.
 pub(super) struct PendingLaunch {
     pub(super) launch: Launch,
     pub(super) timeout: Option<Duration>,
@@ -191,7 +190,6 @@ pub(super) fn record(state: &State, event: Event) {
     }
 }
 
-/// A rerun to launch.
 #[derive(Debug, Clone)]
 pub(super) struct Rerun {
     pub(super) reruns: Reruns,
@@ -277,22 +275,17 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
             names.insert(name);
         }
     })?;
-    if !fits {
-        return Ok(Focus::Nothing(format!(
-            "{failed} tests failed in `{other}`: their names exceed the limit of {} KiB for a variable",
-            MAX_FOCUS >> 10
-        )));
-    }
-    if names.is_empty() && unread {
-        return Ok(Focus::Nothing(format!(
-            "the failed tests of `{other}` are unknown: some of its results are unreadable"
-        )));
-    }
-    if names.is_empty() {
-        return Ok(Focus::Nothing(format!("no test failed in `{other}`")));
-    }
-    let expression = names.iter().map(String::as_str).collect::<Vec<_>>().join("|");
-    Ok(Focus::On { expression, tests: names.len() })
+    Ok(if !fits {
+        let names = format!("their names exceed the limit of {} KiB for a variable", MAX_FOCUS >> 10);
+        Focus::Nothing(format!("{failed} tests failed in `{other}`: {names}"))
+    } else if !names.is_empty() {
+        let tests = names.len();
+        Focus::On { expression: names.into_iter().collect::<Vec<_>>().join("|"), tests }
+    } else if unread {
+        Focus::Nothing(format!("the failed tests of `{other}` are unknown: some of its results are unreadable"))
+    } else {
+        Focus::Nothing(format!("no test failed in `{other}`"))
+    })
 }
 
 #[cfg(test)]

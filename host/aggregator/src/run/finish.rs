@@ -1,5 +1,6 @@
 //! End of a run: verdicts, additional documents for the archive, the archive itself, and the cleanup.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use plumbline_archive::disk::Disk;
+use plumbline_archive::gzip::Digest;
 use plumbline_archive::layout;
-use plumbline_archive::pack::{PackOptions, Packed, write_archive};
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
 use plumbline_core::run_status::TarInfo;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
 use super::blocking::{with_space, write_document};
+use super::pack;
 use super::settings::{ArchivedRun, Finished, RunError};
 use super::traces;
 use crate::judging::{Judged, judge_plugin};
@@ -39,8 +41,8 @@ impl Run {
     /// harmless: the archive, the event that records it, the caller's record, and finally the
     /// removal.
     ///
-    /// An archive of this run that is there already was written just before a crash, and was never
-    /// reported. It is replaced by one of the same content.
+    /// An archive of this run that is there already was written just before a crash. If it has the
+    /// same outcome, it is recorded and not replaced, because somebody may have read it.
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let trace = self.trace();
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, exporter, .. } = self;
@@ -49,7 +51,6 @@ impl Run {
         state.end_all_partial();
 
         let (disk, tree) = (work.disk().clone(), work.tree());
-        let read = tree.clone();
         let documents = documents(settings.config, settings.info, &record, &url, &plugins, modules);
         let (writer, root) = (disk.clone(), tree.clone());
         let write = move || {
@@ -58,7 +59,7 @@ impl Run {
                 write_document(&writer, &path, document, &format!("write `{}`", path.display()))
             })
         };
-        with_space("write the documents of the run", cancel, write).await?;
+        with_space("write the documents of the run", state.reserve(), cancel, write).await?;
         // An interrupted run must end soon, and its verdict is only that it was interrupted.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
@@ -70,25 +71,20 @@ impl Run {
                 }
             }
         }
-        let output = settings.output.join(layout::archive_name(record.started, &record.run));
-        let options = PackOptions { disk: disk.clone(), ..PackOptions::default() };
-        let pack = move || write_archive(&tree, &output, &options).map_err(RunError::Archive);
-        let packed: Packed = with_space("write the archive", cancel, pack).await?;
-        for skipped in &packed.skipped {
-            tracing::warn!("not in the archive: {skipped}");
-        }
-
-        let name = packed.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let tar = TarInfo { name, created: Timestamp::now(), sha256: packed.sha256.clone(), size: packed.bytes };
+        // A power failure must not lose an event of which the archive shows the outcome.
+        state.durable().await?;
+        let name = layout::archive_name(record.started, &record.run);
+        let archive = settings.output.join(&name);
+        let Digest { bytes, sha256 } = pack::archive(&work, &archive, record.run, state.reserve(), cancel).await?;
+        let tar = TarInfo { name, created: Timestamp::now(), sha256: sha256.clone(), size: bytes };
         state.apply_durable(Event::Archived { tar }).await?;
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
-        let (run, started, archive) = (&record.run, record.started, packed.path.as_path());
-        let recorded =
-            settings.on_archived.map_or(Ok(()), |keep| keep(&ArchivedRun { run, started, archive, status: &status }));
+        let archived = ArchivedRun { run: &record.run, started: record.started, archive: &archive, status: &status };
+        let recorded = settings.on_archived.map_or(Ok(()), |keep| keep(&archived));
         // The archive is complete and recorded, and the result trees are still there.
         if let (Some(exporter), Some(trace)) = (&exporter, &trace) {
-            traces::export(exporter, trace, &state, record.started, &read).await;
+            traces::export(exporter, trace, &state, record.started, &tree).await;
         }
         end(work, recorded).await;
         Ok(Finished {
@@ -97,26 +93,20 @@ impl Run {
             plugins: plugins.iter().filter_map(|plugin| outcomes.remove(plugin.name())).collect(),
             status,
             verdict,
-            archive: packed.path,
-            bytes: packed.bytes,
-            sha256: packed.sha256,
+            archive,
+            bytes,
+            sha256,
         })
     }
 }
 
-/// Removes the working directory, unless the end of the run could not be recorded.
+/// Removes the working directory, unless the end of the run could not be recorded. A failure is
+/// only logged, because the archive is complete.
 async fn end(work: WorkDir, recorded: io::Result<()>) {
-    match recorded {
-        Ok(()) => remove(work).await,
-        Err(error) => tracing::error!(
-            "keeping the working directory `{}`: failed to record the end of the run: {error}",
-            work.root().display()
-        ),
+    if let Err(error) = recorded {
+        let dir = work.root().display();
+        return tracing::error!("keeping the working directory `{dir}`: failed to record the end of the run: {error}");
     }
-}
-
-/// Removes the working directory. A failure is only logged, because the archive is complete.
-async fn remove(work: WorkDir) {
     match tokio::task::spawn_blocking(move || work.remove()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("{error}"),
@@ -183,7 +173,7 @@ pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
 
 /// Judges `plugin`, unless that was done before, and records the verdict in the ledger. `tree` is
 /// the content of the archive, and `day` is the day on which the run started.
-pub(super) async fn judge(
+async fn judge(
     state: &State,
     plugin: &PlannedPlugin,
     disk: &Disk,
@@ -196,7 +186,7 @@ pub(super) async fn judge(
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
     let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
     let judge = move || judged(&planned, &disk, &tree, &scratch, day, done);
-    let judged = with_space(&format!("judge plugin `{name}`"), cancel, judge).await?;
+    let judged = with_space(&format!("judge plugin `{name}`"), state.reserve(), cancel, judge).await?;
     if let Some(verdict) = &judged {
         let summary = verdict.summary();
         tracing::info!(plugin = %name, "judged: {}", summary.sentence());
@@ -228,7 +218,7 @@ fn judged(
     }
     let info = plugin.info();
     let data = &plugin.source.definition.config_map;
-    let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
+    let (verdict, _) = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
     let document = serde_json::to_vec(&verdict).map_err(io::Error::from);
     let written = document.and_then(|document| disk.replace(&path, &document, 0o644));
     written.map_err(RunError::io(format!("write `{}`", path.display())))?;
@@ -236,7 +226,7 @@ fn judged(
 }
 
 fn written(path: &Path) -> Option<PluginVerdict> {
-    let small = std::fs::symlink_metadata(path).ok()?.len() <= MAX_VERDICT;
-    let bytes = small.then(|| std::fs::read(path).ok()).flatten()?;
+    let small = fs::symlink_metadata(path).ok()?.len() <= MAX_VERDICT;
+    let bytes = small.then(|| fs::read(path).ok()).flatten()?;
     serde_json::from_slice(&bytes).ok()
 }

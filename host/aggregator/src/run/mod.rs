@@ -4,6 +4,7 @@ mod begin;
 mod blocking;
 mod drive;
 mod finish;
+mod pack;
 mod process;
 mod settings;
 mod steer;

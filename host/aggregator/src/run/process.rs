@@ -15,18 +15,29 @@ use plumbline_core::{ReceiveLimits, ResultKey};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::blocking::{lacks_space, with_space, write_document};
+use super::blocking::{with_space, write_document};
 use super::finish::items_file;
 use super::settings::RunError;
 use crate::dispatcher::{Dispatcher, Exit, ExitKind, Unsent};
+use crate::journal::lacks_space;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::{
     EXIT_CRASH, EXIT_FILE, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN, Outcome, TREE_FILE, post_process,
 };
+use crate::reserve::Reserve;
 use crate::server::{Store, StoreError};
 
 /// Key of an error document with the files that the plugin wrote but did not send.
 const PARTIAL_RESULTS: &str = "partial-results";
+
+/// What happens to partial results if the disk is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NoSpace {
+    /// The step fails, so that it can be tried again.
+    Fail,
+    /// They are dropped, and the error of the result has the reason.
+    Drop,
+}
 
 /// A plugin whose results are complete, and where they are.
 pub(super) struct CompletedPlugin {
@@ -34,11 +45,11 @@ pub(super) struct CompletedPlugin {
     pub(super) dispatcher: Arc<dyn Dispatcher>,
     pub(super) disk: Disk,
     pub(super) store: Store,
+    pub(super) reserve: Reserve,
     /// Content of the archive.
     pub(super) tree: PathBuf,
     pub(super) scratch: PathBuf,
     pub(super) limits: ReceiveLimits,
-    /// Results that failed.
     pub(super) failed: Vec<(ResultKey, ErrorRecord)>,
 }
 
@@ -46,22 +57,33 @@ impl CompletedPlugin {
     /// Stops what is still running, and post-processes the results.
     pub(super) async fn process(self, cancel: &CancellationToken) -> Result<Outcome, RunError> {
         let exits = self.dispatcher.settle(self.planned.name()).await;
-        let what = format!("post-process plugin `{}`", self.planned.name());
-        let work = move || {
-            self.write_exits(&exits)?;
-            for (key, error) in &self.failed {
-                self.keep_unsent(key, error)?;
-            }
-            let dir = self.tree.join(layout::plugin_dir(self.planned.name()));
-            self.disk.create_directories(&dir).map_err(RunError::io(format!("create `{}`", dir.display())))?;
-            let mut subject = self.planned.subject();
-            if !self.planned.judges.is_empty() {
-                subject.keep_items = Some(items_file(&self.scratch, self.planned.name()));
-            }
-            let tree = dir.join(TREE_FILE);
-            Ok(post_process(&subject, &dir, &self.planned.post_processor, &self.scratch, &tree)?)
+        let plugin = Arc::new(self);
+        let (name, reserve) = (plugin.planned.name(), &plugin.reserve);
+        let keep = |no_space| {
+            let plugin = Arc::clone(&plugin);
+            move || plugin.failed.iter().try_for_each(|(key, error)| plugin.keep_unsent(key, error, no_space))
         };
-        with_space(&what, cancel, work).await
+        let what = format!("keep the partial results of plugin `{name}`");
+        match with_space(&what, reserve, cancel, keep(NoSpace::Fail)).await {
+            // Waiting did not help. The run is worth more than these files.
+            Err(error) if lacks_space(&error) => with_space(&what, reserve, cancel, keep(NoSpace::Drop)).await?,
+            kept => kept?,
+        }
+        let post_processed = Arc::clone(&plugin);
+        let work = move || post_processed.post_process(&exits);
+        with_space(&format!("post-process plugin `{name}`"), reserve, cancel, work).await
+    }
+
+    fn post_process(&self, exits: &[Exit]) -> Result<Outcome, RunError> {
+        self.write_exits(exits)?;
+        let dir = self.tree.join(layout::plugin_dir(self.planned.name()));
+        self.disk.create_directories(&dir).map_err(RunError::io(format!("create `{}`", dir.display())))?;
+        let mut subject = self.planned.subject();
+        if !self.planned.judges.is_empty() {
+            subject.keep_items = Some(items_file(&self.scratch, self.planned.name()));
+        }
+        let tree = dir.join(TREE_FILE);
+        Ok(post_process(&subject, &dir, &self.planned.post_processor, &self.scratch, &tree)?)
     }
 
     fn write_exits(&self, exits: &[Exit]) -> Result<(), RunError> {
@@ -82,7 +104,7 @@ impl CompletedPlugin {
     }
 
     /// Keeps the files of a result that did not arrive, and adds their number to its error.
-    fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord) -> Result<(), RunError> {
+    fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord, no_space: NoSpace) -> Result<(), RunError> {
         let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
         let path = self.tree.join(layout::error_file(&key.plugin, &key.node));
         let Some(unsent) = self.dispatcher.unsent(key) else {
@@ -97,7 +119,7 @@ impl CompletedPlugin {
             Ok(0) => return Ok(()),
             Ok(files) => json!({ "files": files }),
             // The files are still where the plugin wrote them, so another attempt can keep them.
-            Err(error) if lacks_space(&error) => {
+            Err(error) if no_space == NoSpace::Fail && lacks_space(&error) => {
                 let source = io::Error::new(io::ErrorKind::StorageFull, error);
                 return Err(RunError::io(format!("keep the partial results of `{key}`"))(source));
             }

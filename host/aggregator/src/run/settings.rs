@@ -244,7 +244,6 @@ pub enum RunError {
 
 impl RunError {
     /// Returns a hint with the fix, if there is one.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Plan(error) => error.hint(),

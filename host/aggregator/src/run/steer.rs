@@ -232,7 +232,7 @@ impl Run {
         let what = format!("write the error of result `{key}`");
         let (document, name) = (error.to_error_json(), what.clone());
         let disk = self.work.disk().clone();
-        with_space(&what, cancel, move || write_document(&disk, &path, &document, &name)).await
+        with_space(&what, self.state.reserve(), cancel, move || write_document(&disk, &path, &document, &name)).await
     }
 
     /// Starts post-processing of a plugin whose results are complete.
@@ -243,6 +243,7 @@ impl Run {
             dispatcher: Arc::clone(&self.dispatcher),
             disk: self.work.disk().clone(),
             store: self.store.clone(),
+            reserve: self.state.reserve().clone(),
             tree: self.work.tree(),
             scratch: self.work.scratch(),
             limits: self.settings.receive.clone(),

@@ -24,11 +24,8 @@ impl Run {
     /// Returns the definition of a plugin with the trace context in its environment, if the run is a
     /// part of a trace.
     pub(super) fn traced(&self, definition: &Arc<Definition>) -> Arc<Definition> {
-        let parent = self.settings.telemetry.parent.clone();
-        let context = match self.trace() {
-            Some(trace) => Some(trace.context(&definition.name)),
-            None => parent,
-        };
+        let own = self.trace().map(|trace| trace.context(&definition.name));
+        let context = own.or_else(|| self.settings.telemetry.parent.clone());
         let Some(context) = context else { return Arc::clone(definition) };
         let spec = context
             .variables()

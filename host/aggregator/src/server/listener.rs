@@ -94,7 +94,6 @@ impl Server {
     }
 
     /// Returns the address that the server listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -187,9 +186,7 @@ impl Connection {
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
             let (receiver, identity) = (Arc::clone(&receiver), Arc::clone(&identity));
             // On the heap, so that an idle connection stays small.
-            Box::pin(
-                async move { Ok::<_, Infallible>(handle(&receiver, &identity, peer, request.map(Body::new)).await) },
-            )
+            Box::pin(async move { Ok::<_, Infallible>(handle(&receiver, &identity, request.map(Body::new)).await) })
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())

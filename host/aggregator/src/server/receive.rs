@@ -6,22 +6,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use jiff::SignedDuration;
 use plumbline_archive::atomic::is_temporary;
-use plumbline_archive::disk::DiskFile;
 use plumbline_archive::extract::Blame;
-use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
-use plumbline_core::{ReceiveLimits, ResultKey};
+use plumbline_core::ledger::{ErrorRecord, Event, KeyState, Refusal};
+use plumbline_core::{DigestWriter, ReceiveLimits, ResultKey};
 use plumbline_phonehome::{HEADER_ERROR, disposition_file_name, is_archive};
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::response::{line, refused};
 use super::store::{Shape, Slot, Store, StoreError, Unpacked};
+use crate::journal::lacks_space;
 use crate::state::{ApplyError, State};
 
 /// Bytes to collect before a write, because a write per frame would be too expensive.
@@ -31,6 +32,13 @@ const GATHER: usize = 64 << 10;
 const DRAIN_BYTES: usize = 256 << 10;
 /// Maximum time to read a rejected body.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// Minimum age of a retry window before it starts again. This limits the growth of the journal's
+/// queue, and is far shorter than a window.
+const RENEWAL: SignedDuration = SignedDuration::from_secs(30);
+
+/// Delay in seconds before a worker may retry an upload that is rejected temporarily.
+const RETRY_SECONDS: u32 = 5;
 
 /// Reason why a body did not become a result.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +60,7 @@ pub(super) enum ReceiveError {
 impl ReceiveError {
     pub(super) fn status(&self) -> StatusCode {
         match self {
+            full if lacks_space(full) => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_)) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Store(StoreError::Archive(error)) => match error.blame() {
@@ -60,6 +69,15 @@ impl ReceiveError {
                 Blame::Transport | Blame::Host => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Broken(_) | Self::Store(StoreError::Io(_)) | Self::Io(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Returns the response for an upload of `what` that failed for this reason.
+    fn response(&self, what: &str) -> Response {
+        let text = format!("{what}: {self}");
+        match self.status() {
+            StatusCode::SERVICE_UNAVAILABLE => unavailable(&text),
+            status => line(status, &text),
         }
     }
 }
@@ -130,7 +148,7 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
-                line(error.status(), &format!("partial result {key}: {error}"))
+                error.response(&format!("partial result {key}"))
             }
         }
     }
@@ -138,6 +156,7 @@ impl Receiver {
     /// Checks a request before the first byte of the body is read.
     async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
         if let Some(trouble) = self.state.trouble() {
+            self.renew_retry(key, &trouble);
             return Err(Box::new(line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
         }
         if let Err(refusal) = self.state.read(|ledger| ledger.admit(key)) {
@@ -150,6 +169,25 @@ impl Receiver {
             return Err(Box::new(refused(key, &refusal)));
         }
         self.shape(key, headers)
+    }
+
+    /// Starts the retry window of `key` again, because the journal prevents the retry and not the
+    /// worker. The retry counts as an upload that failed immediately.
+    fn renew_retry(&self, key: &ResultKey, trouble: &str) {
+        let now = self.state.now();
+        let is_due = self.state.read(|ledger| match ledger.state(key) {
+            Some(KeyState::Broken { at, .. }) => now.duration_since(at) >= RENEWAL,
+            _ => false,
+        });
+        if !is_due {
+            return;
+        }
+        let upload = self.next.fetch_add(1, Ordering::Relaxed);
+        let started = self.state.apply(Event::UploadStarted { key: key.clone(), upload });
+        let failed = Event::UploadFailed { key: key.clone(), upload, reason: trouble.to_owned() };
+        if let Err(error) = started.and_then(|()| self.state.apply(failed)) {
+            tracing::warn!("not recorded: {error}");
+        }
     }
 
     /// Determines the form of the body from the headers, or returns `None` for an error report.
@@ -219,14 +257,14 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
-                if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                if [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::SERVICE_UNAVAILABLE].contains(&error.status()) {
                     drain(&mut stream).await;
                 }
                 let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
                 if let Err(error) = self.state.apply(event) {
                     tracing::error!("{error}");
                 }
-                line(error.status(), &format!("result {key}: {error}"))
+                error.response(&format!("result {key}"))
             }
         }
     }
@@ -254,10 +292,8 @@ impl Receiver {
     async fn stream_to_disk(&self, slot: &mut Slot, stream: &mut BodyDataStream) -> Result<String, ReceiveError> {
         let limits = &self.limits;
         let (disk, path) = (self.store.disk.clone(), slot.body.clone());
-        let mut sink = Sink {
-            file: tokio::task::spawn_blocking(move || disk.create(&path)).await.map_err(io::Error::other)??,
-            hash: Sha256::new(),
-        };
+        let create = move || disk.create(&path).map(DigestWriter::new);
+        let mut file = tokio::task::spawn_blocking(create).await.map_err(io::Error::other)??;
         let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
         let mut total = 0_u64;
         let mut gathered: Vec<Bytes> = Vec::new();
@@ -275,12 +311,13 @@ impl Receiver {
             }
             if size >= GATHER || (ended && size > 0) {
                 slot.space.take(0, size as u64).map_err(StoreError::from)?;
-                let piece = std::mem::take(&mut gathered);
+                let pieces = std::mem::take(&mut gathered);
                 size = 0;
-                sink = tokio::task::spawn_blocking(move || sink.write(&piece)).await.map_err(io::Error::other)??;
+                let write = move || pieces.iter().try_for_each(|piece| file.write_all(piece)).map(|()| file);
+                file = tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??;
             }
             if ended {
-                return Ok(hex::encode(sink.hash.finalize()));
+                return Ok(file.digest().hex());
             }
         }
     }
@@ -317,11 +354,12 @@ fn failed_to_store(
     state: &State,
     key: ResultKey,
     upload: u64,
-    error: &(dyn std::error::Error + Send + Sync),
+    error: &(dyn std::error::Error + Send + Sync + 'static),
 ) -> Response {
     tracing::error!(plugin = %key.plugin, node = %key.node, "failed to store the result: {error}");
     let reason = format!("failed to store it: {error}");
-    let answer = line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {reason}"));
+    let text = format!("result {key}: {reason}");
+    let answer = if lacks_space(error) { unavailable(&text) } else { line(StatusCode::INTERNAL_SERVER_ERROR, &text) };
     if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason }) {
         tracing::error!("{error}");
     }
@@ -381,21 +419,6 @@ async fn next(
     frame.map_err(|_| ReceiveError::Idle(limits.idle_seconds))?.transpose().map_err(ReceiveError::Broken)
 }
 
-struct Sink {
-    file: DiskFile,
-    hash: Sha256,
-}
-
-impl Sink {
-    fn write(mut self, pieces: &[Bytes]) -> io::Result<Self> {
-        for piece in pieces {
-            self.hash.update(piece);
-            self.file.write_all(piece)?;
-        }
-        Ok(self)
-    }
-}
-
 /// Reads a small body completely.
 pub(super) async fn read_message(body: Body, limits: &ReceiveLimits) -> Result<Bytes, ReceiveError> {
     let limit = limits.message_bytes;
@@ -431,4 +454,81 @@ async fn drain(stream: &mut BodyDataStream) {
     };
     // It does not matter whether the whole body was read.
     let _ = timeout(DRAIN_TIME, drain).await;
+}
+
+pub(super) fn line(status: StatusCode, text: &str) -> Response {
+    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    (status, headers, format!("{text}\n")).into_response()
+}
+
+/// Returns the response for an upload that is rejected temporarily.
+fn unavailable(text: &str) -> Response {
+    let mut response = line(StatusCode::SERVICE_UNAVAILABLE, text);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+    response
+}
+
+/// Returns the response for an event that the ledger rejected.
+pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response {
+    match refusal {
+        Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),
+        Refusal::AlreadyReceived(_) => line(StatusCode::CONFLICT, &format!("result {key} was already received")),
+        Refusal::Busy(_) => unavailable(&format!("another upload of result {key} is under way: try again")),
+        other => line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use plumbline_archive::disk::{Disk, Faults, Step};
+    use plumbline_core::PluginName;
+    use plumbline_core::ledger::Ledger;
+
+    use super::*;
+    use crate::journal::Journal;
+
+    /// A disk without space for data.
+    struct Full;
+
+    impl Faults for Full {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            if matches!(step, Step::Write(..)) { Err(io::ErrorKind::StorageFull.into()) } else { act() }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_retry_window_starts_again_while_the_journal_prevents_the_retry() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, key): (PluginName, ResultKey) = ("p".parse().unwrap(), "p/global".parse().unwrap());
+        let broken = Timestamp::now() - SignedDuration::from_secs(60);
+        let events = [
+            Event::Planned { plugin: plugin.clone(), keys: vec![key.clone()] },
+            Event::UploadStarted { key: key.clone(), upload: 1 },
+            Event::UploadFailed { key: key.clone(), upload: 1, reason: "connection reset".to_owned() },
+        ];
+        let ledger = Ledger::replay(events.map(|event| (broken, event))).unwrap();
+        let disk = Disk::faulty(std::sync::Arc::new(Full));
+        let (journal, _) = Journal::open_on(&disk, &dir.path().join("journal")).unwrap();
+        let (state, _effects) = State::new(ledger, journal);
+        state.apply(Event::Launched { plugin: plugin.clone() }).unwrap();
+        let in_trouble = async {
+            while state.trouble().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(60), in_trouble).await.unwrap();
+
+        let limits = ReceiveLimits::default();
+        let (incoming, tree) = (dir.path().join("incoming"), dir.path().join("tree"));
+        let store = Store::create(&Disk::default(), incoming, tree, &limits).unwrap();
+        let receiver = Receiver::new(state.clone(), store, limits);
+        let refused = receiver.admit(&key, &HeaderMap::new()).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        // The window of the first failure ends before this time.
+        let later = state.now() + SignedDuration::from_secs(90);
+        assert!(!state.read(|ledger| ledger.is_plugin_complete(&plugin, later)));
+        let reason = state.status().plugins.unwrap().remove(0).reason.unwrap();
+        assert!(reason.contains("journal"), "{reason}");
+    }
 }

@@ -1,7 +1,5 @@
 //! Dispatch of requests to handlers.
 
-use std::net::SocketAddr;
-
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
 use axum::http::{Request, StatusCode};
@@ -14,20 +12,14 @@ use plumbline_phonehome::{
     CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind,
 };
 
-use super::receive::{Receiver, read_message, refuse};
-use super::response::{line, refused};
+use super::receive::{Receiver, line, read_message, refuse, refused};
 use crate::state::ApplyError;
 
 /// Handles and counts a request of the worker `peer`.
-pub(super) async fn handle(
-    receiver: &Receiver,
-    peer: &PeerIdentity,
-    address: SocketAddr,
-    request: Request<Body>,
-) -> Response {
+pub(super) async fn handle(receiver: &Receiver, peer: &PeerIdentity, request: Request<Body>) -> Response {
     let route = Route::parse(request.uri().path());
     let kind = route.as_ref().ok().map(|route| route.kind);
-    let response = dispatch(receiver, peer, address, route, request).await;
+    let response = dispatch(receiver, peer, route, request).await;
     receiver.state.metrics().answered(kind, response.status());
     response
 }
@@ -35,7 +27,6 @@ pub(super) async fn handle(
 async fn dispatch(
     receiver: &Receiver,
     peer: &PeerIdentity,
-    address: SocketAddr,
     route: Result<Route, RouteError>,
     request: Request<Body>,
 ) -> Response {
@@ -63,21 +54,19 @@ async fn dispatch(
     match route.kind {
         RouteKind::Results => receiver.put(key, &parts.headers, body).await,
         RouteKind::Partial => receiver.put_partial(key, &parts.headers, body).await,
-        RouteKind::Progress | RouteKind::Hello | RouteKind::Heartbeat => {
-            message(receiver, route.kind, key, address, body).await
-        }
+        RouteKind::Progress | RouteKind::Hello | RouteKind::Heartbeat => message(receiver, route.kind, key, body).await,
     }
 }
 
 /// Handles a small message.
-async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, address: SocketAddr, body: Body) -> Response {
+async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, body: Body) -> Response {
     let bytes = match read_message(body, &receiver.limits).await {
         Ok(bytes) => bytes,
         Err(error) => return line(error.status(), &error.to_string()),
     };
     let event = match kind {
         RouteKind::Hello => match Hello::parse(&bytes) {
-            Ok(hello) => Event::Hello { key: key.clone(), from: format!("{address}, worker {}", hello.version) },
+            Ok(_) => Event::Hello { key: key.clone() },
             Err(error) => return line(StatusCode::BAD_REQUEST, &format!("invalid hello: {error}")),
         },
         RouteKind::Heartbeat => match Heartbeat::parse(&bytes) {

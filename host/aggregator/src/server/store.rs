@@ -1,11 +1,10 @@
 //! Storage of uploads. Each one is checked and unpacked in a private directory, within the limits of
 //! its plugin and of the run, and then renamed to its final location.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use plumbline_archive::disk::{Disk, Step};
 use plumbline_archive::extract::{ExtractError, ExtractLimits, Extracted, extract_tar_gz};
@@ -14,6 +13,8 @@ use plumbline_archive::member::StreamError;
 use plumbline_core::ledger::{Stored, StoredKind};
 use plumbline_core::{PluginName, ReceiveLimits, ResultKey};
 use tokio::sync::Semaphore;
+
+use super::budget::{Budget, OverBudget, Reservation, count_files};
 
 /// Reason why a complete upload is not a result.
 #[derive(Debug, thiserror::Error)]
@@ -27,20 +28,6 @@ pub(crate) enum StoreError {
     /// The results of the plugin or of the run would exceed a limit.
     #[error(transparent)]
     OverBudget(#[from] OverBudget),
-}
-
-/// Error for an upload that would exceed a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OverBudget {
-    /// The plugin has sent too many bytes.
-    #[error("with this result, the plugin would have more than {0} bytes (limit `plugin-bytes`)")]
-    PluginBytes(u64),
-    /// The plugins of the run together have sent too many bytes.
-    #[error("with this result, the run would have more than {0} bytes (limit `run-bytes`)")]
-    RunBytes(u64),
-    /// The plugins of the run together have sent too many files and directories.
-    #[error("with this result, the run would have more than {0} files and directories (limit `run-entries`)")]
-    RunEntries(u64),
 }
 
 /// The directories of a run for uploads. Cheap to clone.
@@ -130,18 +117,22 @@ impl Store {
         self.disk.create_directories(parent)?;
         let slot = unpacked.slot;
         // An earlier attempt was stored but not recorded.
-        match self.disk.rename(target, &slot.dir.path().join("earlier")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let earlier = slot.dir.path().join("earlier");
+        match self.disk.rename(target, &earlier) {
+            Ok(()) => slot.space.replace(&earlier),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         self.disk.rename(&slot.out, target)?;
-        self.disk.sync_directory(parent).inspect_err(|_| {
+        if let Err(failed) = self.disk.sync_directory(parent) {
             // The upload fails, so move its files out of the tree. If this fails too, a retry
             // replaces them.
             if let Err(error) = self.disk.rename(target, &slot.out) {
                 tracing::error!("failed to remove `{}` again: {error}", target.display());
+                slot.space.keep();
             }
-        })?;
+            return Err(failed);
+        }
         slot.space.keep();
         Ok(())
     }
@@ -248,149 +239,27 @@ fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreEr
 /// The maximum number of lost members that a list names.
 const LISTED: usize = 10;
 
-/// Space that uploads use, and its limits.
-struct Budget {
-    limits: ReceiveLimits,
-    used: Mutex<Used>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[derive(Default)]
-struct Used {
-    entries: u64,
-    bytes: u64,
-    plugins: BTreeMap<String, u64>,
-}
-
-impl Budget {
-    /// Creates a budget, and counts the results that are already below `tree`.
-    fn of(tree: &Path, limits: &ReceiveLimits) -> io::Result<Self> {
-        let mut used = Used::default();
-        let plugins = tree.join(layout::PLUGINS_DIR);
-        if plugins.is_dir() {
-            for plugin in fs::read_dir(plugins)? {
-                let plugin = plugin?;
-                let Measured { entries, bytes, .. } = measure(&plugin.path())?;
-                used.entries += entries;
-                used.bytes += bytes;
-                used.plugins.insert(plugin.file_name().to_string_lossy().into_owned(), bytes);
-            }
+    #[test]
+    fn a_replaced_partial_result_gives_its_space_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let limits = ReceiveLimits { plugin_bytes: 10_000, run_entries: 2, ..ReceiveLimits::default() };
+        let (incoming, tree) = (dir.path().join("incoming"), dir.path().join("tree"));
+        let store = Store::create(&Disk::default(), incoming, tree, &limits).unwrap();
+        let key: ResultKey = "p/n1".parse().unwrap();
+        for _ in 0..4 {
+            let mut slot = store.slot(&key.plugin).unwrap();
+            fs::write(&slot.body, [b'x'; 4_000]).unwrap();
+            slot.space.take(0, 4_000).unwrap();
+            let shape = Shape::File("a.txt".to_owned());
+            let unpacked = unpack(&store.disk, slot, shape, &store.limits, String::new()).unwrap();
+            store.place_partial(unpacked, &key).unwrap();
         }
-        Ok(Self { limits: limits.clone(), used: Mutex::new(used) })
+        let mut slot = store.slot(&key.plugin).unwrap();
+        assert!(slot.space.take(1, 6_001).is_err(), "the last one still counts");
+        slot.space.take(1, 6_000).unwrap();
     }
-
-    /// Returns an empty reservation for a new upload of `plugin`.
-    fn reserve(self: &Arc<Self>, plugin: &PluginName) -> Reservation {
-        Reservation { budget: Arc::clone(self), plugin: plugin.to_string(), entries: 0, bytes: 0 }
-    }
-
-    fn used(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Space of one upload in a [`Budget`]. Dropping it releases the space.
-pub(super) struct Reservation {
-    budget: Arc<Budget>,
-    plugin: String,
-    entries: u64,
-    bytes: u64,
-}
-
-impl Reservation {
-    /// Reserves more space, unless that exceeds a limit.
-    pub(super) fn take(&mut self, entries: u64, bytes: u64) -> Result<(), OverBudget> {
-        let limits = &self.budget.limits;
-        let mut used = self.budget.used();
-        let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default().saturating_add(bytes);
-        let all = (used.entries.saturating_add(entries), used.bytes.saturating_add(bytes));
-        if all.0 > limits.run_entries {
-            return Err(OverBudget::RunEntries(limits.run_entries));
-        }
-        if of_plugin > limits.plugin_bytes {
-            return Err(OverBudget::PluginBytes(limits.plugin_bytes));
-        }
-        if all.1 > limits.run_bytes {
-            return Err(OverBudget::RunBytes(limits.run_bytes));
-        }
-        (used.entries, used.bytes) = all;
-        match used.plugins.get_mut(&self.plugin) {
-            Some(bytes) => *bytes = of_plugin,
-            None => drop(used.plugins.insert(self.plugin.clone(), of_plugin)),
-        }
-        drop(used);
-        self.entries += entries;
-        self.bytes += bytes;
-        Ok(())
-    }
-
-    /// Returns the remaining bytes, and the limit that applies.
-    fn left(&self) -> (u64, OverBudget) {
-        let limits = &self.budget.limits;
-        let used = self.budget.used();
-        let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default();
-        let plugin = (limits.plugin_bytes.saturating_sub(of_plugin), OverBudget::PluginBytes(limits.plugin_bytes));
-        let run = (limits.run_bytes.saturating_sub(used.bytes), OverBudget::RunBytes(limits.run_bytes));
-        if plugin.0 <= run.0 { plugin } else { run }
-    }
-
-    /// Releases `bytes` that are no longer on disk.
-    fn give_back(&mut self, bytes: u64) {
-        let bytes = bytes.min(self.bytes);
-        self.bytes -= bytes;
-        self.release(0, bytes);
-    }
-
-    /// Keeps the space permanently, because the upload has become a result.
-    fn keep(mut self) {
-        (self.entries, self.bytes) = (0, 0);
-    }
-
-    fn release(&self, entries: u64, bytes: u64) {
-        let mut used = self.budget.used();
-        used.entries = used.entries.saturating_sub(entries);
-        used.bytes = used.bytes.saturating_sub(bytes);
-        if let Some(of_plugin) = used.plugins.get_mut(&self.plugin) {
-            *of_plugin = of_plugin.saturating_sub(bytes);
-        }
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        self.release(self.entries, self.bytes);
-    }
-}
-
-/// What is below a directory.
-#[derive(Default)]
-struct Measured {
-    /// The number of files and directories.
-    entries: u64,
-    files: u64,
-    /// The bytes of the files.
-    bytes: u64,
-}
-
-/// Returns the number of files below `dir`.
-pub(crate) fn count_files(dir: &Path) -> io::Result<u64> {
-    measure(dir).map(|measured| measured.files)
-}
-
-fn measure(dir: &Path) -> io::Result<Measured> {
-    let mut measured = Measured::default();
-    let mut open = vec![dir.to_owned()];
-    while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            measured.entries += 1;
-            if metadata.is_dir() {
-                open.push(entry.path());
-            } else {
-                measured.files += 1;
-                measured.bytes += metadata.len();
-            }
-        }
-    }
-    Ok(measured)
 }

@@ -1,6 +1,8 @@
 //! Tests with crashes and disk faults at every step on disk of whole runs. Acknowledged uploads are
-//! in the archive. Others can be sent again, and are then in the archive too.
+//! in the archive. Others can be sent again, and are then in the archive too. A finished archive never
+//! changes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -59,6 +61,7 @@ async fn fail_everywhere(failure: Failure) {
             story.play().await;
         }
         story.check(&format!("{failure:?} at step {at}"), &["p/n3"]);
+        assert_eq!(plan.replaced(), Vec::<PathBuf>::new(), "{failure:?} at step {at}");
         plan.steps() > at
     })
     .await;

@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use plumbline_aggregator::{Subject, TREE_FILE, post_process};
-use plumbline_core::{Item, ModuleLimits, Status};
-use plumbline_sandbox::PluginInfo;
+use plumbline_aggregator::{TREE_FILE, post_process};
+use plumbline_core::{Item, Status};
 use serde_json::Value;
 
-use crate::harness::modules;
+use crate::harness::{modules, subject};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/postprocess");
 
@@ -37,24 +36,7 @@ const CASES: [(&str, &str, &[&str]); 17] = [
 fn processed(case: &str, format: &str, files: &[&str]) -> Item {
     let module = modules().post_processor(None, format).unwrap();
     let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-    let subject = Subject {
-        plugin: PluginInfo {
-            name: case.into(),
-            driver: "Job".into(),
-            format: format.into(),
-            expected_results: 1,
-            options: Value::Object(serde_json::Map::new()),
-        },
-        per_node: false,
-        result_files: &files,
-        limits: ModuleLimits::default(),
-        summarizer: None,
-        keep_items: None,
-        allow_empty: false,
-        detectors: Vec::new(),
-        stdout: None,
-        warnings: Vec::new(),
-    };
+    let subject = subject(case, format, &files);
     let out = tempfile::tempdir().unwrap();
     let tree = out.path().join(TREE_FILE);
     let outcome = post_process(&subject, &Path::new(DATA).join(case), &module, out.path(), &tree).unwrap();

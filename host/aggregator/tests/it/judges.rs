@@ -26,10 +26,8 @@ fn judged(driver: &str, behaviours: &[&str], bundle: &TempDir) -> Source {
 
 async fn run(source: Source, results: &str) -> (Finished, Archive) {
     let fixture = RunFixture::new();
-    let mut live = fixture.live(vec![source], &[]).await;
-    let access = live.launch().await.access;
-    send(&access, "p/global", &file("junit.xml", results)).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(vec![source], &[]).await;
+    let finished = live.finished_with("p/global", &file("junit.xml", results)).await;
     let archive = Archive::of(&finished);
     (finished, archive)
 }

@@ -5,7 +5,6 @@ use plumbline_core::{ModuleLimits, ReceiveLimits};
 
 const DOCUMENT: &str = include_str!("../../../../docs/limits.md");
 
-/// Returns the cells of the row that starts with `first`.
 fn row(first: &str) -> Vec<&'static str> {
     let row = DOCUMENT.lines().find(|line| line.starts_with(&format!("| {first}")));
     let row = row.unwrap_or_else(|| panic!("docs/limits.md has no row `{first}`"));
@@ -51,6 +50,7 @@ fn fixed_limits_are_listed() {
         ("path of a file in an archive", ARCHIVE_PATH_BYTES as u64),
         ("files and directories of an archive", ARCHIVE_ENTRIES),
         ("names of all files of a result", RESULT_NAME_BYTES >> 20),
+        ("disk space that a run reserves", DISK_RESERVE >> 20),
         ("different statuses that one call emits", CALL_STATUSES),
         ("expected results of a run", plumbline_core::ledger::MAX_EXPECTED as u64),
     ] {

@@ -5,11 +5,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use plumbline_aggregator::{Outcome, Subject, TREE_FILE, post_process};
-use plumbline_core::ModuleLimits;
-use plumbline_sandbox::PluginInfo;
+use plumbline_aggregator::{Outcome, TREE_FILE, post_process};
 
-use crate::harness::modules;
+use crate::harness::{modules, subject};
 
 const LARGE: usize = 100 << 20;
 /// Maximum growth of the process in KiB.
@@ -103,24 +101,7 @@ fn post_processed(format: &str, write: impl FnOnce(&Path), look: impl FnOnce(&Pa
     let results = dir.path().join("results/global");
     std::fs::create_dir_all(&results).unwrap();
     write(&results);
-    let subject = Subject {
-        plugin: PluginInfo {
-            name: "large".into(),
-            driver: "Job".into(),
-            format: format.into(),
-            expected_results: 1,
-            options: serde_json::json!({}),
-        },
-        per_node: false,
-        result_files: &[],
-        limits: ModuleLimits::default(),
-        summarizer: None,
-        keep_items: None,
-        allow_empty: false,
-        detectors: Vec::new(),
-        stdout: None,
-        warnings: Vec::new(),
-    };
+    let subject = subject("large", format, &[]);
     let module = modules().post_processor(None, format).unwrap();
     let tree = dir.path().join(TREE_FILE);
     let outcome = post_process(&subject, dir.path(), &module, dir.path(), &tree).unwrap();

@@ -25,11 +25,11 @@ async fn partial_results_are_requested_at_the_timeout_and_kept() {
     // Partial results are not wanted yet.
     let early = client.put_partial(&n1, &file("log.txt", "too early")).await.unwrap();
     assert_eq!(early, plumbline_phonehome::Outcome::AlreadyReceived, "409: not wanted");
-    assert!(client.hello(&n1, &hello()).await.unwrap().is_success());
+    assert!(client.hello(&n1, &hello()).await.unwrap().status.is_success());
     loop {
         let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
         let answer = client.heartbeat(&n1, &heartbeat).await.unwrap();
-        assert!(answer.is_success());
+        assert!(answer.status.is_success());
         if HeartbeatAnswer::read(&answer.body).send_partial {
             break;
         }

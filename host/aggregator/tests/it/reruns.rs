@@ -66,10 +66,8 @@ async fn only_failed_tests_are_run_again() {
 async fn with_nothing_failed_the_run_is_as_without_it() {
     let fixture = RunFixture::new();
     let sources = vec![e2e(), again("retry-1", 1, "e2e"), again("retry-2", 2, "retry-1")];
-    let mut live = fixture.live(sources, &["n1"]).await;
-    let first = live.launch().await;
-    send(&first.access, "e2e/global", &file("junit.xml", PASSED)).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(sources, &["n1"]).await;
+    let finished = live.finished_with("e2e/global", &file("junit.xml", PASSED)).await;
     assert_eq!(finished.verdict, Verdict::Passed);
     assert_eq!(finished.plugins.len(), 1);
     let entries = finished.status.plugins.clone().unwrap_or_default();

@@ -1,10 +1,14 @@
 //! Tests of runs that are resumed after the aggregator died.
 
+use std::path::{Path, PathBuf};
+
 use plumbline_aggregator::journal::JournalError;
-use plumbline_aggregator::{Report, RunError, StartKind};
+use plumbline_aggregator::{Finished, Report, RunError, StartKind};
+use plumbline_archive::pack::{PackOptions, write_archive};
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Status, Verdict};
 use plumbline_phonehome::Outcome;
+use sha2::Digest;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Archive, LiveRun, Raw, RunFixture, TestDispatcher, file, key, put_head, send, source, until};
@@ -212,20 +216,23 @@ async fn a_directory_that_is_not_whole_is_not_continued() {
     }
 }
 
-#[tokio::test]
-async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archive() {
-    let mut fixture = RunFixture::new();
-    let after = std::sync::Arc::new(RunFixture::new());
+/// Runs a plugin to its end. Returns its fixture, and one with the state on disk when the archive
+/// was there and the working directory still existed.
+async fn lost_power_after_the_archive() -> (RunFixture, RunFixture, Finished) {
+    let (mut fixture, after) = (RunFixture::new(), RunFixture::new());
     let (from, to) = (fixture.root(), after.root());
-    // The machine loses power when the archive is on disk and the working directory still exists.
     fixture.settings.on_archived = Some(std::sync::Arc::new(move |_| {
         crate::harness::copy_all(&from, &to);
         Ok(())
     }));
-    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
-    let access = live.launch().await.access;
-    send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let finished = live.finished_with("p/global", &file("a.txt", "a")).await;
+    (fixture, after, finished)
+}
+
+#[tokio::test]
+async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archive() {
+    let (fixture, after, finished) = lost_power_after_the_archive().await;
     assert!(!fixture.root().exists());
     match refused(&after).await {
         RunError::Finished { archive, status } => {
@@ -236,53 +243,134 @@ async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archi
     }
 }
 
+/// Returns a run that crashed after it renamed its archive and before it recorded that, and the
+/// path of the archive.
+async fn archived_but_not_recorded() -> (RunFixture, PathBuf) {
+    let (_fixture, after, finished) = lost_power_after_the_archive().await;
+    let archive = after.settings.output.join(finished.archive.file_name().unwrap());
+    std::fs::copy(&finished.archive, &archive).unwrap();
+    let journal = after.root().join("journal");
+    let lines = std::fs::read_to_string(&journal).unwrap();
+    let (before, record) = lines.trim_end().rsplit_once('\n').unwrap();
+    assert!(record.contains(&finished.sha256), "{record}");
+    std::fs::write(&journal, format!("{before}\n")).unwrap();
+    (after, archive)
+}
+
+#[tokio::test]
+async fn an_archive_that_was_not_recorded_before_a_crash_is_recorded_and_not_replaced() {
+    let (crashed, archive) = archived_but_not_recorded().await;
+    let before = std::fs::read(&archive).unwrap();
+    let second = crashed.live(Vec::new(), &[]).await;
+    assert!(second.launched.is_empty());
+    let finished = second.finished().await;
+    assert_eq!(finished.archive, archive);
+    assert!(std::fs::read(&archive).unwrap() == before, "the archive changed");
+    assert_eq!(finished.bytes, before.len() as u64);
+    assert_eq!(finished.sha256, hex::encode(sha2::Sha256::digest(&before)));
+    assert_eq!(finished.status.tar_info.sha256, finished.sha256);
+    assert!(!crashed.root().exists());
+}
+
+#[tokio::test]
+async fn a_damaged_archive_is_moved_aside_and_written_again() {
+    let (crashed, archive) = archived_but_not_recorded().await;
+    let half: Vec<u8> = std::fs::read(&archive).unwrap().into_iter().take(100).collect();
+    std::fs::write(&archive, &half).unwrap();
+    std::fs::write(with_suffix(&archive, ".unreadable"), "of an earlier crash").unwrap();
+    let finished = crashed.live(Vec::new(), &[]).await.finished().await;
+    assert_eq!(finished.archive, archive);
+    assert_eq!(Archive::of(&finished).text("plugins/p/results/global/a.txt"), "a");
+    assert_eq!(std::fs::read_to_string(with_suffix(&archive, ".unreadable")).unwrap(), "of an earlier crash");
+    assert_eq!(std::fs::read(with_suffix(&archive, ".unreadable.2")).unwrap(), half);
+}
+
+fn with_suffix(archive: &Path, suffix: &str) -> PathBuf {
+    archive.with_file_name(format!("{}{suffix}", archive.file_name().unwrap().display()))
+}
+
+/// The archive of another program version, or of somebody else, can have another verdict.
+#[tokio::test]
+async fn an_archive_with_other_result_trees_is_moved_aside_and_written_again() {
+    const TREE: &str = "plugins/p/sonobuoy_results.yaml";
+    let (crashed, archive) = archived_but_not_recorded().await;
+    let mut files = Archive::read(&archive).0;
+    let tree = files.insert(TREE.to_owned(), b"name: p\nstatus: passed\n".to_vec()).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = other.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    write_archive(other.path(), &archive, &PackOptions::default()).unwrap();
+    let packed = std::fs::read(&archive).unwrap();
+
+    let finished = crashed.live(Vec::new(), &[]).await.finished().await;
+    assert_eq!(finished.archive, archive);
+    assert_eq!(Archive::of(&finished).text(TREE).as_bytes(), tree);
+    let status = &finished.plugins[0].outcome.total.status;
+    assert_eq!(Archive::of(&finished).tree("p").status, *status, "the run reports what its archive has");
+    assert_eq!(finished.sha256, hex::encode(sha2::Sha256::digest(std::fs::read(&archive).unwrap())));
+    assert_eq!(std::fs::read(with_suffix(&archive, ".unreadable")).unwrap(), packed);
+}
+
+#[tokio::test]
+async fn links_and_directories_in_the_place_of_the_archive_are_moved_aside() {
+    for kind in ["link", "dangling link", "directory"] {
+        let (crashed, archive) = archived_but_not_recorded().await;
+        let elsewhere = crashed.dir.path().join("elsewhere.tar.gz");
+        match kind {
+            "directory" => {
+                std::fs::remove_file(&archive).unwrap();
+                std::fs::create_dir(&archive).unwrap();
+            }
+            link => {
+                if link == "link" {
+                    std::fs::copy(&archive, &elsewhere).unwrap();
+                }
+                std::fs::remove_file(&archive).unwrap();
+                std::os::unix::fs::symlink(&elsewhere, &archive).unwrap();
+            }
+        }
+        let finished = crashed.live(Vec::new(), &[]).await.finished().await;
+        assert!(finished.archive.symlink_metadata().unwrap().is_file(), "{kind}");
+        assert_eq!(Archive::of(&finished).text("plugins/p/results/global/a.txt"), "a", "{kind}");
+        let aside = with_suffix(&archive, ".unreadable").symlink_metadata().unwrap();
+        assert_eq!((aside.is_symlink(), aside.is_dir()), (kind != "directory", kind == "directory"), "{kind}");
+    }
+}
+
 #[tokio::test]
 async fn a_directory_whose_end_could_not_be_recorded_stays() {
     let mut fixture = RunFixture::new();
     fixture.settings.on_archived = Some(std::sync::Arc::new(|_| Err(std::io::ErrorKind::StorageFull.into())));
-    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
-    let access = live.launch().await.access;
-    send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let finished = live.finished_with("p/global", &file("a.txt", "a")).await;
     assert!(finished.archive.is_file() && fixture.root().join("run.json").is_file());
     assert!(matches!(refused(&fixture).await, RunError::Finished { .. }));
 }
 
 #[tokio::test]
-async fn an_unrecorded_result_is_sent_again() {
-    let (fixture, _first, old) = one_of_three().await;
-    let crashed = fixture.crashed();
-    let stray = crashed.root().join("tree/plugins/p/results/n2");
-    std::fs::create_dir_all(&stray).unwrap();
-    std::fs::write(stray.join("stray.txt"), "never acknowledged").unwrap();
-    let mut second = crashed.live(Vec::new(), &[]).await;
-    let launch = second.launch().await;
-    let old = moved(&old, &launch.access);
-    for result in ["p/n2", "p/n3"] {
-        send(&old, result, &file("a.txt", "a")).await.unwrap();
+async fn an_unrecorded_file_is_removed_when_the_result_is_sent_again() {
+    for (stray, text) in [
+        ("plugins/p/results/n2/stray.txt", "never acknowledged"),
+        ("plugins/p/errors/n2/error.json", r#"{"error":"timeout waiting for results"}"#),
+    ] {
+        let (fixture, _first, old) = one_of_three().await;
+        let crashed = fixture.crashed();
+        let path = crashed.root().join("tree").join(stray);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        let mut second = crashed.live(Vec::new(), &[]).await;
+        let launch = second.launch().await;
+        let old = moved(&old, &launch.access);
+        for result in ["p/n2", "p/n3"] {
+            send(&old, result, &file("a.txt", "a")).await.unwrap();
+        }
+        let archive = Archive::of(&second.finished().await);
+        assert!(!archive.has(stray));
+        assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "a");
     }
-    let archive = Archive::of(&second.finished().await);
-    assert!(!archive.has("plugins/p/results/n2/stray.txt"));
-    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "a");
-}
-
-#[tokio::test]
-async fn an_unrecorded_error_file_is_removed_when_the_result_arrives() {
-    let (fixture, _first, old) = one_of_three().await;
-    let crashed = fixture.crashed();
-    let stray = crashed.root().join("tree/plugins/p/errors/n2");
-    std::fs::create_dir_all(&stray).unwrap();
-    std::fs::write(stray.join("error.json"), r#"{"error":"timeout waiting for results"}"#).unwrap();
-    let mut second = crashed.live(Vec::new(), &[]).await;
-    let launch = second.launch().await;
-    let old = moved(&old, &launch.access);
-    for result in ["p/n2", "p/n3"] {
-        send(&old, result, &file("a.txt", "a")).await.unwrap();
-    }
-    let finished = second.finished().await;
-    let archive = Archive::of(&finished);
-    assert!(!archive.has("plugins/p/errors/n2/error.json"));
-    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "a");
 }
 
 #[tokio::test]

@@ -15,7 +15,6 @@ use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, send, sourc
 
 const JUNIT: &str = r#"<testsuites><testsuite name="suite"><testcase name="good"/><testcase name="bad"><failure message="no"/></testcase></testsuite></testsuites>"#;
 
-/// Returns the leaves of a tree with their statuses.
 fn leaves(tree: &Item) -> Vec<(String, Status)> {
     tree.leaves().map(|leaf| (leaf.name.clone(), leaf.status.clone())).collect()
 }
@@ -112,10 +111,8 @@ async fn a_launch_that_fails_is_a_failed_result() {
     let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2"]);
     let dispatcher = dispatcher.refuse("broken", "the image is not there");
     let sources = vec![source("broken", "DaemonSet", ""), source("good", "Job", "")];
-    let mut live = fixture.live_with(sources, dispatcher, launched).await;
-    let good = live.launch().await;
-    send(&good.access, "good/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live_with(sources, dispatcher, launched).await;
+    let finished = live.finished_with("good/global", &file("a.txt", "a")).await;
     let archive = Archive::of(&finished);
     assert_eq!(finished.verdict, Verdict::Incomplete, "an error stands in place of results");
     for node in ["n1", "n2"] {
@@ -197,10 +194,8 @@ async fn a_failed_exit_after_the_results_is_an_additional_failed_leaf() {
     let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let dispatcher = dispatcher.exit("p/global", "exited with code 3");
-    let mut live = fixture.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
-    let launch = live.launch().await;
-    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
+    let finished = live.finished_with("p/global", &file("a.txt", "a")).await;
     let archive = Archive::of(&finished);
     assert_eq!(archive.json("plugins/p/errors/global/exit.json"), json!({"exit": "exited with code 3"}));
     let tree = archive.tree("p");
@@ -345,11 +340,9 @@ async fn after_an_invalid_plan_a_run_with_other_plugins_can_use_the_same_directo
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let sources = vec![source("first", "Job", ""), source("second", "Job", "plumbline:\n  expectations: nobody")];
     assert!(fixture.begin(sources, dispatcher).await.is_err());
-    let mut live = fixture.live(vec![source("third", "Job", "")], &[]).await;
+    let live = fixture.live(vec![source("third", "Job", "")], &[]).await;
     assert_eq!(live.begun, StartKind::New);
-    let launch = live.launch().await;
-    send(&launch.access, "third/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
+    let finished = live.finished_with("third/global", &file("a.txt", "a")).await;
     let entries: Vec<_> = finished.status.plugins.unwrap().into_iter().map(|entry| entry.plugin).collect();
     assert_eq!(entries, ["third"], "nothing is left of the attempt before");
     assert_eq!(finished.verdict, Verdict::NothingToJudge);
@@ -404,10 +397,8 @@ async fn an_invalid_module_of_the_bundle_is_reported_by_file() {
 #[tokio::test]
 async fn an_error_document_of_a_worker_replaces_the_result() {
     let fixture = RunFixture::new();
-    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
-    let launch = live.launch().await;
-    send(&launch.access, "p/global", &Upload::failure("the disk is full")).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let finished = live.finished_with("p/global", &Upload::failure("the disk is full")).await;
     let archive = Archive::of(&finished);
     assert_eq!(archive.json("plugins/p/errors/global/error.json"), json!({"error": "the disk is full"}));
     assert_eq!(leaves(&archive.tree("p")), [("the disk is full".to_owned(), Status::Failed)]);

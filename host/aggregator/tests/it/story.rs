@@ -1,7 +1,9 @@
-//! A whole run with real workers, over several lives of its aggregator. It checks the invariant
-//! that the archive has exactly the bytes of each acknowledged upload, once.
+//! A whole run with real workers, over several lives of its aggregator. It checks two invariants.
+//! The archive has exactly the bytes of each acknowledged upload, once. Once an archive has its
+//! name, its bytes never change.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,7 +35,6 @@ fn directory() -> TempDir {
 
 /// The timeout of the plugin that sends only partial results.
 const TIMEOUT: &str = "plumbline:\n  timeout: 500ms";
-/// Interval of heartbeats.
 const HEARTBEAT: Duration = Duration::from_millis(20);
 
 /// What workers know about the results that they sent. Partial results count as results, because
@@ -51,13 +52,15 @@ pub(crate) struct Story {
     life: usize,
     /// Whether there is a plugin that times out and sends only partial results.
     partial: bool,
+    /// The archives that earlier lives left, by file name.
+    finished: BTreeMap<OsString, Vec<u8>>,
 }
 
 impl Story {
     pub(crate) fn new() -> Self {
         let dir = directory();
         fs::create_dir(dir.path().join("output")).unwrap();
-        Self { dir, sent: Arc::default(), life: 0, partial: false }
+        Self { dir, sent: Arc::default(), life: 0, partial: false, finished: BTreeMap::new() }
     }
 
     /// Creates a run with an additional plugin that times out and sends only partial results.
@@ -76,6 +79,13 @@ impl Story {
 
     fn marker(&self) -> PathBuf {
         self.dir.path().join("marker")
+    }
+
+    /// Returns the archives that are there, by file name. Hidden files are not finished.
+    fn archives(&self) -> BTreeMap<OsString, Vec<u8>> {
+        let entries = fs::read_dir(self.dir.path().join("output")).unwrap().map(|entry| entry.unwrap());
+        let archives = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+        archives.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
     }
 
     /// Runs to the end, or until the disk stops at step `at`. `after` then has the remaining state.
@@ -104,6 +114,9 @@ impl Story {
     /// Runs to the end on a disk that follows `plan`, or until the disk stops.
     pub(crate) async fn live(&mut self, plan: Option<Arc<Plan>>) -> Result<(), RunError> {
         self.life += 1;
+        for (name, bytes) in self.archives() {
+            self.finished.entry(name).or_insert(bytes);
+        }
         let root = self.root();
         let stopped = plan.as_ref().map_or_else(CancellationToken::new, |plan| plan.stopped.clone());
         tokio::select! {
@@ -175,8 +188,11 @@ impl Story {
         }
     }
 
-    /// Checks the invariant.
     pub(crate) fn check(&self, what: &str, may_fail: &[&str]) {
+        let archives = self.archives();
+        for (name, bytes) in &self.finished {
+            assert!(archives.get(name) == Some(bytes), "{what}: the bytes of the archive {name:?} changed");
+        }
         let entries = fs::read_dir(self.dir.path().join("output")).unwrap();
         let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         let [archive] = entries.as_slice() else { panic!("{what}: there is not just one archive: {entries:?}") };

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::harness::{RunFixture, file, modules, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
-/// Returns the facts of a machine.
 fn facts(node: &str, kernel: &str) -> Value {
     json!({
         "ansible_facts": {

@@ -95,10 +95,8 @@ async fn a_collector_that_rejects_everything_changes_nothing() {
     let receiver = Receiver::start(&rejections).await;
     let mut fixture = RunFixture::new();
     fixture.settings.telemetry.export = Settings::from_variables(Some(&receiver.url()), |_| None).unwrap();
-    let mut live = fixture.live(vec![source("job", "Job", "  result-format: junit")], &[]).await;
-    let launch = live.launch().await;
-    send(&launch.access, "job/global", &file("junit.xml", REPORT)).await.unwrap();
-    let finished = live.finished().await;
+    let live = fixture.live(vec![source("job", "Job", "  result-format: junit")], &[]).await;
+    let finished = live.finished_with("job/global", &file("junit.xml", REPORT)).await;
     assert!(finished.archive.is_file());
     assert_eq!(receiver.messages("/v1/traces").len(), 1, "after a rejection, nothing else is sent");
 }

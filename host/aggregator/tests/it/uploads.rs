@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use plumbline_aggregator::Launch;
 use plumbline_core::ledger::KeyState;
 
-use crate::harness::{Answer, LiveRun, Raw, RunFixture, file, key, put_head, send, source, until};
+use crate::harness::{Answer, LiveRun, Raw, RunFixture, chunked_put, file, key, put_head, send, source, until};
 
 /// A run that expects `p` from three nodes and `q` once.
 struct UploadFixture {
@@ -123,13 +123,7 @@ async fn a_body_over_the_limit_is_refused_with_an_answer_that_arrives() {
     assert!(by_length.body.contains("result p/n1: the body has more than 1000 bytes"), "{by_length:?}");
     assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting, "nothing began");
 
-    let mut request = put_head("by-node/n1/p", &["Transfer-Encoding: chunked"]).into_bytes();
-    for _ in 0..100 {
-        request.extend_from_slice(b"400\r\n");
-        request.extend_from_slice(&[b'x'; 0x400]);
-        request.extend_from_slice(b"\r\n");
-    }
-    request.extend_from_slice(b"0\r\n\r\n");
+    let request = chunked_put("by-node/n1/p", &["Transfer-Encoding: chunked"]);
     let when_it_turned_out = Raw::exchange(&uploads.p.access, request).await;
     assert_eq!(when_it_turned_out.status, 413, "{when_it_turned_out:?}");
     assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }));

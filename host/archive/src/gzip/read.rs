@@ -5,7 +5,6 @@ use std::mem;
 
 use flate2::bufread::GzDecoder;
 
-/// The number of bytes read from the source at a time.
 const SOURCE_BYTES: usize = 64 << 10;
 
 /// The first byte of every gzip member (RFC 1952, section 2.3.1).

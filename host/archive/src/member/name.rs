@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
+use plumbline_core::text::Printable;
 
 /// The maximum length of one component in bytes: `NAME_MAX` of Linux.
 pub const COMPONENT_BYTES: usize = 255;
@@ -68,10 +69,7 @@ pub struct MemberName(String);
 
 impl MemberName {
     /// Parses a name as written in an archive. Leading `./` and double and trailing slashes are
-    /// removed, as in tar.
-    ///
-    /// # Errors
-    /// Returns a [`NameFault`]. Nothing ambiguous is repaired.
+    /// removed, as in tar. Nothing ambiguous is repaired.
     pub fn parse(raw: &[u8], limits: &NameLimits) -> Result<Self, NameFault> {
         if raw.contains(&0) {
             return Err(NameFault::Nul);
@@ -133,13 +131,8 @@ impl AsRef<str> for MemberName {
 }
 
 /// Formats a name for display: control characters escaped, cut to 120 characters.
-pub fn shown(raw: &[u8]) -> String {
-    let text = String::from_utf8_lossy(raw);
-    let mut short: String = text.chars().take(SHOWN_CHARS).collect::<String>().escape_debug().collect();
-    if text.chars().nth(SHOWN_CHARS).is_some() {
-        short.push_str("...");
-    }
-    short
+pub fn shown(raw: &[u8]) -> Printable {
+    Printable::escaped(&String::from_utf8_lossy(raw), SHOWN_CHARS)
 }
 
 /// Whether a format that reads a file named `link` also reads `target`, to which the link leads.

@@ -18,6 +18,7 @@ use std::ops::ControlFlow;
 
 use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::RESULT_NAME_BYTES;
+use plumbline_core::text::Printable;
 use tar::EntryType;
 
 use super::name::{MemberName, NameFault, NameLimits, shown};
@@ -171,8 +172,8 @@ pub const MAX_SKIPPED_LISTED: usize = 100;
 /// A skipped entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its name for display, relative to the directory or archive, escaped and cut.
-    pub member: String,
+    /// Its name for display, relative to the directory or archive, cut.
+    pub member: Printable,
     /// The reason.
     pub why: SkipReason,
 }
@@ -184,14 +185,13 @@ impl fmt::Display for Skipped {
 }
 
 /// Counts a skipped entry, and lists it if it is one of the first.
-pub(crate) fn skip(listed: &mut Vec<Skipped>, total: &mut u64, member: String, why: SkipReason) {
+pub(crate) fn skip(listed: &mut Vec<Skipped>, total: &mut u64, member: Printable, why: SkipReason) {
     *total = total.saturating_add(1);
     if listed.len() < MAX_SKIPPED_LISTED {
         listed.push(Skipped { member, why });
     }
 }
 
-/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A regular file; executable if anyone may execute it.
@@ -209,8 +209,8 @@ pub(crate) enum Kind {
 pub(crate) struct Member<'a> {
     /// Its name, or why it is rejected.
     pub name: Result<MemberName, NameFault>,
-    /// Its name for display, escaped and cut.
-    pub shown: String,
+    /// Its name for display, cut.
+    pub shown: Printable,
     pub kind: Kind,
     /// The size of the content in bytes.
     pub size: u64,

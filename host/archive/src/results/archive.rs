@@ -1,7 +1,7 @@
 //! A results archive as a set of files.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,9 +10,12 @@ use cap_std::fs::Dir;
 
 use super::error::{ReadError, ReadLimits};
 use super::index::{ArchiveInfo, Index, MemberLocation, OLD_CONFIG, read_info};
-use super::reader::{Cursor, FileReader};
+use crate::gzip::Gunzip;
 use crate::layout::{DEFINITION_FILE, PLUGINS_DIR, TREE_FILE};
 use crate::walk::to_read;
+
+/// The number of bytes unpacked at a time.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The misspelt name of `definition.json` before v0.56.6.
 const MISSPELT_DEFINITION_FILE: &str = "defintion.json";
@@ -79,7 +82,7 @@ impl ResultsArchive {
     ) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Open(path.to_owned(), source);
         let metadata = fs::metadata(path).map_err(failed)?;
-        let (mut source, index) = if metadata.is_dir() {
+        let (source, index) = if metadata.is_dir() {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
             let index = Index::of_directory(&dir, path, limits)?;
             let mut source = Source::Directory(dir);
@@ -88,13 +91,32 @@ impl ResultsArchive {
             })?;
             (source, index)
         } else if metadata.is_file() {
-            let cursor = Cursor::new(File::open(path).map_err(failed)?);
-            let begin = cursor.rewound().map_err(failed)?;
-            let index = Index::of_stream(begin, path, limits, wanted, each)?;
-            (Source::Stream(cursor), index)
+            return Self::of_stream(File::open(path).map_err(failed)?, path, limits, wanted, each);
         } else {
             return Err(ReadError::Special(path.to_owned()));
         };
+        Self::checked(source, index, path)
+    }
+
+    /// Reads the archive in `file`, a `.tar.gz` that the caller opened at `path`.
+    pub fn of_file(file: File, path: &Path, limits: &ReadLimits) -> Result<Self, ReadError> {
+        Self::of_stream(file, path, limits, &mut |_, _| false, &mut |_, _| Ok(()))
+    }
+
+    fn of_stream(
+        file: File,
+        path: &Path,
+        limits: &ReadLimits,
+        wanted: &mut dyn FnMut(&str, u64) -> bool,
+        each: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
+    ) -> Result<Self, ReadError> {
+        let cursor = Cursor { file, stream: None, at: 0 };
+        let begin = cursor.rewound().map_err(|source| ReadError::Open(path.to_owned(), source))?;
+        let index = Index::of_stream(begin, path, limits, wanted, each)?;
+        Self::checked(Source::Stream(cursor), index, path)
+    }
+
+    fn checked(mut source: Source, index: Index, path: &Path) -> Result<Self, ReadError> {
         let has = |prefix: &str| index.below(prefix.to_owned()).next().is_some();
         if !has("meta/") && !has("plugins/") && !index.files.contains_key(OLD_CONFIG) {
             return Err(ReadError::NotResults(path.to_owned()));
@@ -235,3 +257,90 @@ impl Source {
 /// The maximum size of `meta/config.json` and `meta/info.json` in bytes, which are read completely.
 /// Default 16 MiB: typical names of 10,000 plugins take less than 1 MiB.
 const MAX_META_BYTES: u64 = 16 << 20;
+
+/// A position in the unpacked stream of a `.tar.gz`. It only moves forward, and restarts at the
+/// beginning to reach an earlier position.
+struct Cursor {
+    file: File,
+    stream: Option<BufReader<Gunzip<File>>>,
+    at: u64,
+}
+
+impl Cursor {
+    /// Returns a reader at the start of the file.
+    fn rewound(&self) -> io::Result<File> {
+        let mut file = self.file.try_clone()?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    fn go(&mut self, offset: u64) -> io::Result<()> {
+        if self.stream.is_none() || self.at > offset {
+            // A clone shares its position with the original, so only one stream exists at a time.
+            self.stream = None;
+            self.stream = Some(BufReader::with_capacity(CHUNK_BYTES, Gunzip::or_tar(self.rewound()?)));
+            self.at = 0;
+        }
+        let distance = offset - self.at;
+        let skipped = self.advance(|stream| io::copy(&mut stream.take(distance), &mut io::sink()))?;
+        if skipped < distance { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    /// Calls `read`, which returns how many bytes it has read.
+    fn advance(&mut self, read: impl FnOnce(&mut BufReader<Gunzip<File>>) -> io::Result<u64>) -> io::Result<u64> {
+        let Some(stream) = &mut self.stream else { return Err(io::Error::other("the archive is not open")) };
+        // A failed stream stays failed, so the next one starts again.
+        let taken = read(stream).inspect_err(|_| self.stream = None)?;
+        self.at += taken;
+        Ok(taken)
+    }
+}
+
+/// The content of one file. Its size was determined when the archive was opened, and a source that
+/// ends earlier is an error.
+pub struct FileReader<'a> {
+    source: FileSource<'a>,
+    size: u64,
+    left: u64,
+}
+
+enum FileSource<'a> {
+    Stream(&'a mut Cursor),
+    File(cap_std::fs::File),
+}
+
+impl<'a> FileReader<'a> {
+    fn of_stream(cursor: &'a mut Cursor, place: MemberLocation) -> io::Result<Self> {
+        cursor.go(place.offset)?;
+        Ok(Self { source: FileSource::Stream(cursor), size: place.size, left: place.size })
+    }
+
+    fn of_file(file: cap_std::fs::File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a regular file any more"));
+        }
+        Ok(Self { source: FileSource::File(file), size: metadata.len(), left: metadata.len() })
+    }
+
+    /// Returns the size of the whole file in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl Read for FileReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
+        let Some(out) = out.get_mut(..most).filter(|out| !out.is_empty()) else { return Ok(0) };
+        let read = match &mut self.source {
+            FileSource::File(file) => file.read(out)? as u64,
+            FileSource::Stream(cursor) => cursor.advance(|stream| stream.read(out).map(|read| read as u64))?,
+        };
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left = self.left.saturating_sub(read);
+        Ok(usize::try_from(read).unwrap_or(most))
+    }
+}

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use plumbline_core::limits::ARCHIVE_ENTRIES;
+use plumbline_core::text::Printable;
 
 use crate::extract::ExtractError;
 use crate::member::{ExtractLimits, NameFault, NameLimits, StreamError};
@@ -64,8 +65,8 @@ pub enum ReadError {
     Hostile {
         /// The path of the archive.
         path: PathBuf,
-        /// The name of the member, escaped and cut.
-        member: String,
+        /// The name of the member, cut.
+        member: Printable,
         /// What is wrong with it.
         why: NameFault,
     },

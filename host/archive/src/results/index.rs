@@ -26,7 +26,6 @@ const APPLE_DOUBLE: [u8; 4] = [0, 5, 0x16, 7];
 /// The position of a file in the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemberLocation {
-    /// The size in bytes.
     pub(super) size: u64,
     /// The offset in the unpacked stream, or for a directory, its number in the traversal.
     pub(super) offset: u64,

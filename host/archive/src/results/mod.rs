@@ -4,9 +4,7 @@ mod archive;
 mod error;
 mod extract;
 mod index;
-mod reader;
 
-pub use archive::ResultsArchive;
+pub use archive::{FileReader, ResultsArchive};
 pub use error::{ReadError, ReadLimits};
 pub use index::ArchiveInfo;
-pub use reader::FileReader;

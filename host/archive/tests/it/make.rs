@@ -188,7 +188,6 @@ fn gather(dir: &Path, prefix: &str, tree: &mut Tree) {
     }
 }
 
-/// Returns the files of a tree as text.
 pub(crate) fn files(tree: &Tree) -> Vec<(&str, &str)> {
     let files = tree.iter().filter_map(|(name, data)| Some((name.as_str(), data.as_ref()?)));
     files.map(|(name, data)| (name, str::from_utf8(data).unwrap())).collect()

@@ -89,8 +89,9 @@ fn the_same_directory_is_the_same_bytes() {
     let one = pack(dir.path(), &options(1)).unwrap();
     assert!(one == pack(dir.path(), &options(1)).unwrap());
     assert!(one == pack(dir.path(), &options(3)).unwrap());
-    let packed = write_archive(dir.path(), &out.path().join("x.tar.gz"), &PackOptions::default()).unwrap();
-    assert!(one == fs::read(&packed.path).unwrap());
+    let file = out.path().join("x.tar.gz");
+    write_archive(dir.path(), &file, &PackOptions::default()).unwrap();
+    assert!(one == fs::read(&file).unwrap());
     // Another directory with the same content, created at another time and in another order.
     let copy = tempfile::tempdir().unwrap();
     for (name, data) in tree(dir.path()).into_iter().rev() {
@@ -116,7 +117,7 @@ fn other_tools_read_it() {
     let file = out.path().join("x.tar.gz");
     let packed = write_archive(dir.path(), &file, &PackOptions::default()).unwrap();
     let bytes = fs::read(&file).unwrap();
-    assert_eq!(packed.bytes, bytes.len() as u64);
+    assert_eq!(packed.digest.bytes, bytes.len() as u64);
     assert_eq!(packed.entries, tree(dir.path()).len() as u64);
     assert_eq!(extract(&bytes).unwrap().1, tree(dir.path()));
     let file = file.to_str().unwrap();
@@ -131,7 +132,7 @@ fn other_tools_read_it() {
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         match command[0] {
             "tar" => assert_eq!(tree(to.path()), tree(dir.path())),
-            "sha256sum" => assert!(output.stdout.starts_with(packed.sha256.as_bytes())),
+            "sha256sum" => assert!(output.stdout.starts_with(packed.digest.sha256.as_bytes())),
             _ => {}
         }
     }

@@ -27,7 +27,6 @@ fn trees() -> impl Strategy<Value = Tree> {
     btree_map(names(), content.prop_map(Some), 0..12)
 }
 
-/// Adds the directories of all files to a tree.
 fn with_directories(tree: &Tree) -> Tree {
     let mut all = tree.clone();
     for name in tree.keys() {

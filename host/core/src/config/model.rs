@@ -52,7 +52,7 @@ pub struct Config {
     pub plugin_search_path: Vec<String>,
     /// The run's namespace.
     pub namespace: String,
-    /// Runs no plugins and only records the cluster.
+    /// Runs no plugins and only records the cluster. Nothing is created for plugins.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub skip_plugins: bool,
     /// The image of aggregator and workers.
@@ -165,7 +165,6 @@ pub struct Selection {
 }
 
 /// Returns the image of this version.
-#[must_use]
 pub fn default_image() -> String {
     format!("ghcr.io/plumbline-dev/plumbline:{}", version())
 }
@@ -258,10 +257,6 @@ impl Config {
     }
 
     /// Returns the configuration as one line of JSON, as written to the ConfigMap.
-    ///
-    /// # Errors
-    ///
-    /// No value is known that fails to serialize.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -270,7 +265,6 @@ impl Config {
 impl Server {
     /// Returns the host and port that workers connect to: the configured ones, or the pod's IP
     /// address (`SONOBUOY_ADVERTISE_IP`), or the host name. IPv6 addresses are in brackets.
-    #[must_use]
     pub fn advertised(&self, pod_ip: Option<&str>, host_name: &str) -> String {
         if !self.advertise_address.is_empty() {
             return self.advertise_address.clone();
@@ -295,7 +289,6 @@ impl Server {
 }
 
 /// Serializes whole numbers as `30` and not `30.0`, as Sonobuoy does.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn whole_if_it_is<S: Serializer>(rate: &f64, to: S) -> Result<S::Ok, S::Error> {
     match u32::try_from(*rate as i64) {
         Ok(whole) if f64::from(whole) == *rate => to.serialize_u32(whole),

@@ -88,10 +88,6 @@ pub enum ConfigError {
 
 impl Config {
     /// Reads a configuration as the command line does: an absent key keeps its default.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`ConfigError`] that names the key.
     pub fn over_defaults(json: &str) -> Result<Self, ConfigError> {
         Self::default().overlaid(json)
     }
@@ -101,10 +97,6 @@ impl Config {
     ///
     /// Defaults apply only to the address and port to listen on, settings with a fixed set of
     /// values, and the section `Plumbline`.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`ConfigError`] that names the key.
     pub fn over_zero(json: &str) -> Result<Self, ConfigError> {
         Self::zero().overlaid(json)
     }
@@ -418,7 +410,6 @@ impl Fields {
         self.set(key, into, "`true` or `false`", Value::as_bool)
     }
 
-    /// Reads a whole number that fits into `T`.
     fn whole<T: TryFrom<u64>>(&mut self, key: &str, into: &mut T, expected: &'static str) -> Result<(), ConfigError> {
         self.set(key, into, expected, number)
     }

@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Sonobuoy's default configuration.
 const INCUMBENT: &str = r#"{"Description":"DEFAULT","UUID":"","Version":"v0.57.5","ResultsDir":"/tmp/sonobuoy/results","Resources":null,
 "Filters":{"Namespaces":".*","LabelSelector":""},
 "Limits":{"PodLogs":{"Namespaces":"kube-system","SonobuoyNamespace":true,"FieldSelectors":[],"LabelSelector":"","Previous":false,"SinceSeconds":null,"SinceTime":null,"Timestamps":false,"TailLines":null,"LimitBytes":null}},

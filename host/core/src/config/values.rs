@@ -28,7 +28,6 @@ macro_rules! choice {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the value as written in a configuration.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }

@@ -89,51 +89,43 @@ impl Container {
 
     /// Returns the container as written, except that numbers and booleans are strings where
     /// Kubernetes requires strings.
-    #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
     }
 
     /// Returns the name of the container.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// Returns the image as written, with any [`K8S_VERSION_VARIABLE`] in place.
-    #[must_use]
     pub fn image(&self) -> Option<&str> {
         self.image.as_deref()
     }
 
     /// Returns the entry point. If empty, that of the image.
-    #[must_use]
     pub fn command(&self) -> &[String] {
         &self.command
     }
 
     /// Returns the arguments of the entry point.
-    #[must_use]
     pub fn args(&self) -> &[String] {
         &self.args
     }
 
     /// Returns the working directory. `None` means that of the image.
-    #[must_use]
     pub fn working_dir(&self) -> Option<&str> {
         self.working_dir.as_deref()
     }
 
     /// Returns the environment in the order in which it is written. If a name occurs twice, the
     /// last one applies.
-    #[must_use]
     pub fn env(&self) -> &[EnvVar] {
         &self.env
     }
 
     /// Returns a copy of the container with the variable `name` set to `value`, and without the
     /// variables in `clear`.
-    #[must_use]
     pub fn with_variable(&self, name: &str, value: &str, clear: &[String]) -> Self {
         let gone = |other: &str| other == name || clear.iter().any(|cleared| cleared == other);
         let mut container = self.clone();

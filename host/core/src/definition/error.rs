@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use crate::definition::driver::UnknownDriver;
-use crate::definition::names::MAX_MODULE_NAME;
-use crate::name::{NameError, PluginName};
+use crate::name::{MAX_MODULE_NAME, NameError, PluginName};
 use crate::size::Bytes;
 use crate::text::closest;
 
@@ -107,6 +105,11 @@ pub enum DefinitionError {
     #[error("plugin name `{0}` is used twice: names must be unique in a run")]
     DuplicatePlugin(PluginName),
 }
+
+/// Error for an unknown driver.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown driver `{0}`: use `Job`, `DaemonSet` or `Process`")]
+pub struct UnknownDriver(pub String);
 
 /// The size limit of a definition: 2 MiB. In a cluster, all plugins of a run share one ConfigMap of
 /// at most 1 MiB.

@@ -7,13 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::definition::error::{DefinitionError, Warnings, cut};
 use crate::definition::limits::{LimitsRequest, duration};
-use crate::definition::names::{is_file_name, is_module_name};
 use crate::definition::permissions::ApiPermissions;
 use crate::definition::progress::LogProgress;
 use crate::definition::schema;
 use crate::definition::section::{Section, wrong_type};
 use crate::duration::format_duration;
-use crate::name::{NameError, PluginName};
+use crate::name::{NameError, PluginName, is_file_name, is_module_name};
 use crate::rights::Rights;
 
 /// The maximum number of patterns for further files, and of data files and evidence patterns of one

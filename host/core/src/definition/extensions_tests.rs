@@ -111,7 +111,7 @@ mod checks {
         let yaml = "sonobuoy-config: {driver: DaemonSet, plugin-name: p}\nplumbline: {component: check.wasm}\n";
         let definition = Definition::parse(yaml).unwrap().definition;
         assert_eq!(definition.plumbline.component.as_deref(), Some("check.wasm"));
-        assert_eq!(definition.format_module(), "items");
+        assert_eq!(definition.result_format.as_deref(), Some("items"));
         assert!(definition.plumbline.grants.is_empty());
         let spec = json!({"env": [{"name": "LEVEL", "value": "1"}], "resources": {"limits": {"memory": "1Gi"}}});
         let own = json!({"component": "a.b-c_1.wasm", "grants": {"files": ["/proc"], "env": ["LEVEL"]}});
@@ -119,7 +119,7 @@ mod checks {
         // A format of the author stays.
         let yaml =
             "sonobuoy-config: {driver: Job, plugin-name: p, result-format: raw}\nplumbline: {component: c.wasm}\n";
-        assert_eq!(Definition::parse(yaml).unwrap().definition.format_module(), "raw");
+        assert_eq!(Definition::parse(yaml).unwrap().definition.result_format.as_deref(), Some("raw"));
     }
 
     #[test]

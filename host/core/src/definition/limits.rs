@@ -29,7 +29,6 @@ pub struct LimitError {
 
 impl LimitError {
     /// Returns a hint with the fix.
-    #[must_use]
     pub fn hint(&self) -> String {
         let Self { limit, .. } = self;
         match *limit {
@@ -67,7 +66,6 @@ macro_rules! limits {
         /// default.
         ///
         /// # Errors
-        ///
         /// Returns a [`LimitError`] for the first limit above its cap, in the order of
         /// [`ModuleLimits`].
         pub fn effective_limits(
@@ -161,13 +159,11 @@ impl Unit {
 
 impl LimitsRequest {
     /// Returns whether no limit is set.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Returns the mapping that parses as this request.
-    #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let written = |(key, unit, n): (&str, Unit, Option<u64>)| {
             let value = match unit {

@@ -6,25 +6,22 @@
 //! [`Warning`] and not an error.
 
 mod container;
-mod driver;
 mod error;
 mod extensions;
 mod limits;
 mod model;
-mod names;
 mod permissions;
 mod progress;
 mod read;
 mod schema;
 mod section;
 
+pub use crate::name::{MAX_MODULE_NAME, is_module_name};
 pub use container::{Container, EnvValue, EnvVar, K8S_VERSION_VARIABLE};
-pub use driver::Driver;
 pub use error::{DefinitionError, MAX_WARNINGS, MAX_YAML_BYTES, Warning};
 pub use extensions::{Extensions, MAX_JUDGES, Reruns, SuiteRun, VerdictEntry};
 pub use limits::{LimitError, LimitsRequest, effective_limits};
-pub use model::{AUTO_FORMAT, Definition, ITEMS_FORMAT, Parsed, RAW_FORMAT, check_set};
-pub use names::{MAX_MODULE_NAME, is_module_name};
+pub use model::{AUTO_FORMAT, Definition, Driver, ITEMS_FORMAT, Parsed, RAW_FORMAT, check_set};
 pub use permissions::{ApiPermissions, PolicyRule};
 pub use progress::{LogFormat, LogPatterns, LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
 pub use schema::{definition_schema, definition_schema_text, module_schema, module_schema_text};

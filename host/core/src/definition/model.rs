@@ -1,16 +1,18 @@
 //! The data types of a definition, and the rules for the definitions of one run together.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::definition::container::Container;
-use crate::definition::driver::Driver;
-use crate::definition::error::{DefinitionError, Warning};
+use crate::definition::error::{DefinitionError, UnknownDriver, Warning};
 use crate::definition::extensions::Extensions;
-use crate::definition::names::is_module_name;
 use crate::definition::permissions::ApiPermissions;
-use crate::name::PluginName;
+use crate::name::{PluginName, serde_text};
+use crate::text::first_chars;
 
 /// The result format, and the name of its module, that accepts any file as is.
 pub const RAW_FORMAT: &str = "raw";
@@ -22,6 +24,55 @@ pub const AUTO_FORMAT: &str = "auto";
 /// one.
 pub const ITEMS_FORMAT: &str = "items";
 
+/// How a plugin runs. Parsing ignores case. The written form matches Kubernetes kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Driver {
+    /// Runs once per cluster.
+    Job,
+    /// Runs once per node.
+    DaemonSet,
+    /// Runs as a process on the machine of the aggregator.
+    Process,
+}
+
+impl Driver {
+    /// Returns the name as written in a definition.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Job => "Job",
+            Self::DaemonSet => "DaemonSet",
+            Self::Process => "Process",
+        }
+    }
+
+    /// Returns whether there is one result per node, with a result set for each, instead of a
+    /// single one.
+    pub fn is_per_node(self) -> bool {
+        matches!(self, Self::DaemonSet)
+    }
+}
+
+impl FromStr for Driver {
+    type Err = UnknownDriver;
+    fn from_str(text: &str) -> Result<Self, UnknownDriver> {
+        match text.to_ascii_lowercase().as_str() {
+            "job" => Ok(Self::Job),
+            "daemonset" => Ok(Self::DaemonSet),
+            "process" => Ok(Self::Process),
+            _ => Err(UnknownDriver(first_chars(text, 100).to_owned())),
+        }
+    }
+}
+
+serde_text!(Driver, UnknownDriver);
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// The definition of a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
@@ -29,7 +80,7 @@ pub struct Definition {
     pub name: PluginName,
     /// How the plugin runs.
     pub driver: Driver,
-    /// The result format as written. See [`Definition::format_module`].
+    /// The result format as written.
     pub result_format: Option<String>,
     /// Names, without directories, of the result files. If empty, those that the module reads by
     /// default.
@@ -65,16 +116,8 @@ pub struct Parsed {
 }
 
 impl Definition {
-    /// Returns the name of the module that reads the results: the result format, or [`RAW_FORMAT`]
-    /// if it is missing or invalid as a module name. The caller checks whether the module exists.
-    #[must_use]
-    pub fn format_module(&self) -> &str {
-        self.result_format.as_deref().filter(|name| is_module_name(name)).unwrap_or(RAW_FORMAT)
-    }
-
     /// Returns the name of the expectations module: the one in the definition, or else the one
     /// named after the driver. A process produces one result, like a Job.
-    #[must_use]
     pub fn expectations_module(&self) -> &str {
         match (&self.plumbline.expectations, self.driver) {
             (Some(name), _) => name,
@@ -85,16 +128,12 @@ impl Definition {
 
     /// Returns the permissions that the plugin needs on the API server of its cluster: those that it
     /// asks for, and the reads that are granted to its check.
-    #[must_use]
     pub fn api_permissions(&self) -> ApiPermissions {
         self.plumbline.permissions.with_reads(&self.plumbline.grants)
     }
-}
 
-impl Definition {
     /// Returns the object under `Definition` in the archive's `definition.json`: the keys of the
     /// YAML without empty ones. [`Definition::from_json`] reads the same definition from it.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let mut config = Map::new();
@@ -126,7 +165,6 @@ fn put(fields: &mut Map<String, Value>, key: &str, value: Option<Value>) {
 /// permissions, and reruns come after the plugin that they rerun.
 ///
 /// # Errors
-///
 /// Returns [`DefinitionError::DuplicatePlugin`] with the first duplicate name,
 /// [`DefinitionError::Reruns`], or [`DefinitionError::Invalid`] with the first invalid rule.
 pub fn check_set<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> Result<(), DefinitionError> {

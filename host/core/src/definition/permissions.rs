@@ -54,7 +54,6 @@ pub struct PolicyRule {
 
 impl ApiPermissions {
     /// Returns whether the definition requests no permissions.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cluster.is_empty() && self.namespace.is_empty() && self.elsewhere.is_empty()
     }
@@ -81,7 +80,6 @@ impl ApiPermissions {
     }
 
     /// Returns whether the permissions include everything in the cluster.
-    #[must_use]
     pub fn is_cluster_admin(&self) -> bool {
         let all = |list: &[String]| list.iter().any(|entry| entry == "*");
         self.cluster.iter().any(|rule| {

@@ -127,7 +127,6 @@ impl LogProgress {
 
     /// Returns whether the path of the file stays inside the results directory. The reader checks
     /// links.
-    #[must_use]
     pub fn is_inside(&self) -> bool {
         is_inside(&self.file)
     }

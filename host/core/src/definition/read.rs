@@ -11,9 +11,9 @@ use crate::definition::container::Container;
 use crate::definition::error::{DefinitionError, MAX_YAML_BYTES, Warnings, cut};
 use crate::definition::extensions::Extensions;
 use crate::definition::model::{Definition, ITEMS_FORMAT, Parsed};
-use crate::definition::names::{is_file_name, is_module_name};
 use crate::definition::schema;
 use crate::definition::section::{Section, scalar, wrong_type};
+use crate::name::{is_file_name, is_module_name};
 
 /// The maximum nesting depth. The deepest pod spec has about 15 levels.
 const MAX_DEPTH: usize = 64;
@@ -31,10 +31,6 @@ const MAX_REPLAYED: usize = 20_000;
 impl Definition {
     /// Parses a definition from YAML, of which JSON is a subset. It must be one document of at most
     /// [`MAX_YAML_BYTES`].
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`DefinitionError`] that names the key.
     pub fn parse(yaml: &str) -> Result<Parsed, DefinitionError> {
         let mut warnings = Warnings::default();
         let document = read_document(yaml, &mut warnings)?;
@@ -44,7 +40,6 @@ impl Definition {
     /// Parses a definition like [`Definition::parse`], from the bytes of a file.
     ///
     /// # Errors
-    ///
     /// Returns a [`DefinitionError`]. A file above the size limit is reported as too large,
     /// whatever it contains.
     pub fn parse_bytes(yaml: &[u8]) -> Result<Parsed, DefinitionError> {
@@ -55,10 +50,6 @@ impl Definition {
 
     /// Reads a definition from the JSON of an archive. `json` is either the object of
     /// [`Definition::to_json`], or a whole `definition.json` with that object under `Definition`.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`DefinitionError`] that names the key.
     pub fn from_json(mut json: Value) -> Result<Parsed, DefinitionError> {
         if let Value::Object(fields) = &mut json {
             let find = |name: &str| fields.keys().find(|key| key.eq_ignore_ascii_case(name)).cloned();

@@ -24,7 +24,6 @@ pub(super) const VERDICT: &str = "/properties/plumbline/properties/verdict/items
 static DEFINITION: LazyLock<Value> = LazyLock::new(definition_schema);
 
 /// Returns the JSON Schema (draft 2020-12) of a definition (docs/definition.md).
-#[must_use]
 pub fn definition_schema() -> Value {
     // A test parses both schemas.
     serde_json::from_str(definition_schema_text()).unwrap_or_default()
@@ -32,19 +31,16 @@ pub fn definition_schema() -> Value {
 
 /// Returns the JSON Schema (draft 2020-12) of `module.yaml`, the file of a module's project. Its
 /// reader is part of the tools for authors, and a test there compares the two.
-#[must_use]
 pub fn module_schema() -> Value {
     serde_json::from_str(module_schema_text()).unwrap_or_default()
 }
 
 /// Returns [`definition_schema`] as formatted text.
-#[must_use]
 pub fn definition_schema_text() -> &'static str {
     include_str!("../../../../docs/definition.schema.json")
 }
 
 /// Returns [`module_schema`] as formatted text.
-#[must_use]
 pub fn module_schema_text() -> &'static str {
     include_str!("../../../../docs/module.schema.json")
 }

@@ -131,7 +131,6 @@ fn unknown_keys(document: Value) -> Vec<String> {
     unknown.map(|warning| warning.path.clone()).collect()
 }
 
-/// Returns a value that the field accepts.
 fn good(field: Field) -> Value {
     match (field.name, field.shape()) {
         ("driver", _) => json!("Process"),

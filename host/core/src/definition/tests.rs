@@ -152,7 +152,7 @@ plumbline:
 #[test]
 fn missing_keys_have_defaults() {
     let definition = clean(&with(""));
-    assert_eq!((definition.format_module(), definition.expectations_module()), (RAW_FORMAT, "job"));
+    assert_eq!((definition.result_format.as_deref(), definition.expectations_module()), (None, "job"));
     assert_eq!(definition.plumbline, Extensions::default());
     assert_eq!((definition.order, definition.skip_cleanup), (0, false));
     assert_eq!(definition.pod_spec, None);
@@ -171,14 +171,14 @@ fn the_modules_follow_from_format_and_driver() {
     for (driver, module) in [("Job", "job"), ("job", "job"), ("DAEMONSET", "daemonset"), ("process", "job")] {
         let yaml = format!("sonobuoy-config: {{driver: {driver}, plugin-name: p, result-format: junit}}\nspec: {{}}");
         let definition = clean(&yaml);
-        assert_eq!((definition.expectations_module(), definition.format_module()), (module, "junit"), "{driver}");
+        assert_eq!(definition.expectations_module(), module, "{driver}");
     }
     let definition = clean(&with("plumbline: {summarizer: totals}"));
     assert_eq!(definition.plumbline.summarizer.as_deref(), Some("totals"));
     let definition = clean(&with("plumbline: {expectations: every-second-node}"));
     assert_eq!(definition.expectations_module(), "every-second-node");
     let odd = parse(&with_config("result-format: ../junit")).definition;
-    assert_eq!((odd.format_module(), odd.result_format.as_deref()), (RAW_FORMAT, Some("../junit")));
+    assert_eq!(odd.result_format.as_deref(), Some("../junit"));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn keys_are_matched_without_regard_to_case() {
     let yaml = "Sonobuoy-Config: {DRIVER: Job, Plugin-Name: p, RESULT-FORMAT: junit, Order: 2}\nSPEC: {}\nPODSPEC: {a: 1}\n\
                 Plumbline: {TimeOut: 5s, Limits: {Wall-Seconds: 3}}";
     let definition = clean(yaml);
-    assert_eq!((definition.format_module(), definition.order), ("junit", 2));
+    assert_eq!((definition.result_format.as_deref(), definition.order), (Some("junit"), 2));
     assert_eq!(definition.pod_spec, Some(json!({"a": 1})));
     assert_eq!(definition.plumbline.timeout, Some(Duration::from_secs(5)));
     assert_eq!(definition.plumbline.limits.wall_seconds, Some(3));

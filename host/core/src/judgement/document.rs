@@ -1,4 +1,4 @@
-//! The verdict on one plugin, as stored in the archive (docs/judging.md). The names of rulings and checks
+//! The verdict on one plugin, as stored in the archive (docs/judges.md). The names of rulings and checks
 //! are those of the contract.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,6 @@ pub enum VerdictStatus {
 
 impl VerdictStatus {
     /// Returns the status as one word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -66,7 +65,6 @@ pub struct RuledItem {
 
 impl RuledItem {
     /// Returns the name of the item.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.path.last().map_or(self.set.as_str(), String::as_str)
     }
@@ -174,7 +172,6 @@ pub enum CheckOutcome {
 
 impl CheckOutcome {
     /// Returns the outcome as one word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",

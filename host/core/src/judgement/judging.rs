@@ -67,7 +67,6 @@ pub struct Judging {
 
 impl Judging {
     /// Creates an empty verdict on `plugin`.
-    #[must_use]
     pub fn new(plugin: impl Into<String>) -> Self {
         let verdict = PluginVerdict { version: VERDICT_VERSION, plugin: plugin.into(), ..PluginVerdict::default() };
         Self { verdict, leaves: 0, skipped: 0, not_read: 0, bytes: 0 }
@@ -136,7 +135,6 @@ impl Judging {
     }
 
     /// Returns the verdict, after all leaves were added.
-    #[must_use]
     pub fn finish(self) -> PluginVerdict {
         let mut verdict = self.verdict;
         let has = |outcome| verdict.checks.iter().any(|check| check.check.outcome == outcome);
@@ -196,7 +194,6 @@ pub struct VerdictSummary {
 
 impl PluginVerdict {
     /// Returns the summary of the verdict.
-    #[must_use]
     pub fn summary(&self) -> VerdictSummary {
         let checks = |outcome| self.checks.iter().filter(|check| check.check.outcome == outcome).count() as u64;
         let classes = most_frequent(&self.classes);
@@ -219,7 +216,6 @@ impl PluginVerdict {
 
     /// Returns why the items of each class were ruled as they were, in a few words: the first reason,
     /// or the source of a ruling without one, and how many other reasons there are.
-    #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::<&str, (&str, HashSet<&str>)>::new();
         for item in &self.items {
@@ -260,7 +256,6 @@ fn most_frequent(classes: &BTreeMap<String, ClassCount>) -> BTreeMap<String, Cla
 impl VerdictSummary {
     /// Returns the verdict and its reasons, such as `passed: 4 failures, all excused: 3
     /// known-failure, 1 flaky; 7 of 7 checks`.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let mut parts = vec![self.failures_part()];
         if self.counting > 0 {

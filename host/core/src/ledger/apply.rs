@@ -13,9 +13,6 @@ use crate::progress::{ProgressUpdate, combine};
 use crate::run_status::MAX_REASON;
 use crate::text::{excerpt, first_chars};
 
-/// The maximum length in characters of a worker's address.
-const MAX_FROM: usize = 300;
-
 /// The maximum length in characters of the reason for skipping a plugin. It is part of every
 /// status.
 pub const MAX_SKIP_REASON: usize = 500;
@@ -43,7 +40,6 @@ impl Ledger {
     /// planned after that.
     ///
     /// # Errors
-    ///
     /// Returns a [`Refusal`]. The ledger is then unchanged, and the event must not be journaled.
     pub fn apply(&mut self, at: Timestamp, event: Event) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
@@ -72,10 +68,8 @@ impl Ledger {
             }
             Event::LaunchFailed { plugin, reason } => self.launch_failed(at, &plugin, &reason, effects),
             Event::Skipped { plugin, reason } => self.skip(&plugin, &reason, effects),
-            Event::Hello { key, from } => {
-                let entry = self.entry_mut(&key)?;
-                entry.heard = Some(at);
-                entry.from = Some(first_chars(&from, MAX_FROM).to_owned());
+            Event::Hello { key } => {
+                self.entry_mut(&key)?.heard = Some(at);
                 Ok(SettleScope::Nowhere)
             }
             Event::Heartbeat { key } => {
@@ -116,10 +110,6 @@ impl Ledger {
 
     /// Checks whether an upload of `key` may start now, as of the last event or tick. A server
     /// calls it before it reads a body.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Refusal::Unexpected`], [`Refusal::AlreadyReceived`] or [`Refusal::Busy`].
     pub fn admit(&self, key: &ResultKey) -> Result<(), Refusal> {
         let entry = self.entry(key)?;
         // A held failure takes effect as soon as the current upload fails, so a retry is pointless.

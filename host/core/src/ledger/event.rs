@@ -51,8 +51,6 @@ pub enum Event {
     Hello {
         /// The key of the result that the worker will send.
         key: ResultKey,
-        /// The address of the worker.
-        from: String,
     },
     /// A worker reported that it is alive.
     Heartbeat {
@@ -160,7 +158,6 @@ impl Event {
     ///
     /// A restarted aggregator learns the other events again from workers and the cluster.
     /// Heartbeats of every node every few seconds would take up most of the journal.
-    #[must_use]
     pub fn is_journalled(&self) -> bool {
         !matches!(self, Self::Hello { .. } | Self::Heartbeat { .. } | Self::Problem { .. } | Self::Progress { .. })
     }
@@ -321,7 +318,6 @@ pub enum ErrorRecordError {
 
 impl ErrorRecord {
     /// Creates a record with this message and no details.
-    #[must_use]
     pub fn new(error: impl Into<String>) -> Self {
         Self { error: error.into(), details: Map::new() }
     }
@@ -336,10 +332,6 @@ impl ErrorRecord {
     /// Reads an `error.json`: an object with a string under `error`. All other keys become details.
     ///
     /// The caller limits the size of `document` (see [`crate::ReceiveLimits::message_bytes`]).
-    ///
-    /// # Errors
-    ///
-    /// Returns an [`ErrorRecordError`] if the document has another form or is nested too deeply.
     pub fn from_json(document: &[u8]) -> Result<Self, ErrorRecordError> {
         let value: Value =
             serde_json::from_slice(document).map_err(|error| ErrorRecordError::Invalid(error.to_string()))?;
@@ -355,14 +347,12 @@ impl ErrorRecord {
 
     /// Returns whether the result is missing because of a timeout. As for every reader of
     /// `error.json`, the message contains the word `timeout` in that case.
-    #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.error.contains("timeout")
     }
 
     /// Returns the content of `error.json`: `error`, with the details next to it. A detail named
     /// `error` is overwritten.
-    #[must_use]
     pub fn to_error_json(&self) -> Value {
         let mut object = self.details.clone();
         object.insert("error".to_owned(), Value::String(self.error.clone()));

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use crate::judgement::VerdictSummary;
 use crate::ledger::event::ErrorRecord;
-use crate::ledger::state::{Entry, Judged, KeyState, Outcome};
-use crate::ledger::state::{Ledger, Plugin};
+use crate::ledger::state::{Entry, Judged, KeyState, Ledger, Outcome, Plugin};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::{EntryStatus, MAX_REASON, PluginStatus, RunPhase, RunStatus};
@@ -50,13 +49,11 @@ impl Ledger {
     }
 
     /// Returns the state of an expected result, or `None` if it is not expected.
-    #[must_use]
     pub fn state(&self, key: &ResultKey) -> Option<KeyState> {
         self.entry(key).ok().map(Entry::state)
     }
 
     /// Returns the error that replaces a result, if there is one.
-    #[must_use]
     pub fn error(&self, key: &ResultKey) -> Option<&ErrorRecord> {
         match &self.entry(key).ok()?.outcome {
             Outcome::Failed { error, .. } => Some(error),
@@ -65,69 +62,53 @@ impl Ledger {
     }
 
     /// Returns what currently prevents an expected result from arriving, if something is known.
-    #[must_use]
     pub fn problem(&self, key: &ResultKey) -> Option<&str> {
         self.entry(key).ok().filter(|entry| !entry.is_final())?.trouble.as_deref()
     }
 
     /// Returns the progress reported for an expected result.
-    #[must_use]
     pub fn progress(&self, key: &ResultKey) -> Option<&ProgressUpdate> {
         self.entry(key).ok()?.progress.as_ref()
     }
 
     /// Returns when the worker of an expected result last sent a message.
-    #[must_use]
     pub fn last_heard(&self, key: &ResultKey) -> Option<Timestamp> {
         self.entry(key).ok()?.heard
     }
 
-    /// Returns the address from which the worker of an expected result said hello.
-    #[must_use]
-    pub fn heard_from(&self, key: &ResultKey) -> Option<&str> {
-        self.entry(key).ok()?.from.as_deref()
-    }
-
     /// Returns when a plugin was first launched, or `None` if it was not. Launching its missing
     /// parts again does not extend its time.
-    #[must_use]
     pub fn launched(&self, plugin: &PluginName) -> Option<Timestamp> {
         self.plugin(plugin)?.launched
     }
 
     /// Returns when the latest event happened, or `None` if there was no event.
-    #[must_use]
     pub fn last_event(&self) -> Option<Timestamp> {
         self.last
     }
 
     /// Returns why a plugin was skipped. `None` means that it was not skipped or is not planned.
-    #[must_use]
     pub fn skipped(&self, plugin: &PluginName) -> Option<&str> {
         self.plugin(plugin)?.skipped.as_deref()
     }
 
     /// Returns the result of a plugin, or `None` before it is post-processed.
-    #[must_use]
     pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
         self.plugin(plugin)?.judged.as_ref()
     }
 
     /// Returns the verdict on a plugin, or `None` if the judges have not finished or there are
     /// none.
-    #[must_use]
     pub fn plugin_verdict(&self, plugin: &PluginName) -> Option<&VerdictSummary> {
         self.plugin(plugin)?.verdict.as_ref()
     }
 
     /// Returns the outcome of one result, or `None` before it is post-processed.
-    #[must_use]
     pub fn result(&self, key: &ResultKey) -> Option<&Judged> {
         self.entry(key).ok()?.judged.as_ref()
     }
 
     /// Returns whether `upload` of `key` is being moved into place.
-    #[must_use]
     pub fn is_claimed(&self, key: &ResultKey, upload: u64) -> bool {
         self.entry(key).is_ok_and(|entry| entry.upload.is_some_and(|now| now.claimed && now.id == upload))
     }
@@ -139,13 +120,11 @@ impl Ledger {
 
     /// Returns the results of a plugin that are neither received nor failed, as of the last event
     /// or tick. A result whose upload failed is included while it may be retried.
-    #[must_use]
     pub fn missing(&self, plugin: &PluginName) -> Vec<&ResultKey> {
         self.planned_entries(plugin).iter().filter(|entry| !entry.is_final()).map(|entry| &entry.key).collect()
     }
 
     /// Returns how many expected results of a plugin are in each state, as of the last event or tick.
-    #[must_use]
     pub fn tally(&self, plugin: &PluginName) -> ResultTally {
         let mut tally = ResultTally::default();
         for entry in self.planned_entries(plugin) {
@@ -163,7 +142,6 @@ impl Ledger {
     }
 
     /// Returns the phase of the run at `now`.
-    #[must_use]
     pub fn phase(&self, now: Timestamp) -> RunPhase {
         if self.tar.is_some() {
             RunPhase::Complete
@@ -176,27 +154,23 @@ impl Ledger {
 
     /// Returns whether every expected result of a plugin was received or has failed, and no retry
     /// window is open at `now`. Returns `false` if the plugin is not planned.
-    #[must_use]
     pub fn is_plugin_complete(&self, plugin: &PluginName, now: Timestamp) -> bool {
         self.plugin_index(plugin).is_ok_and(|index| self.is_complete_at(index, now))
     }
 
     /// Returns whether every planned plugin is complete at `now`. A ledger without plugins is
     /// complete, although it never yields [`super::Effect::RunComplete`].
-    #[must_use]
     pub fn is_complete(&self, now: Timestamp) -> bool {
         (0..self.plugins.len()).all(|index| self.is_complete_at(index, now))
     }
 
     /// Returns whether the run was interrupted.
-    #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.interrupted
     }
 
     /// Returns when the next window ends, but never a time before `now`. This is the time for the
     /// next [`Ledger::tick`]. `None` means that no time-based change is pending.
-    #[must_use]
     pub fn next_deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let waiting =
             (0..self.plugins.len()).filter(|&index| self.plugins.get(index).is_some_and(|plugin| !plugin.complete));
@@ -214,7 +188,6 @@ impl Ledger {
     }
 
     /// Returns the status at `now` in its public form.
-    #[must_use]
     pub fn status(&self, now: Timestamp) -> RunStatus {
         let mut entries = Vec::with_capacity(self.entries.len());
         for (index, plugin) in self.plugins.iter().enumerate() {
@@ -242,7 +215,6 @@ impl Ledger {
 
     /// Returns the verdict on the run at `now`: that of [`Verdict::from_run`] combined with the
     /// statuses of the plugins' whole trees. These may be worse than those of their parts.
-    #[must_use]
     pub fn verdict(&self, now: Timestamp) -> Verdict {
         let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
         let judged = unjudged.filter_map(|plugin| Some((plugin.name.as_str(), plugin.judged.as_ref()?)));
@@ -296,7 +268,8 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
             Outcome::Received { .. } => None,
             // The result is being uploaded, so earlier problems no longer matter.
             Outcome::Waiting | Outcome::Broken { .. } if entry.upload.is_some() => None,
-            Outcome::Waiting | Outcome::Broken { .. } => entry.trouble.clone(),
+            Outcome::Broken { reason, .. } => entry.trouble.clone().or_else(|| Some(excerpt(reason, MAX_REASON))),
+            Outcome::Waiting => entry.trouble.clone(),
         },
         folded: None,
     }

@@ -99,7 +99,6 @@ impl Ledger {
     /// the state of the ledger.
     ///
     /// # Errors
-    ///
     /// Returns a [`ReplayError`] if an event is rejected. A ledger journals only what it accepted,
     /// so the journal is damaged or belongs to another run.
     pub fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
@@ -224,7 +223,6 @@ pub(super) struct Entry {
     pub(super) held: Option<Held>,
     pub(super) progress: Option<ProgressUpdate>,
     pub(super) heard: Option<Timestamp>,
-    pub(super) from: Option<String>,
     /// What prevents the result from arriving, while it is expected.
     pub(super) trouble: Option<String>,
     pub(super) judged: Option<Judged>,
@@ -239,7 +237,6 @@ impl Entry {
             held: None,
             progress: None,
             heard: None,
-            from: None,
             trouble: None,
             judged: None,
         }

@@ -9,6 +9,9 @@ pub use network::{Endpoint, Host, NamePattern, NetworkError, Origin, WebTarget, 
 
 use serde::{Deserialize, Serialize};
 
+use crate::name;
+use crate::text::Printable;
+
 /// The maximum number of entries in each list. A check reads a handful of directories and kinds.
 const MAX_ENTRIES: usize = 64;
 
@@ -66,7 +69,7 @@ pub struct RightsError {
     /// The key, such as `files`.
     pub key: &'static str,
     /// The value, shortened.
-    pub value: String,
+    pub value: Printable,
     /// The rule.
     pub why: &'static str,
 }
@@ -79,11 +82,11 @@ pub struct RightsError {
 )]
 pub struct NotGranted {
     /// The API group and version, shortened.
-    pub api_version: String,
+    pub api_version: Printable,
     /// The resource, shortened.
-    pub resource: String,
+    pub resource: Printable,
     /// The namespace, shortened. `None` means all of them.
-    pub namespace: Option<String>,
+    pub namespace: Option<Printable>,
 }
 
 fn in_namespace(namespace: Option<&str>) -> String {
@@ -148,16 +151,11 @@ impl fmt::Display for Rights {
 
 impl Rights {
     /// Returns whether there are no rights.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Checks the form of every entry.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first rule that an entry breaks.
     pub fn check(&self) -> Result<(), RightsError> {
         check_all(
             "files",
@@ -179,7 +177,7 @@ impl Rights {
         }
         if let Some(port) = self.listen.iter().find(|port| **port < MIN_LISTEN) {
             let why = "expected a port from 1024, because a check has no privileges";
-            return Err(RightsError { key: "listen", value: port.to_string(), why });
+            return Err(RightsError { key: "listen", value: port.to_string().into(), why });
         }
         for right in &self.kubernetes {
             let version = std::slice::from_ref(&right.api_version);
@@ -193,14 +191,13 @@ impl Rights {
             check_all("kubernetes.namespaces", &right.namespaces, "expected the name of a namespace", is_label)?;
             if right.resources.is_empty() {
                 let why = "name at least one resource, such as `nodes`, of";
-                return Err(RightsError { key: "kubernetes.resources", value: shortened(&right.api_version), why });
+                return Err(RightsError { key: "kubernetes.resources", value: shown(&right.api_version), why });
             }
         }
         Ok(())
     }
 
     /// Returns which of these rights `granted` does not include.
-    #[must_use]
     pub fn missing(&self, granted: &Self) -> Vec<MissingRight> {
         let files = self.files.iter().filter(|wanted| !granted.files.iter().any(|given| is_within(wanted, given)));
         let env = self.env.iter().filter(|name| !granted.env.contains(name));
@@ -233,7 +230,6 @@ impl Rights {
     }
 
     /// Returns the rights that consist of `missing`.
-    #[must_use]
     pub fn of_missing(missing: &[MissingRight]) -> Self {
         let mut rights = Self::default();
         for right in missing {
@@ -264,7 +260,6 @@ impl Rights {
 
     /// Returns the lines of a definition that grant these rights. They are YAML, and have passed
     /// [`Rights::check`].
-    #[must_use]
     pub fn to_yaml(&self) -> String {
         let list = |entries: &[String]| {
             let quoted = entries.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string());
@@ -301,26 +296,22 @@ impl Rights {
     }
 
     /// Returns whether the check may send requests to a host, with the scheme and port of `target`.
-    #[must_use]
     pub fn allows_http(&self, target: &WebTarget, host: &Host) -> bool {
         self.http.iter().any(|origin| origin.admits(target.https, host, target.port))
     }
 
     /// Returns whether the check may try a connection to a port of a host.
-    #[must_use]
     pub fn allows_tcp(&self, host: &Host, port: u16) -> bool {
         self.tcp.iter().any(|endpoint| endpoint.admits(host, port))
     }
 
     /// Returns whether the check may resolve a name.
-    #[must_use]
     pub fn allows_dns(&self, name: &str) -> bool {
         self.dns.iter().any(|pattern| pattern.admits(name))
     }
 
     /// Returns whether objects of a resource may be read in a namespace. `None` stands for all
     /// namespaces, and for objects outside namespaces.
-    #[must_use]
     pub fn allows(&self, api_version: &str, resource: &str, namespace: Option<&str>) -> bool {
         self.kubernetes.iter().any(|right| {
             let place = right.namespaces.is_empty()
@@ -330,19 +321,11 @@ impl Rights {
     }
 
     /// Checks that objects of a resource may be read, as [`Rights::allows`] says.
-    ///
-    /// # Errors
-    ///
-    /// Returns what is not granted.
     pub fn admit(&self, api_version: &str, resource: &str, namespace: Option<&str>) -> Result<(), NotGranted> {
         if self.allows(api_version, resource, namespace) {
             return Ok(());
         }
-        Err(NotGranted {
-            api_version: shortened(api_version),
-            resource: shortened(resource),
-            namespace: namespace.map(shortened),
-        })
+        Err(NotGranted { api_version: shown(api_version), resource: shown(resource), namespace: namespace.map(shown) })
     }
 }
 
@@ -361,17 +344,18 @@ fn check_all(
         return Err(too_many(key));
     }
     match entries.iter().find(|entry| entry.len() > MAX_BYTES || !is_valid(entry)) {
-        Some(entry) => Err(RightsError { key, value: shortened(entry), why }),
+        Some(entry) => Err(RightsError { key, value: shown(entry), why }),
         None => Ok(()),
     }
 }
 
 fn too_many(key: &'static str) -> RightsError {
-    RightsError { key, value: MAX_ENTRIES.to_string(), why: "there are more entries than" }
+    RightsError { key, value: MAX_ENTRIES.to_string().into(), why: "there are more entries than" }
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
+/// Returns a value of a definition or of a check for a message.
+fn shown(text: &str) -> Printable {
+    Printable::escaped(text, 100)
 }
 
 fn is_directory(path: &str) -> bool {
@@ -390,13 +374,8 @@ fn is_api_version(text: &str) -> bool {
     group.split('.').all(is_label) && is_label(version) && version.starts_with('v')
 }
 
-/// Returns whether `text` is a DNS-1123 label.
 fn is_label(text: &str) -> bool {
-    let ends = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    text.len() <= 63
-        && ends(text.bytes().next())
-        && ends(text.bytes().last())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    text.len() <= 63 && name::is_label(text, "-")
 }
 
 #[cfg(test)]

@@ -12,6 +12,10 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::shown;
+use crate::name::serde_text;
+use crate::text::Printable;
+
 /// The maximum length of a name in bytes (RFC 1035).
 const MAX_NAME: usize = 253;
 
@@ -52,24 +56,24 @@ impl FromStr for Host {
 pub enum NetworkError {
     /// Neither a name nor an address.
     #[error("`{0}` is not a host: expected a name such as `example.com`, or an address")]
-    Host(String),
+    Host(Printable),
     /// Not a name, and not `*.NAME`.
     #[error("`{0}` is not a name: expected a name such as `example.com`, `*.example.com`, or `*`")]
-    Name(String),
+    Name(Printable),
     /// Not `HOST:PORT`.
     #[error("`{0}` is not a host with a port: expected `example.com:443`, `10.0.0.0/8:443` or `*.example.com:*`")]
-    Endpoint(String),
+    Endpoint(Printable),
     /// Not a URL of a web server.
     #[error("invalid URL `{url}`: {why}")]
     Url {
         /// The URL, shortened.
-        url: String,
+        url: Printable,
         /// The reason.
         why: String,
     },
     /// Not `http://HOST` or `https://HOST`.
     #[error("`{0}` is not a web server: expected `https://example.com`, or `http://10.0.0.0/8:8080`, without a path")]
-    Origin(String),
+    Origin(Printable),
 }
 
 /// Names of hosts: one name, all names below a domain (`*.example.com`), or every name (`*`).
@@ -86,7 +90,6 @@ pub enum NamePattern {
 
 impl NamePattern {
     /// Returns whether `name` matches.
-    #[must_use]
     pub fn admits(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
@@ -96,7 +99,6 @@ impl NamePattern {
     }
 
     /// Returns whether this pattern matches every name that `other` matches.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Any, _) => true,
@@ -115,13 +117,13 @@ impl FromStr for NamePattern {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, NetworkError> {
-        let wrong = |_| NetworkError::Name(shortened(text));
+        let wrong = |_| NetworkError::Name(shown(text));
         match text.strip_prefix("*.") {
             _ if text == "*" => Ok(Self::Any),
             Some(domain) => name(domain).map(Self::Below).map_err(wrong),
             None => match text.parse().map_err(wrong)? {
                 Host::Name(name) => Ok(Self::Exact(name)),
-                Host::Address(_) => Err(NetworkError::Name(shortened(text))),
+                Host::Address(_) => Err(NetworkError::Name(shown(text))),
             },
         }
     }
@@ -156,7 +158,6 @@ pub struct Endpoint {
 impl Endpoint {
     /// Returns whether a port of a host is included. A network includes a special address only if all
     /// its addresses are special.
-    #[must_use]
     pub fn admits(&self, host: &Host, port: u16) -> bool {
         let of_hosts = match (&self.hosts, host) {
             (Hosts::Names(names), Host::Name(name)) => names.admits(name),
@@ -169,7 +170,6 @@ impl Endpoint {
     }
 
     /// Returns whether every host and port of `other` is included.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let hosts = match (&self.hosts, &other.hosts) {
             (Hosts::Names(names), Hosts::Names(others)) => names.covers(others),
@@ -216,7 +216,7 @@ impl FromStr for Endpoint {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, NetworkError> {
-        Self::parse(text, None).ok_or_else(|| NetworkError::Endpoint(shortened(text)))
+        Self::parse(text, None).ok_or_else(|| NetworkError::Endpoint(shown(text)))
     }
 }
 
@@ -246,13 +246,11 @@ pub struct Origin {
 
 impl Origin {
     /// Returns whether requests to a host are included.
-    #[must_use]
     pub fn admits(&self, https: bool, host: &Host, port: u16) -> bool {
         self.https == https && self.endpoint.admits(host, port)
     }
 
     /// Returns whether every web server of `other` is included.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.https == other.https && self.endpoint.covers(&other.endpoint)
     }
@@ -275,7 +273,7 @@ impl FromStr for Origin {
             };
             Some(Self { https, endpoint: Endpoint::parse(rest, Some(Self::default_port(https)))? })
         };
-        parse().ok_or_else(|| NetworkError::Origin(shortened(text)))
+        parse().ok_or_else(|| NetworkError::Origin(shown(text)))
     }
 }
 
@@ -304,7 +302,7 @@ impl FromStr for WebTarget {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, NetworkError> {
-        let wrong = |why: &dyn fmt::Display| NetworkError::Url { url: shortened(text), why: why.to_string() };
+        let wrong = |why: &dyn fmt::Display| NetworkError::Url { url: shown(text), why: why.to_string() };
         let url = Url::parse(text).map_err(|error| wrong(&error))?;
         let https = match url.scheme() {
             "https" => true,
@@ -321,30 +319,12 @@ impl FromStr for WebTarget {
     }
 }
 
-/// Implements the conversions that serde uses.
-macro_rules! as_text {
-    ($($type:ty),*) => {$(
-        impl TryFrom<String> for $type {
-            type Error = NetworkError;
-
-            fn try_from(text: String) -> Result<Self, NetworkError> {
-                text.parse()
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(value: $type) -> Self {
-                value.to_string()
-            }
-        }
-    )*};
-}
-
-as_text!(NamePattern, Endpoint, Origin);
+serde_text!(NamePattern, NetworkError);
+serde_text!(Endpoint, NetworkError);
+serde_text!(Origin, NetworkError);
 
 /// Returns whether an address is special: of this machine, of a link, of a group, reserved, or the
 /// metadata service of a cloud.
-#[must_use]
 pub fn is_special(address: IpAddr) -> bool {
     let address = canonical(address);
     let by_range = match address {
@@ -403,12 +383,8 @@ fn name(text: &str) -> Result<String, NetworkError> {
     if is_valid && !bare.rsplit('.').next().is_some_and(is_number) {
         Ok(bare)
     } else {
-        Err(NetworkError::Host(shortened(text)))
+        Err(NetworkError::Host(shown(text)))
     }
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]

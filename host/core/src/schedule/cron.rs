@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::{DateTime, Weekday};
+use jiff::civil::DateTime;
 use serde::{Serialize, Serializer};
 
 use crate::text::first_chars;
@@ -29,7 +29,6 @@ const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// The longest months. February has a 29th every few years.
 const LAST_DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/// A field of an expression.
 struct Field {
     name: &'static str,
     min: u32,
@@ -93,22 +92,27 @@ pub struct Cron {
 
 impl Cron {
     /// Returns whether the expression matches this minute.
-    #[must_use]
     pub fn matches(&self, time: DateTime) -> bool {
         let [minutes, hours, days, months, weekdays] = self.fields;
         let has = |field: u64, value: i8| field >> u32::from(value.unsigned_abs()) & 1 == 1;
         let day = has(days, time.day());
-        let weekday = has(weekdays, weekday_number(time.weekday()));
+        // Sunday is 0.
+        let weekday = has(weekdays, time.weekday().to_sunday_zero_offset());
         has(minutes, time.minute())
             && has(hours, time.hour())
             && has(months, time.month())
             && if self.both_days { day && weekday } else { day || weekday }
     }
-}
 
-/// Sunday is 0.
-fn weekday_number(day: Weekday) -> i8 {
-    day.to_sunday_zero_offset()
+    /// Returns whether no month has the day. A day of the week exists in every month.
+    fn never(&self) -> bool {
+        let [_, _, days, months, _] = self.fields;
+        let has_day = (1..).zip(LAST_DAYS).any(|(month, last)| {
+            let of_month = (1_u64 << (last + 1)) - 1;
+            months >> month & 1 == 1 && days & of_month != 0
+        });
+        self.both_days && !has_day
+    }
 }
 
 impl FromStr for Cron {
@@ -138,18 +142,6 @@ impl FromStr for Cron {
         let [_, _, any_day, _, any_weekday] = stars;
         let cron = Self { text: text.to_owned(), fields, both_days: any_day || any_weekday };
         if cron.never() { Err(CronError::Never(shown())) } else { Ok(cron) }
-    }
-}
-
-impl Cron {
-    /// Returns whether no month has the day. A day of the week exists in every month.
-    fn never(&self) -> bool {
-        let [_, _, days, months, _] = self.fields;
-        let has_day = (1..).zip(LAST_DAYS).any(|(month, last)| {
-            let of_month = (1_u64 << (last + 1)) - 1;
-            months >> month & 1 == 1 && days & of_month != 0
-        });
-        self.both_days && !has_day
     }
 }
 

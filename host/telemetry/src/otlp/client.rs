@@ -1,5 +1,6 @@
 //! Sends messages of OTLP over HTTP, with retries for a limited time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
@@ -8,12 +9,15 @@ use jiff::Timestamp;
 use plumbline_core::chain;
 use plumbline_core::text::excerpt;
 use reqwest::{Client, Response, StatusCode, Url, redirect};
-use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
 
 use super::settings::Settings;
 use super::trace::Span;
 use super::{metrics, trace};
+use crate::endpoint::Source;
 use crate::metric::Family;
 
 /// Maximum size of a message with spans, in bytes. Collectors accept at least 4 MiB.
@@ -69,9 +73,6 @@ pub struct Exporter {
 impl Exporter {
     /// Creates an exporter. The attributes in `resource` say what the telemetry is about, and those
     /// of the settings take precedence.
-    ///
-    /// # Errors
-    /// [`ExportError::Client`] if the system has no CA certificates for HTTPS.
     pub fn new(settings: Settings, resource: Vec<(String, String)>) -> Result<Self, ExportError> {
         // Fails if this process has installed a provider of cryptography already.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -93,21 +94,16 @@ impl Exporter {
     }
 
     /// Returns the interval between exports of metrics, or `None` if they are not exported.
-    #[must_use]
     pub fn interval(&self) -> Option<Duration> {
         self.settings.metrics.as_ref().map(|_| self.settings.interval)
     }
 
     /// Returns whether spans are exported.
-    #[must_use]
     pub fn has_traces(&self) -> bool {
         self.settings.traces.is_some()
     }
 
     /// Sends metrics. Without effect if they are not exported.
-    ///
-    /// # Errors
-    /// Returns an [`ExportError`] if the endpoint does not accept them in time.
     pub async fn send_metrics(&self, families: &[Family]) -> Result<(), ExportError> {
         let Some(url) = &self.settings.metrics else { return Ok(()) };
         let message = metrics::request(families, &self.resource, self.start, Timestamp::now());
@@ -115,9 +111,6 @@ impl Exporter {
     }
 
     /// Sends spans, at most as many as [`Batch`] collects. Without effect if they are not exported.
-    ///
-    /// # Errors
-    /// Returns an [`ExportError`] if the endpoint does not accept them in time.
     pub async fn send_spans(&self, batch: Batch) -> Result<(), ExportError> {
         match &self.settings.traces {
             Some(url) if !batch.spans.is_empty() => self.send(url, &trace::request(&batch.spans, &self.resource)).await,
@@ -125,7 +118,7 @@ impl Exporter {
         }
     }
 
-    async fn send(&self, url: &Url, message: &impl Serialize) -> Result<(), ExportError> {
+    async fn send(&self, url: &Url, message: &Value) -> Result<(), ExportError> {
         let body = serde_json::to_vec(message).map_err(|error| ExportError::Encode(error.to_string()))?;
         let (body, deadline) = (bytes::Bytes::from(body), Instant::now() + PATIENCE);
         let pauses = ExponentialBuilder::new()
@@ -191,7 +184,6 @@ impl Batch {
     }
 
     /// Returns whether there are no spans.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -262,4 +254,33 @@ async fn read(mut response: Response) -> reqwest::Result<Vec<u8>> {
         text.extend_from_slice(&piece);
     }
     Ok(text)
+}
+
+/// Exports the metrics of `source` at intervals until `stop` is cancelled, and then once more. A
+/// failure is logged once, until an export succeeds again, and has no other effect.
+pub async fn push_metrics(exporter: Arc<Exporter>, source: Source, stop: CancellationToken) {
+    let Some(interval) = exporter.interval() else { return };
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The first tick is at once, and there is nothing to export yet.
+    ticks.tick().await;
+    let mut failing = false;
+    loop {
+        let stopped = stop.run_until_cancelled(ticks.tick()).await.is_none();
+        match exporter.send_metrics(&source()).await {
+            Ok(()) if failing => {
+                tracing::info!("the export of metrics works again");
+                failing = false;
+            }
+            Ok(()) => {}
+            Err(error) if failing => tracing::debug!("{error}"),
+            Err(error) => {
+                tracing::warn!("{error}; the run does not depend on it");
+                failing = true;
+            }
+        }
+        if stopped {
+            return;
+        }
+    }
 }

@@ -72,7 +72,6 @@ pub enum SettingsError {
 
 impl SettingsError {
     /// Returns a hint with the fix.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Endpoint { .. } => "write the URL of a collector, such as `http://collector:4318`",

@@ -1,13 +1,10 @@
 //! Spans, and their messages of OTLP.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use plumbline_core::text::{excerpt, first_chars};
+use serde_json::{Value, json};
 
-use super::model::{
-    AnyValue, KeyValue, Resource, ResourceSpans, SCHEMA_URL, SCOPE, ScopeSpans, SpanData, StatusData, TraceRequest,
-};
+use super::message;
 use crate::context::{SpanId, TraceId};
 
 /// Maximum length of the name of a span, in characters.
@@ -116,44 +113,40 @@ impl Span {
 }
 
 /// Returns the message with these spans.
-pub(super) fn request<'a>(spans: &'a [Span], resource: &'a [(String, String)]) -> TraceRequest<'a> {
-    let attributes = resource.iter().map(|(key, value)| KeyValue::text(key, value)).collect();
-    let scope_spans = [ScopeSpans { scope: SCOPE, spans: spans.iter().map(data).collect() }];
-    TraceRequest {
-        resource_spans: [ResourceSpans { resource: Resource { attributes }, scope_spans, schema_url: SCHEMA_URL }],
-    }
+pub(super) fn request(spans: &[Span], resource: &[(String, String)]) -> Value {
+    message("Spans", resource, &spans.iter().map(data).collect::<Vec<_>>())
 }
 
-fn data(span: &Span) -> SpanData<'_> {
-    let value = |value: &'_ AttributeValue| match value {
-        AttributeValue::Text(text) => AnyValue::Text(Cow::Owned(text.clone())),
-        AttributeValue::Integer(number) => AnyValue::Integer(*number),
-        AttributeValue::Truth(truth) => AnyValue::Truth(*truth),
+fn data(span: &Span) -> Value {
+    let value = |value: &AttributeValue| match value {
+        AttributeValue::Text(text) => json!({"stringValue": text}),
+        AttributeValue::Integer(number) => json!({"intValue": number.to_string()}),
+        AttributeValue::Truth(truth) => json!({"boolValue": truth}),
     };
-    let (message, code) = match &span.status {
-        SpanStatus::Unset => ("", 0),
-        SpanStatus::Ok => ("", 1),
-        SpanStatus::Error(message) => (message.as_str(), 2),
-    };
-    SpanData {
-        trace_id: span.trace.to_string(),
-        span_id: span.id.to_string(),
-        parent_span_id: span.parent.map(|parent| parent.to_string()),
-        trace_state: &span.state,
-        name: &span.name,
-        kind: match span.kind {
+    let attributes = span.attributes.iter().map(|one| json!({"key": one.key, "value": value(&one.value)}));
+    let mut data = json!({
+        "traceId": span.trace.to_string(),
+        "spanId": span.id.to_string(),
+        "name": span.name,
+        "kind": match span.kind {
             SpanKind::Internal => 1,
             SpanKind::Server => 2,
         },
-        start_time_unix_nano: span.start.as_nanosecond(),
-        end_time_unix_nano: span.end.as_nanosecond(),
-        attributes: span
-            .attributes
-            .iter()
-            .map(|one| KeyValue { key: one.key.into(), value: value(&one.value) })
-            .collect(),
-        status: StatusData { message, code },
+        "startTimeUnixNano": span.start.as_nanosecond().to_string(),
+        "endTimeUnixNano": span.end.as_nanosecond().to_string(),
+        "attributes": attributes.collect::<Vec<_>>(),
+        "status": match &span.status {
+            SpanStatus::Unset => json!({"code": 0}),
+            SpanStatus::Ok => json!({"code": 1}),
+            SpanStatus::Error(message) => json!({"code": 2, "message": message}),
+        },
+    });
+    if let Some(fields) = data.as_object_mut() {
+        fields.extend(span.parent.map(|parent| ("parentSpanId".to_owned(), Value::from(parent.to_string()))));
+        let state = Some(span.state.as_str()).filter(|state| !state.is_empty());
+        fields.extend(state.map(|state| ("traceState".to_owned(), Value::from(state))));
     }
+    data
 }
 
 #[cfg(test)]
@@ -178,7 +171,7 @@ mod tests {
             status: SpanStatus::Error("no\nmore".to_owned()),
         };
         let spans = [span.bounded()];
-        let message = serde_json::to_value(request(&spans, &[])).unwrap();
+        let message = request(&spans, &[]);
         let sent = &message["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
         assert_eq!(sent["traceId"].as_str().map(str::len), Some(32));
         assert_eq!(sent["spanId"].as_str().map(str::len), Some(16));
@@ -188,8 +181,8 @@ mod tests {
             (&sent["startTimeUnixNano"], &sent["endTimeUnixNano"]),
             (&"2000000005".into(), &"2000000005".into())
         );
-        assert_eq!(sent["status"], serde_json::json!({"code": 2, "message": "no more"}));
-        assert_eq!(sent["attributes"][1], serde_json::json!({"key": "n", "value": {"intValue": "7"}}));
+        assert_eq!(sent["status"], json!({"code": 2, "message": "no more"}));
+        assert_eq!(sent["attributes"][1], json!({"key": "n", "value": {"intValue": "7"}}));
         let name = sent["name"].as_str().unwrap();
         assert!(!name.contains('\u{1b}') && name.ends_with('…') && name.chars().count() == MAX_NAME + 1, "{name}");
     }

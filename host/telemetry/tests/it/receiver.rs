@@ -13,13 +13,10 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-/// A received message.
 #[allow(dead_code, reason = "not every test looks at all of it")]
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
-    /// The path of the request.
     pub(crate) path: String,
-    /// The headers of the request.
     pub(crate) headers: HeaderMap,
     /// The message.
     pub(crate) json: Value,
@@ -60,7 +57,6 @@ impl Receiver {
         receiver
     }
 
-    /// Returns the base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -78,7 +74,6 @@ impl Receiver {
         Ok(response)
     }
 
-    /// Returns all messages so far with this path.
     pub(crate) fn messages(&self, path: &str) -> Vec<Message> {
         self.shared.messages.lock().unwrap().iter().filter(|message| message.path == path).cloned().collect()
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use flate2::read::GzDecoder;
 use plumbline_aggregator::Finished;
@@ -14,8 +15,12 @@ pub(crate) struct Archive(pub(crate) BTreeMap<String, Vec<u8>>);
 
 impl Archive {
     pub(crate) fn of(finished: &Finished) -> Self {
+        Self::read(&finished.archive)
+    }
+
+    pub(crate) fn read(path: &Path) -> Self {
         let mut files = BTreeMap::new();
-        let mut tar = tar::Archive::new(GzDecoder::new(File::open(&finished.archive).unwrap()));
+        let mut tar = tar::Archive::new(GzDecoder::new(File::open(path).unwrap()));
         for entry in tar.entries().unwrap() {
             let mut entry = entry.unwrap();
             if entry.header().entry_type().is_file() {

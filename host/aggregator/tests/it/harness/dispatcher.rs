@@ -1,10 +1,11 @@
 //! A dispatcher that launches nothing. It passes launches to the test, which acts as the workers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report};
-use plumbline_core::{Node, PluginName};
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report, Unsent};
+use plumbline_core::{Node, PluginName, ResultKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +18,7 @@ pub(crate) struct TestDispatcher {
     exits: Mutex<Vec<Exit>>,
     settled: mpsc::UnboundedSender<String>,
     hold: Option<CancellationToken>,
+    unsent: BTreeMap<ResultKey, Unsent>,
 }
 
 /// Calls of the dispatcher.
@@ -54,13 +56,20 @@ impl TestDispatcher {
         let nodes = nodes.iter().map(|name| node(name)).collect();
         let (launches, launched) = mpsc::unbounded_channel();
         let (settled, calls) = mpsc::unbounded_channel();
-        let (refused, exits) = Default::default();
-        (Self { nodes, launches, refused, exits, settled, hold: None }, Launched { launches: launched, calls })
+        let (refused, exits, unsent) = Default::default();
+        let dispatcher = Self { nodes, launches, refused, exits, settled, hold: None, unsent };
+        (dispatcher, Launched { launches: launched, calls })
     }
 
     /// Makes the launch of `plugin` fail with this message.
     pub(crate) fn refuse(mut self, plugin: &str, sentence: &str) -> Self {
         self.refused.insert(plugin.to_owned(), sentence.to_owned());
+        self
+    }
+
+    /// Makes the files in `directory` those that the plugin wrote for `result` and did not send.
+    pub(crate) fn with_unsent(mut self, result: &str, directory: &Path) -> Self {
+        self.unsent.insert(key(result), Unsent { directory: directory.to_owned(), exclude: Vec::new() });
         self
     }
 
@@ -108,6 +117,10 @@ impl Dispatcher for TestDispatcher {
             let _ = self.settled.send(plugin.to_string());
             self.exits.lock().unwrap().extract_if(.., |exit| exit.key.plugin == *plugin).collect()
         })
+    }
+
+    fn unsent(&self, key: &ResultKey) -> Option<Unsent> {
+        self.unsent.get(key).cloned()
     }
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {

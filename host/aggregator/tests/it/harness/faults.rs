@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock};
 
 use plumbline_aggregator::State;
 use plumbline_archive::disk::{Faults, Step};
+use plumbline_archive::layout::ARCHIVE_EXTENSION;
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::copy_all;
@@ -60,6 +61,8 @@ struct Seen {
     steps: usize,
     short: bool,
     volatile: Volatile,
+    /// Finished archives that a rename replaced.
+    replaced: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -108,6 +111,11 @@ impl Plan {
         self.seen.lock().unwrap().steps
     }
 
+    /// Returns the finished archives that a rename replaced.
+    pub(crate) fn replaced(&self) -> Vec<PathBuf> {
+        self.seen.lock().unwrap().replaced.clone()
+    }
+
     fn stop_at(&self, step: Step<'_>, seen: &Seen, crash: Crash, copy: &Path) {
         copy_all(&self.root, copy);
         let there = |path: &Path| path.strip_prefix(&self.root).ok().map(|below| copy.join(below));
@@ -151,7 +159,15 @@ impl Faults for Plan {
                     Failure::Full | Failure::Short => io::ErrorKind::StorageFull.into(),
                 });
             }
-            _ => act()?,
+            _ => {
+                if let Step::Rename(_, to) = step
+                    && to.to_string_lossy().ends_with(ARCHIVE_EXTENSION)
+                    && to.exists()
+                {
+                    seen.replaced.push(to.to_owned());
+                }
+                act()?;
+            }
         }
         // A file that is opened again keeps its durable length.
         if !existed {

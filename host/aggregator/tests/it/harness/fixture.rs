@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use plumbline_aggregator::{Finished, Launch, Modules, Run, RunError, Settings, Source, StartKind, State, WorkDir};
-use plumbline_core::Definition;
-use plumbline_sandbox::{Sandbox, SandboxConfig};
+use plumbline_aggregator::{
+    Finished, Launch, Modules, Run, RunError, Settings, Source, StartKind, State, Subject, WorkDir,
+};
+use plumbline_archive::disk::Disk;
+use plumbline_core::{Definition, ModuleLimits};
+use plumbline_phonehome::Upload;
+use plumbline_sandbox::{PluginInfo, Sandbox, SandboxConfig};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,15 +39,38 @@ pub(crate) fn source(name: &str, driver: &str, rest: &str) -> Source {
     Source { definition: Arc::new(parsed.definition), bundle: None }
 }
 
-/// Returns the plugin with the bundle directory `bundle`.
 pub(crate) fn with_bundle(source: Source, bundle: &Path) -> Source {
     Source { bundle: Some(bundle.to_owned()), ..source }
+}
+
+/// Returns the results of a plugin without settings, which a module for `format` reads.
+pub(crate) fn subject<'a>(plugin: &str, format: &str, result_files: &'a [String]) -> Subject<'a> {
+    Subject {
+        plugin: PluginInfo {
+            name: plugin.into(),
+            driver: "Job".into(),
+            format: format.into(),
+            expected_results: 1,
+            options: serde_json::json!({}),
+        },
+        per_node: false,
+        result_files,
+        limits: ModuleLimits::default(),
+        summarizer: None,
+        keep_items: None,
+        allow_empty: false,
+        detectors: Vec::new(),
+        stdout: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// A private directory for a run and its archive.
 pub(crate) struct RunFixture {
     pub(crate) dir: TempDir,
     pub(crate) settings: Settings,
+    /// The disk that the run writes to.
+    pub(crate) disk: Disk,
 }
 
 impl RunFixture {
@@ -54,7 +81,7 @@ impl RunFixture {
     pub(crate) fn within(dir: TempDir) -> Self {
         let output = dir.path().join("output");
         std::fs::create_dir(&output).unwrap();
-        Self { dir, settings: Settings { output, ..Settings::default() } }
+        Self { dir, settings: Settings { output, ..Settings::default() }, disk: Disk::default() }
     }
 
     /// Returns the working directory of the run.
@@ -74,7 +101,7 @@ impl RunFixture {
         sources: Vec<Source>,
         dispatcher: TestDispatcher,
     ) -> Result<(Run, StartKind), RunError> {
-        let work = WorkDir::open(self.root())?;
+        let work = WorkDir::open_on(self.disk.clone(), self.root())?;
         Run::begin(work, sources, self.settings.clone(), &modules(), Arc::new(dispatcher)).await
     }
 
@@ -126,6 +153,13 @@ impl LiveRun {
     pub(crate) async fn finished(self) -> Finished {
         let ended = tokio::time::timeout(super::PATIENCE, self.task).await.expect("the run does not end");
         ended.unwrap().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Sends `upload` as the result `to` of the next plugin, and waits for the end of the run.
+    pub(crate) async fn finished_with(mut self, to: &str, upload: &Upload) -> Finished {
+        let access = self.launch().await.access;
+        super::send(&access, to, upload).await.unwrap();
+        self.finished().await
     }
 
     /// Interrupts the run, and waits for its end.

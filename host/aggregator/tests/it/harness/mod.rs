@@ -9,8 +9,8 @@ mod raw;
 pub(crate) use archive::Archive;
 pub(crate) use dispatcher::{Launched, TestDispatcher};
 pub(crate) use faults::{Crash, Failure, Hook, Plan};
-pub(crate) use fixture::{LiveRun, RunFixture, copy_all, modules, source, with_bundle};
-pub(crate) use raw::{Answer, Raw, put_head};
+pub(crate) use fixture::{LiveRun, RunFixture, copy_all, modules, source, subject, with_bundle};
+pub(crate) use raw::{Answer, Raw, chunked_put, put_head};
 
 use std::time::Duration;
 
@@ -40,12 +40,10 @@ pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> Upload {
     Upload::result(Source::Bytes(Bytes::from(content.into())), "text/plain", Some(name.to_owned()))
 }
 
-/// Sends `upload` once as the result `to`.
 pub(crate) async fn send(access: &WorkerAccess, to: &str, upload: &Upload) -> Result<Outcome, ClientError> {
     client(access).put_result(&key(to), upload, &RetryPolicy::never()).await
 }
 
-/// Waits until the ledger satisfies `wish`.
 pub(crate) async fn until(state: &State, mut wish: impl FnMut(&Ledger) -> bool) {
     let mut changes = state.changes();
     let wait = async {

@@ -33,6 +33,18 @@ pub(crate) fn put_head(path: &str, headers: &[&str]) -> String {
     head
 }
 
+/// Returns a `PUT` of `path` with 100 KiB in chunks. `headers` must announce them.
+pub(crate) fn chunked_put(path: &str, headers: &[&str]) -> Vec<u8> {
+    let mut request = put_head(path, headers).into_bytes();
+    for _ in 0..100 {
+        request.extend_from_slice(b"400\r\n");
+        request.extend_from_slice(&[b'x'; 0x400]);
+        request.extend_from_slice(b"\r\n");
+    }
+    request.extend_from_slice(b"0\r\n\r\n");
+    request
+}
+
 pub(crate) struct Raw {
     stream: TlsStream<TcpStream>,
     seen: Vec<u8>,

@@ -66,13 +66,11 @@ async fn signs_of_life_are_seen_in_the_status() {
     let began = Timestamp::now();
     assert_eq!(entry(&uploads, "p/n1").last_heartbeat, None);
     let hello = Hello { version: "1.2.3".into(), pid: Some(7), started: began, results_dir: "/tmp/results".into() };
-    assert!(worker.hello(&key("p/n1"), &hello).await.unwrap().is_success());
+    assert!(worker.hello(&key("p/n1"), &hello).await.unwrap().status.is_success());
     let heard = entry(&uploads, "p/n1").last_heartbeat.unwrap();
     assert!(heard >= began);
-    let from = uploads.live.state.read(|ledger| ledger.heard_from(&key("p/n1")).map(str::to_owned)).unwrap();
-    assert!(from.starts_with("127.0.0.1:") && from.ends_with("1.2.3"), "{from}");
     let beat = Heartbeat { phase: Phase::Waiting, since: began };
-    assert!(worker.heartbeat(&key("p/n1"), &beat).await.unwrap().is_success());
+    assert!(worker.heartbeat(&key("p/n1"), &beat).await.unwrap().status.is_success());
     assert!(entry(&uploads, "p/n1").last_heartbeat.unwrap() >= heard);
     assert_eq!(entry(&uploads, "p/n2").last_heartbeat, None);
     assert_eq!(worker.heartbeat(&key("p/stranger"), &beat).await.unwrap().status.as_u16(), 403);

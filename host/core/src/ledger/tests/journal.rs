@@ -14,7 +14,7 @@ fn every_event_has_its_line_in_the_journal() {
         planned("b", &["b/n1", "b/n2"]),
         Event::Launched { plugin: plugin("b") },
         Event::LaunchFailed { plugin: plugin("b"), reason: "no".to_owned() },
-        Event::Hello { key: key("b/n1"), from: "10.0.0.7".to_owned() },
+        Event::Hello { key: key("b/n1") },
         Event::Heartbeat { key: key("b/n1") },
         Event::Progress { key: key("b/n1"), update: ProgressUpdate { total: 3, ..ProgressUpdate::default() } },
         started("b/n1", 7),

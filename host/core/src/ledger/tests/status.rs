@@ -1,8 +1,8 @@
 //! Tests for the status and the verdict.
 
-use super::words::{Short, at, failed, key, ledger, planned, plugin, started, stored};
+use super::words::{Short, at, broken, failed, key, ledger, planned, plugin, started, stored};
 use crate::ledger::{Event, Ledger, Refusal};
-use crate::run_status::{RunPhase, TarInfo};
+use crate::run_status::{MAX_REASON, RunPhase, TarInfo};
 use crate::{Status, Verdict};
 
 #[test]
@@ -42,6 +42,22 @@ fn the_status_tells_how_far_each_result_is() {
     assert_eq!((status.status, status.tar_info), (RunPhase::Complete, tar));
     // A result is missing, whatever the others are.
     assert_eq!(ledger.verdict(at(8)), Verdict::Incomplete);
+}
+
+#[test]
+fn a_result_that_waits_for_a_retry_shows_why_its_upload_failed() {
+    let mut ledger = ledger();
+    let reason = |ledger: &Ledger| ledger.status(at(5)).plugins.unwrap()[1].reason.clone();
+    ledger.ok(1, started("b/n1", 1));
+    ledger.ok(2, broken("b/n1", 1));
+    assert_eq!(reason(&ledger).as_deref(), Some("connection reset"));
+    ledger.ok(3, Event::Problem { key: key("b/n1"), reason: Some("the node is not ready".to_owned()) });
+    assert_eq!(reason(&ledger).as_deref(), Some("the node is not ready"), "the current problem comes first");
+    ledger.ok(4, started("b/n1", 2));
+    assert_eq!(reason(&ledger), None, "the retry is in progress");
+    ledger.ok(5, Event::Problem { key: key("b/n1"), reason: None });
+    ledger.ok(5, Event::UploadFailed { key: key("b/n1"), upload: 2, reason: "x".repeat(2 * MAX_REASON) });
+    assert!(reason(&ledger).unwrap().chars().count() <= MAX_REASON + 1);
 }
 
 #[test]

@@ -10,7 +10,6 @@ pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
-/// The length of the retry window, in seconds.
 pub(super) const WINDOW: i64 = RETRY_WINDOW.as_secs() as i64;
 
 pub(super) fn key(text: &str) -> ResultKey {

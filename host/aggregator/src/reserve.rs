@@ -1,0 +1,200 @@
+//! Disk space that a run keeps for its end: a file that is removed when the disk is full.
+//!
+//! The journal, error documents, post-processing and the archive release it. Uploads do not: they
+//! are rejected while the disk is full, and workers retry them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plumbline_archive::atomic::parent_directory;
+use plumbline_archive::disk::{Disk, Step};
+use plumbline_core::limits::{DISK_RESERVE, DISK_RESERVE_SHARE};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+/// Minimum size of a reserve that is written instead of allocated, in bytes: 1 MiB. Smaller ones do
+/// not justify the writes.
+const LEAST_WRITTEN: u64 = 1 << 20;
+
+/// The reserve of a run. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Reserve(Arc<Shared>);
+
+struct Shared {
+    disk: Disk,
+    path: PathBuf,
+    /// The size at the start of this process, in bytes. It is made again with at least this size, as
+    /// far as the free space allows.
+    bytes: u64,
+    /// The number of [`Released`] values.
+    users: Mutex<usize>,
+}
+
+impl Reserve {
+    /// Creates the file `path`. Its size depends on the free space. The file of an earlier process
+    /// stays if it is large enough, and is replaced otherwise. Failures are only logged, because the
+    /// run then waits for space.
+    pub(crate) fn create(disk: &Disk, path: PathBuf) -> Self {
+        let earlier = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        let shared = Shared { disk: disk.clone(), path, bytes: 0, users: Mutex::default() };
+        let bytes = target_size(shared.free().saturating_add(earlier), earlier);
+        if earlier < bytes {
+            shared.allocate(bytes);
+        }
+        Self(Arc::new(Shared { bytes, ..shared }))
+    }
+
+    /// Removes the file, because the disk is full. It is created again when nobody holds a
+    /// [`Released`] any more.
+    pub(crate) fn release(&self) -> Released {
+        let mut users = self.0.users();
+        if let Err(error) = self.0.disk.remove_file(&self.0.path) {
+            tracing::warn!("failed to release reserved disk space: {error}");
+        }
+        *users += 1;
+        drop(users);
+        Released(Arc::clone(&self.0))
+    }
+}
+
+impl Shared {
+    fn users(&self) -> MutexGuard<'_, usize> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of free bytes. Not every file system reports it.
+    fn free(&self) -> u64 {
+        self.disk.free_bytes(parent_directory(&self.path)).unwrap_or(u64::MAX)
+    }
+
+    fn allocate(&self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let create = || {
+            let file = OpenOptions::new().write(true).create(true).truncate(true).open(&self.path)?;
+            allocate(&file, bytes)
+        };
+        if let Err(error) = self.disk.step(Step::Create(&self.path), create) {
+            tracing::debug!("failed to reserve disk space: {error}");
+            // A part of the file is useless. If it stays, the next release removes it.
+            let _ = self.disk.remove_file(&self.path);
+        }
+    }
+}
+
+/// Returns the size of a reserve in bytes, for this much free space: a share of it, but not less
+/// than `earlier`. Otherwise a reserve would shrink with each restart on a full disk.
+fn target_size(free: u64, earlier: u64) -> u64 {
+    DISK_RESERVE.min((free / DISK_RESERVE_SHARE).max(earlier))
+}
+
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if bytes >= LEAST_WRITTEN => {
+            let mut output = file;
+            io::copy(&mut io::repeat(0).take(bytes), &mut output)?;
+            file.sync_all()
+        }
+        allocated => Ok(allocated?),
+    }
+}
+
+/// Keeps the reserve released until it is dropped. The last one to be dropped creates the file
+/// again, as far as a share of the free space remains. Dropping it can block.
+pub(crate) struct Released(Arc<Shared>);
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        let mut users = self.0.users();
+        *users = users.saturating_sub(1);
+        if *users == 0 {
+            let free = self.0.free();
+            let bytes = target_size(free, self.0.bytes);
+            self.0.allocate(bytes.min(free - free / DISK_RESERVE_SHARE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use plumbline_archive::disk::Faults;
+
+    use super::*;
+
+    /// A disk that works, with this many free bytes.
+    struct Free(AtomicU64);
+
+    impl Faults for Free {
+        fn step(&self, _: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            act()
+        }
+
+        fn free_bytes(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    fn size(path: &Path) -> Option<u64> {
+        fs::metadata(path).ok().map(|metadata| metadata.len())
+    }
+
+    #[test]
+    fn the_reserve_is_a_share_of_the_free_space_up_to_its_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        for (free, bytes) in [(u64::MAX, Some(16 << 20)), (32 << 20, Some(2 << 20)), (0, None)] {
+            let path = dir.path().join(format!("reserve-{free}"));
+            let disk = Disk::faulty(Arc::new(Free(AtomicU64::new(free))));
+            let _reserve = Reserve::create(&disk, path.clone());
+            assert_eq!(size(&path), bytes, "{free} bytes are free");
+        }
+    }
+
+    #[test]
+    fn a_released_reserve_returns_when_the_last_user_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("reserve");
+        let free = Arc::new(Free(AtomicU64::new(32 << 20)));
+        let reserve = Reserve::create(&Disk::faulty(free.clone()), path.clone());
+        assert_eq!(size(&path), Some(2 << 20));
+
+        let first = reserve.release();
+        assert_eq!(size(&path), None, "the space is free");
+        let second = reserve.clone().release();
+        drop(first);
+        assert_eq!(size(&path), None, "somebody still needs it");
+        free.0.store(1 << 20, Ordering::Relaxed);
+        drop(second);
+        assert_eq!(size(&path), Some((1 << 20) - (1 << 16)), "a part of the space stays free");
+
+        free.0.store(32 << 20, Ordering::Relaxed);
+        drop(reserve.release());
+        assert_eq!(size(&path), Some(2 << 20), "it has its first size again");
+
+        free.0.store(1 << 30, Ordering::Relaxed);
+        drop(reserve.release());
+        assert_eq!(size(&path), Some(16 << 20), "more space is free than at the start");
+    }
+
+    #[test]
+    fn a_restart_on_a_full_disk_keeps_the_reserve() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("reserve");
+        let free = Arc::new(Free(AtomicU64::new(0)));
+        let disk = Disk::faulty(free.clone());
+        let earlier = vec![7_u8; 1 << 20];
+        fs::write(&path, &earlier).unwrap();
+        let _first = Reserve::create(&disk, path.clone());
+        let _second = Reserve::create(&disk, path.clone());
+        assert!(fs::read(&path).unwrap() == earlier, "it is the same file");
+
+        free.0.store(31 << 20, Ordering::Relaxed);
+        let _third = Reserve::create(&disk, path.clone());
+        assert_eq!(size(&path), Some(2 << 20), "it grows when there is space");
+    }
+}
