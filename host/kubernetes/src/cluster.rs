@@ -14,7 +14,6 @@ use plumbline_telemetry::Family;
 use crate::error::{ClusterError, chain};
 use crate::traffic::Traffic;
 
-/// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The name of the cluster of this process's pod.
@@ -38,8 +37,7 @@ pub struct Cluster {
     client: Client,
     /// The name for messages: the context, the server's URL, or "this pod's cluster".
     name: String,
-    /// The requests of the client.
-    traffic: Traffic,
+    pub(crate) traffic: Traffic,
 }
 
 impl Cluster {
@@ -49,12 +47,10 @@ impl Cluster {
     /// Returns an error if there is no usable configuration.
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (config, name) = load(options).await?;
-        let traffic = Traffic::default();
-        let client = client(config, &traffic).map_err(|error| {
+        Self::with(config, name).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
-        })?;
-        Ok(Self { client, name, traffic })
+        })
     }
 
     /// Creates a client for the cluster of the pod in which this process runs, with its service
@@ -68,9 +64,17 @@ impl Cluster {
                 .hint("set `automountServiceAccountToken: true` for the pod")
         };
         let config = Config::incluster().map_err(|error| failed(&error))?;
+        Self::with(config, IN_POD.to_owned()).map_err(|error| failed(&error))
+    }
+
+    /// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is
+    /// no read timeout, which is the client's default.
+    fn with(mut config: Config, name: String) -> kube::Result<Self> {
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // The caller decides how long to retry, and reports the server's errors meanwhile.
+        config.default_retry = false;
         let traffic = Traffic::default();
-        let client = client(config, &traffic).map_err(|error| failed(&error))?;
-        Ok(Self { client, name: IN_POD.to_owned(), traffic })
+        Ok(Self { client: ClientBuilder::try_from(config)?.with_layer(&traffic).build(), name, traffic })
     }
 
     /// Wraps an existing client, whose requests are not counted.
@@ -88,11 +92,6 @@ impl Cluster {
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
-    }
-
-    /// Returns the counts of the client's requests.
-    pub(crate) fn traffic(&self) -> &Traffic {
-        &self.traffic
     }
 
     /// Returns the name for messages: the context, or the server's URL.
@@ -172,15 +171,6 @@ pub fn has_configuration(options: &ConnectOptions) -> bool {
         || set("KUBECONFIG").is_some()
         || set("KUBERNETES_SERVICE_HOST").is_some()
         || file()
-}
-
-/// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is no
-/// read timeout, which is the client's default.
-fn client(mut config: Config, traffic: &Traffic) -> kube::Result<Client> {
-    config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // The caller decides how long to retry, and reports the server's errors meanwhile.
-    config.default_retry = false;
-    Ok(ClientBuilder::try_from(config)?.with_layer(traffic).build())
 }
 
 /// Returns the configuration, and the name of the cluster.
@@ -263,8 +253,15 @@ impl ServerVersion {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) async fn cluster(double: &plumbline_dev::ApiDouble) -> Cluster {
+        let dir = tempfile::tempdir().unwrap();
+        let kubeconfig = dir.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+        Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap()
+    }
 
     #[test]
     fn vendors_versions_are_reduced() {

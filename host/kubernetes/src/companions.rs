@@ -124,7 +124,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::cluster::ConnectOptions;
+    use crate::cluster::tests::cluster;
 
     fn object(statuses: &serde_json::Value) -> serde_json::Value {
         let containers: Vec<_> = statuses.as_array().unwrap().iter().map(|s| json!({"name": s["name"]})).collect();
@@ -186,12 +186,8 @@ mod tests {
     }
 
     async fn wait(double: &ApiDouble) -> JoinHandle<()> {
-        let dir = tempfile::tempdir().unwrap();
-        let kubeconfig = dir.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
-        let cluster = Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap();
         let short = Duration::from_millis(1);
-        let api = pod_api(&cluster, "ns");
+        let api = pod_api(&cluster(double).await, "ns");
         let companions =
             Companions { api, pod: "p".into(), worker: "w".into(), pause: short, look: short, reported: false };
         tokio::spawn(companions.ended())

@@ -1,6 +1,5 @@
 //! The dispatcher that uses the API server: it runs one pod or DaemonSet per plugin.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -8,40 +7,17 @@ use plumbline_aggregator::{BoxFuture, CompiledCheck, DispatchError, Dispatcher, 
 use plumbline_core::size::Bytes;
 use plumbline_core::{Node, PluginName, session_id};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::driver::{CheckPod, DriverError, Stage, secret, workload};
 use crate::error::ClusterError;
-use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
+use crate::monitor::{Monitor, MonitorOptions, Watched};
 use crate::nodes::list_nodes;
 use crate::owned::{Created, Kind, Launched, check_admission, clean_up, clean_up_launch, create};
-use crate::status::WorkerPods;
 
 /// A function that adds the survey of the cluster to the tree of the run (see
 /// [`plumbline_aggregator::Dispatcher::survey`]).
 pub type Survey = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
-
-/// The options of the dispatcher.
-pub struct KubernetesOptions {
-    /// The cluster.
-    pub cluster: Cluster,
-    /// The settings that all plugins share, including the namespace.
-    pub stage: Stage,
-    /// The grace periods of the monitor.
-    pub graces: GracePeriods,
-    /// The directory tree that becomes the archive.
-    pub tree: PathBuf,
-    /// Whether the cluster timeline has warnings of all namespaces, and not only of the run's.
-    pub all_warnings: bool,
-    /// The receiver of every observed plugin pod.
-    pub workers: WorkerPods,
-    /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,
-    /// the run continues.
-    pub fail_fast: Option<CancellationToken>,
-    /// The survey of the cluster after all plugins are complete, or `None` for none.
-    pub survey: Option<Survey>,
-}
 
 /// Runs plugins as pods and DaemonSets of a cluster.
 pub struct KubernetesDispatcher {
@@ -53,21 +29,12 @@ pub struct KubernetesDispatcher {
 }
 
 impl KubernetesDispatcher {
-    /// Creates a dispatcher and starts its monitor. Must be called within a Tokio runtime.
+    /// Creates a dispatcher with the settings that all plugins share, and starts its monitor. The
+    /// survey follows when all plugins are complete. Must be called within a Tokio runtime.
     #[must_use]
-    pub fn new(options: KubernetesOptions) -> Self {
-        let KubernetesOptions { cluster, stage, graces, tree, all_warnings, workers, fail_fast, survey } = options;
-        let (monitored, namespace) = (cluster.clone(), stage.namespace.clone());
-        let monitor = Monitor::start(MonitorOptions {
-            cluster: monitored,
-            namespace,
-            graces,
-            tree,
-            all_warnings,
-            workers,
-            fail_fast,
-        });
-        Self { cluster, stage, survey, monitor, launched: Mutex::default() }
+    pub fn new(stage: Stage, monitor: MonitorOptions, survey: Option<Survey>) -> Self {
+        let cluster = monitor.cluster.clone();
+        Self { cluster, stage, survey, monitor: Monitor::start(monitor), launched: Mutex::default() }
     }
 
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {

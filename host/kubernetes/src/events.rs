@@ -27,27 +27,6 @@ const MAX_MESSAGE: usize = 1023;
 const ATTEMPT: Duration = Duration::from_secs(10);
 pub(crate) const COMPONENT: &str = "plumbline";
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum About {
-    /// A problem delays a result.
-    Delayed,
-    /// A result will not arrive.
-    Lost,
-    /// Scheduled runs did not start.
-    Missed,
-}
-
-impl About {
-    /// Returns the reason of the event, which users and programs filter by.
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Delayed => "ResultDelayed",
-            Self::Lost => "ResultLost",
-            Self::Missed => "ScheduledRunsMissed",
-        }
-    }
-}
-
 /// The pod that an event is about.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
@@ -55,29 +34,28 @@ pub(crate) struct Subject {
     pub(crate) uid: String,
 }
 
-/// What Kubernetes calls the type of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Severity {
-    Normal,
-    Warning,
-}
-
-impl Severity {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
+impl Subject {
+    pub(crate) fn of(pod: &PodView) -> Self {
+        Self { name: pod.name.clone(), uid: pod.uid.clone() }
     }
 }
 
 /// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
-    pub(crate) severity: Severity,
+    /// The type of the event: `Normal` or `Warning`.
+    pub(crate) severity: &'static str,
     /// A word in camel case, which users and programs filter by.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
+}
+
+pub(crate) fn normal(reason: &'static str, message: String) -> Notice {
+    Notice { severity: "Normal", reason, message }
+}
+
+pub(crate) fn warning(reason: &'static str, message: String) -> Notice {
+    Notice { severity: "Warning", reason, message }
 }
 
 /// Creates the events of one run. Cheap to clone.
@@ -99,23 +77,15 @@ impl Events {
         Self { api, namespace: namespace.to_owned(), left: Arc::new(AtomicUsize::new(limit)) }
     }
 
-    /// Creates a warning on the pod of a plugin, unless the limit is reached.
-    pub(crate) async fn warn(&self, pod: &PodView, about: About, message: &str) {
-        let notice = Notice { severity: Severity::Warning, reason: about.reason(), message: message.to_owned() };
-        self.create(&Subject { name: pod.name.clone(), uid: pod.uid.clone() }, notice).await;
-    }
-
     /// Creates an event on a pod, unless the limit is reached.
     pub(crate) async fn create(&self, subject: &Subject, notice: Notice) {
         let one_less = |left: usize| left.checked_sub(1);
-        let message = match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+        let more = match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
             Err(_) => return,
-            Ok(1) => {
-                format!("{} (the last event of this kind: `plumbline status` has everything)", notice.message)
-            }
-            Ok(_) => notice.message,
+            Ok(1) => " (the last event of this kind: `plumbline status` has everything)",
+            Ok(_) => "",
         };
-        let event = self.event(subject, notice.severity, notice.reason, &message);
+        let event = self.event(subject, Notice { message: notice.message + more, ..notice });
         let (parameters, limit) = (PostParams::default(), tokio::time::sleep(ATTEMPT));
         tokio::select! {
             created = self.api.create(&parameters, &event) => {
@@ -127,7 +97,7 @@ impl Events {
         }
     }
 
-    fn event(&self, pod: &Subject, severity: Severity, reason: &str, message: &str) -> Event {
+    fn event(&self, pod: &Subject, notice: Notice) -> Event {
         let now = Timestamp::now();
         let time = Some(Time(now));
         Event {
@@ -145,9 +115,9 @@ impl Events {
                 uid: Some(pod.uid.clone()),
                 ..ObjectReference::default()
             },
-            type_: Some(severity.as_str().to_owned()),
-            reason: Some(reason.to_owned()),
-            message: Some(excerpt(message, MAX_MESSAGE)),
+            type_: Some(notice.severity.to_owned()),
+            reason: Some(notice.reason.to_owned()),
+            message: Some(excerpt(&notice.message, MAX_MESSAGE)),
             source: Some(EventSource { component: Some(COMPONENT.to_owned()), host: None }),
             first_timestamp: time.clone(),
             last_timestamp: time,

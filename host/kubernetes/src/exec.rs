@@ -31,11 +31,8 @@ const STDERR_BYTES: usize = 64 << 10;
 /// The container in which to run a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExecTarget {
-    /// The pod's namespace.
     pub(crate) namespace: String,
-    /// The pod.
     pub(crate) pod: String,
-    /// The container in it.
     pub(crate) container: String,
 }
 
@@ -45,7 +42,6 @@ pub(crate) struct ExecTarget {
 pub(crate) struct ExecError {
     /// Whether the connection was lost, or no data arrived for too long. A retry may help.
     pub(crate) dropped: bool,
-    /// The error for the user.
     pub(crate) error: Box<ClusterError>,
 }
 
@@ -62,7 +58,6 @@ impl ExecError {
 /// How a command exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exit {
-    /// The exit code.
     pub(crate) code: i32,
     /// The standard error, at most 64 KiB, without control characters other than line breaks.
     pub(crate) stderr: String,
@@ -93,9 +88,6 @@ pub(crate) struct ExecStream {
 impl ExecStream {
     /// Starts `command`. `patience` is how long no data may arrive before the connection counts as
     /// lost.
-    ///
-    /// # Errors
-    /// Returns [`ExecError`] if the command cannot be started.
     pub(crate) async fn start(
         cluster: &Cluster,
         target: &ExecTarget,
@@ -139,9 +131,6 @@ impl ExecStream {
     }
 
     /// Reads the rest of standard output, at most `limit` bytes, and waits for the command to exit.
-    ///
-    /// # Errors
-    /// Returns [`ExecError`] if the connection is lost, or if there are more than `limit` bytes.
     pub(crate) async fn collect(mut self, limit: usize) -> Result<(Exit, Vec<u8>), ExecError> {
         let mut out = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -155,10 +144,6 @@ impl ExecStream {
     }
 
     /// Waits for the command to exit, and discards the rest of standard output.
-    ///
-    /// # Errors
-    /// Returns [`ExecError`] if the connection is lost before the exit was reported, or if the
-    /// command never ran.
     pub(crate) async fn finish(mut self) -> Result<Exit, ExecError> {
         let rest = tokio::io::copy(&mut self, &mut tokio::io::sink()).await;
         rest.map_err(|error| self.lost(&error))?;

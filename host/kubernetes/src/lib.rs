@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod aggregator_pod;
-mod ask;
 pub mod chunks;
 mod cluster;
 mod companions;
@@ -51,14 +50,13 @@ mod vault;
 mod watch;
 
 pub use aggregator_pod::own_pod_uid;
-pub use ask::{Refusal, ask};
 pub use cluster::{Cluster, ConnectOptions, ServerVersion, contexts, has_configuration};
 pub use companions::companions_ended;
 pub use create::{Change, create, plan_creation, title};
-pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};
+pub use dispatcher::KubernetesDispatcher;
 pub use error::ClusterError;
 pub use nodes::{NodeList, list_nodes};
 pub use pod_view::plugin_pods;
-pub use retry::retry_while;
+pub use retry::{Refusal, ask_within, retry_while};
 pub use run_events::RunEvents;
 pub use vault::CaSecretStore;

@@ -107,6 +107,9 @@ pub const RESULTS_VOLUME: &str = "results";
 /// The aggregator's port.
 pub const AGGREGATOR_PORT: u16 = 8080;
 
+/// Items of `Resources` in a configuration that are not resources.
+pub(crate) const NOT_RESOURCES: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
+
 /// The prefix of a status's archive URL if the upload failed. The reason follows it.
 pub const NOT_DELIVERED: &str = "failed: ";
 
@@ -114,6 +117,21 @@ pub const NOT_DELIVERED: &str = "failed: ";
 pub(crate) fn workload(plugin: &PluginName, driver: Driver, session: &str) -> String {
     let word = if driver.is_per_node() { "daemon-set" } else { "job" };
     format!("sonobuoy-{plugin}-{word}-{session}")
+}
+
+/// Returns the plugin that a pod executes, from the name of the pod, and whether it has a pod on each
+/// node.
+///
+/// The names are those of `workload`. Session IDs and the ends of names that Kubernetes generates
+/// have no `-`.
+#[must_use]
+pub fn plugin_of_pod(pod: &str) -> Option<(&str, bool)> {
+    let (workload, _) = pod.strip_prefix("sonobuoy-")?.rsplit_once('-')?;
+    if let Some(plugin) = workload.strip_suffix("-job") {
+        return Some((plugin, false));
+    }
+    let (workload, _) = workload.rsplit_once('-')?;
+    Some((workload.strip_suffix("-daemon-set")?, true))
 }
 
 /// Returns the name of the plugin's own container.
@@ -128,7 +146,6 @@ pub fn plugin_object(plugin: &PluginName) -> String {
     format!("{PLUGIN_ACCOUNT}-{plugin}")
 }
 
-/// Returns the label selector for the pods of all plugins.
 pub(crate) fn plugin_pods_selector() -> String {
     format!("{COMPONENT_LABEL}={COMPONENT_VALUE},{ROLE_LABEL}={PLUGIN}")
 }
@@ -152,6 +169,19 @@ pub(crate) fn is_safe_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_pod_says_which_plugin_it_executes() {
+        for plugin in ["e2e", "systemd-logs", "a-job-b", "x-daemon-set-y"] {
+            let name: PluginName = plugin.parse().unwrap();
+            assert_eq!(plugin_of_pod(&workload(&name, Driver::Job, "e26600506d6c420f")), Some((plugin, false)));
+            let pod = format!("{}-4twsk", workload(&name, Driver::DaemonSet, "ffed1e6f44474c9e"));
+            assert_eq!(plugin_of_pod(&pod), Some((plugin, true)));
+        }
+        for other in ["sonobuoy", "sonobuoy-aggregator", "coredns-5d78c9869d-4twsk", "sonobuoy-e2e", ""] {
+            assert_eq!(plugin_of_pod(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn only_plain_names_become_file_names() {

@@ -40,7 +40,7 @@ pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
         metadata_only: false,
         patience: PATIENCE,
     };
-    match list(cluster, &listing, |object| node(&Value::Object(object))).await {
+    match list(cluster, &listing, |object| node(&object)).await {
         Ok(nodes) => Ok(collect(nodes)),
         Err(error) if error.is_forbidden() => Ok(NodeList {
             nodes: Vec::new(),

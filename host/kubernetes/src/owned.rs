@@ -14,7 +14,7 @@ use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
 use crate::error::ClusterError;
 use crate::names;
 use crate::parts::put;
-use crate::retry::{Listing, PATIENCE, list, retry_until, send_with_retry};
+use crate::retry::{Listing, PATIENCE, Refusal, list, retry_while, send_with_retry};
 
 /// Interval between checks of an object from an earlier attempt that is being deleted. The first
 /// intervals are shorter.
@@ -69,7 +69,6 @@ impl Kind {
     }
 }
 
-/// The outcome of a creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Created {
     /// The object was created.
@@ -269,10 +268,8 @@ pub(crate) type Launched = BTreeMap<String, bool>;
 /// Objects are listed and deleted one by one. That needs the permissions `list` and `delete`, but
 /// not `deletecollection`.
 pub(crate) async fn clean_up(cluster: &Cluster, stage: &Stage, launched: &Launched) -> Vec<ClusterError> {
-    let selector =
-        format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
     let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
-    let mut errors = delete_all(cluster, &stage.namespace, &selector, launched, owner).await;
+    let mut errors = delete_all(cluster, &stage.namespace, &names::plugin_pods_selector(), launched, owner).await;
     // The Secret is deleted even if pods stay, because nothing accepts these certificates any more.
     errors.extend(delete(cluster, &stage.namespace, Kind::Secret, names::CERTIFICATES_SECRET).await.err());
     errors
@@ -304,7 +301,7 @@ async fn delete_all(
         };
         // With a DaemonSet there may be thousands of pods, which are deleted with it. They are not
         // kept in memory.
-        let to_go = |object| Some(Value::Object(object)).filter(|object| is_to_go(object, launched, owner));
+        let to_go = |object: Value| Some(object).filter(|object| is_to_go(object, launched, owner));
         match list(cluster, &listing, to_go).await {
             Ok(objects) => {
                 for object in objects.into_iter().flatten() {
@@ -345,16 +342,20 @@ pub(crate) async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name:
         ..DeleteParams::default()
     };
     let collection = kube::core::Request::new(kind.path(namespace));
-    let act = || send_with_retry(cluster, &what, CLEANUP_PATIENCE, collection.delete(name, &params));
+    let act = || async {
+        let request = collection.delete(name, &params);
+        send_with_retry(cluster, &what, CLEANUP_PATIENCE, request).await.map_err(Refusal::of)
+    };
     // A conflict is over as soon as another writer has finished.
-    match retry_until(CLEANUP_PATIENCE, act).await {
+    let may_pass = |error: &ClusterError, _| error.is_transient() || error.is_conflict();
+    match retry_while(CLEANUP_PATIENCE, may_pass, act).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }
 }
 
 /// Returns the string at a path of keys.
-fn text<'a>(object: &'a Value, path: &[&str]) -> Option<&'a str> {
+pub(crate) fn text<'a>(object: &'a Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(object, |value, key| value.get(key))?.as_str()
 }
 

@@ -43,6 +43,11 @@ pub(crate) fn name(entry: &Value) -> Option<&str> {
     entry.get("name").and_then(Value::as_str)
 }
 
+pub(crate) fn names_of(objects: &[Value]) -> Vec<String> {
+    let name = |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+    objects.iter().filter_map(name).collect()
+}
+
 /// Mounts `volume` at `path`. If it is only mounted elsewhere, the first mount is moved.
 ///
 /// A plugin that hard-codes another directory would write where nothing reads it.

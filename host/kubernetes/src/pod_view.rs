@@ -216,7 +216,6 @@ impl PodView {
 /// rest of a waiting worker.
 pub(crate) type PodObject = Object<PodSpec, PodStatus>;
 
-/// Returns the API for the pods of `namespace`.
 pub(crate) fn pod_api(cluster: &Cluster, namespace: &str) -> Api<PodObject> {
     Api::namespaced_with(cluster.client(), namespace, &ApiResource::erase::<Pod>(&()))
 }
@@ -438,7 +437,7 @@ pub async fn plugin_pods(
         // The user waits.
         patience: Duration::ZERO,
     };
-    let pods = list(cluster, &listing, |pod| pod.get("metadata")?.get("name")?.as_str().map(str::to_owned)).await?;
+    let pods = list(cluster, &listing, |pod| pod.pointer("/metadata/name")?.as_str().map(str::to_owned)).await?;
     // A pod may appear twice if the list changes between two pages.
     Ok(pods.into_iter().flatten().collect::<BTreeSet<_>>().into_iter().collect())
 }

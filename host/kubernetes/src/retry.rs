@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use http::Request;
+use http::header::{HeaderMap, RETRY_AFTER};
 use kube::api::ListParams;
 use kube::client::Body;
-use serde_json::{Map, Value};
+use kube::core::Status;
+use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::ask::{Refusal, ask};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
@@ -31,6 +32,86 @@ const MAX_PAGES: usize = 1000;
 /// How often a list is restarted because its next page has expired.
 const MAX_RESTARTS: usize = 3;
 
+/// The longest `Retry-After` that is honored. The API server asks for seconds. A larger value is a
+/// mistake or malicious.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// Maximum number of characters to quote from an answer that is not a Kubernetes document.
+const MAX_TEXT: usize = 500;
+
+/// A failed request: an error response, or none at all.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The error.
+    pub error: ClusterError,
+    /// The delay before the next attempt that the API server asks for, if any, at most 30 s.
+    pub retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// Wraps an error without a retry delay, for example one of the client itself.
+    #[must_use]
+    pub fn of(error: ClusterError) -> Self {
+        Self { error, retry_after: None }
+    }
+}
+
+/// Sends `request` once, and waits at most `limit` for the response. `what` completes the message
+/// "failed to …".
+///
+/// # Errors
+/// Returns an error unless the response is a success with a JSON document.
+pub async fn ask_within(
+    limit: Duration,
+    cluster: &Cluster,
+    what: &str,
+    request: Request<Body>,
+) -> Result<Value, Refusal> {
+    tokio::time::timeout(limit, ask(cluster, what, request)).await.unwrap_or_else(|_| {
+        let cause = format!("the API server gave no answer within {} s", limit.as_secs());
+        Err(Refusal::of(ClusterError::new(what, cause)))
+    })
+}
+
+async fn ask(cluster: &Cluster, what: &str, request: Request<Body>) -> Result<Value, Refusal> {
+    let failed = |error: kube::Error| Refusal::of(ClusterError::api(what, &error));
+    // `Client::request` is not used here because it hides the headers of an error response, such as
+    // `Retry-After`.
+    let (head, body) = cluster.client().send(request).await.map_err(failed)?.into_parts();
+    let body = body.collect_bytes().await.map_err(failed)?;
+    if head.status.is_success() {
+        return serde_json::from_slice(&body).map_err(|error| failed(kube::Error::SerdeError(error)));
+    }
+    let code = head.status.as_u16();
+    let status = match serde_json::from_slice::<Status>(&body) {
+        Ok(status) if status.code != 0 || !status.message.is_empty() => status.with_code(code),
+        // This comes from a proxy, or from the filter of the API server that rejects requests
+        // before parsing them.
+        _ => {
+            let text: String = String::from_utf8_lossy(&body).trim().chars().take(MAX_TEXT).collect();
+            Status::failure(&text, head.status.canonical_reason().unwrap_or("unknown")).with_code(code)
+        }
+    };
+    let retry_after = retry_after(&head.headers, &status);
+    Err(Refusal { retry_after, ..failed(kube::Error::Api(status.boxed())) })
+}
+
+/// Sends a request without a body once. The caller sets a timeout.
+pub(crate) async fn get(
+    cluster: &Cluster,
+    what: &str,
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<Value, ClusterError> {
+    let request = request.map_err(|error| ClusterError::new(what, error.to_string()))?;
+    ask(cluster, what, request.map(Body::from)).await.map_err(|refusal| refusal.error)
+}
+
+fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
+    let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let body = status.details.as_ref().map(|details| u64::from(details.retry_after_seconds));
+    header.or(body).filter(|&seconds| seconds > 0).map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+}
+
 /// Sends a request, and retries while that may help, for at most `patience`. `what` completes the
 /// message "failed to …".
 pub(crate) async fn send_with_retry(
@@ -40,32 +121,8 @@ pub(crate) async fn send_with_retry(
     request: Result<Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<Value, ClusterError> {
     let request = request.map_err(|error| ClusterError::new(what, error.to_string()))?;
-    let deadline = Instant::now() + patience;
-    (|| attempt(cluster, what, &request))
-        .retry(pauses())
-        .when(|refusal: &Refusal| refusal.error.is_transient())
-        .adjust(|refusal: &Refusal, pause: Option<Duration>| {
-            let pause = pause?.max(refusal.retry_after.unwrap_or_default());
-            (Instant::now() + pause < deadline).then_some(pause)
-        })
-        .notify(|refusal: &Refusal, pause: Duration| {
-            tracing::warn!("{}; trying again in {} ms", refusal.error, pause.as_millis());
-        })
-        .await
-        .map_err(|refusal| refusal.error)
-}
-
-/// Runs `act`, which sends several requests, and retries while that may help, for at most
-/// `patience`. A conflict also restarts it.
-pub(crate) async fn retry_until<T, F: Future<Output = Result<T, ClusterError>>>(
-    patience: Duration,
-    mut act: impl FnMut() -> F,
-) -> Result<T, ClusterError> {
-    let act = || {
-        let attempt = act();
-        async { attempt.await.map_err(Refusal::of) }
-    };
-    retry_while(patience, |error, _| error.is_transient() || error.is_conflict(), act).await
+    let act = || ask_within(ATTEMPT, cluster, what, request.clone().map(Body::from));
+    retry_while(patience, |error, _| error.is_transient(), act).await
 }
 
 /// Runs `act`, and retries for at most `patience` while `may_pass` says that this may help. It gets
@@ -80,7 +137,12 @@ pub async fn retry_while<T, F: Future<Output = Result<T, Refusal>>>(
     act: impl FnMut() -> F,
 ) -> Result<T, ClusterError> {
     let start = Instant::now();
-    act.retry(pauses())
+    let pauses = ExponentialBuilder::new()
+        .with_min_delay(Duration::from_millis(250))
+        .with_max_delay(Duration::from_secs(15))
+        .with_jitter()
+        .without_max_times();
+    act.retry(pauses)
         .when(|refusal: &Refusal| may_pass(&refusal.error, start.elapsed()))
         .adjust(|refusal: &Refusal, pause: Option<Duration>| {
             let pause = pause?.max(refusal.retry_after.unwrap_or_default());
@@ -93,31 +155,12 @@ pub async fn retry_while<T, F: Future<Output = Result<T, Refusal>>>(
         .map_err(|refusal| refusal.error)
 }
 
-fn pauses() -> ExponentialBuilder {
-    ExponentialBuilder::new()
-        .with_min_delay(Duration::from_millis(250))
-        .with_max_delay(Duration::from_secs(15))
-        .with_jitter()
-        .without_max_times()
-}
-
-async fn attempt(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {
-    let (head, body) = request.clone().into_parts();
-    let request = Request::from_parts(head, Body::from(body));
-    tokio::time::timeout(ATTEMPT, ask(cluster, what, request)).await.unwrap_or_else(|_| {
-        let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
-        Err(Refusal::of(ClusterError::new(what, cause)))
-    })
-}
-
 /// Selects the objects to list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing<'a> {
     /// The operation, which completes the message "failed to …".
     pub(crate) what: &'a str,
-    /// The path of the collection.
     pub(crate) path: &'a str,
-    /// A label selector.
     pub(crate) labels: Option<&'a str>,
     /// Objects per page. All objects of one page are in memory at once.
     pub(crate) page: u32,
@@ -134,7 +177,7 @@ pub(crate) struct Listing<'a> {
 pub(crate) async fn list<T>(
     cluster: &Cluster,
     listing: &Listing<'_>,
-    read: impl Fn(Map<String, Value>) -> T,
+    read: impl Fn(Value) -> T,
 ) -> Result<Vec<T>, ClusterError> {
     let mut restarts = 0;
     let mut objects = Vec::new();
@@ -158,10 +201,7 @@ pub(crate) async fn list<T>(
             return Err(ClusterError::new(listing.what, "the API server's answer is not a list"));
         };
         if let Some(Value::Array(items)) = page.remove("items") {
-            objects.extend(items.into_iter().filter_map(|item| match item {
-                Value::Object(item) => Some(read(item)),
-                _ => None,
-            }));
+            objects.extend(items.into_iter().filter(Value::is_object).map(&read));
         }
         let token = page.get("metadata").and_then(|metadata| metadata.get("continue")).and_then(Value::as_str);
         match token.filter(|token| !token.is_empty()) {
@@ -170,4 +210,20 @@ pub(crate) async fn list<T>(
         }
     }
     Err(ClusterError::new(listing.what, format!("the list has more than {MAX_PAGES} pages")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_the_server_names_is_believed_within_bounds() {
+        let headers = |value: &str| HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]);
+        let status = Status::failure("busy", "TooManyRequests");
+        assert_eq!(retry_after(&headers("2"), &status), Some(Duration::from_secs(2)));
+        assert_eq!(retry_after(&headers("99999999999"), &status), Some(MAX_RETRY_AFTER));
+        assert_eq!(retry_after(&headers("soon"), &status), None);
+        let status: Status = serde_json::from_str(r#"{"code": 429, "details": {"retryAfterSeconds": 3}}"#).unwrap();
+        assert_eq!(retry_after(&HeaderMap::new(), &status), Some(Duration::from_secs(3)));
+    }
 }

@@ -14,7 +14,7 @@ use plumbline_core::text::excerpt;
 use plumbline_core::{PluginName, ResultKey, Status, Verdict};
 use tokio_util::sync::CancellationToken;
 
-use crate::events::{Events, Notice, Severity, Subject};
+use crate::events::{Events, Notice, Subject, normal, warning};
 use crate::status::PublishOptions;
 
 /// Maximum number of events on the pod, in addition to the last one.
@@ -89,11 +89,11 @@ impl RunEvents {
 
 fn end(status: &RunStatus) -> Notice {
     let verdict = Verdict::from_run(status);
-    let severity = if verdict == Verdict::Passed { Severity::Normal } else { Severity::Warning };
+    let notice = if verdict == Verdict::Passed { normal } else { warning };
     let reason = status.failure.as_ref().map(|failure| excerpt(&failure.reason, MAX_REASON));
     if status.status == RunPhase::Failed {
         let why = reason.unwrap_or_else(|| "the reason is unknown".to_owned());
-        return Notice { severity, reason: "RunFailed", message: format!("The run failed: {why}") };
+        return notice("RunFailed", format!("The run failed: {why}"));
     }
     let judged = status.verdicts.iter().flatten().map(|(plugin, verdict)| format!("`{plugin}` {}", verdict.sentence()));
     let parts: Vec<String> = std::iter::once(format!("verdict {}", verdict.as_str()))
@@ -101,7 +101,7 @@ fn end(status: &RunStatus) -> Notice {
         .chain(reason)
         .chain((!status.tar_info.name.is_empty()).then(|| format!("archive {}", status.tar_info.name)))
         .collect();
-    Notice { severity, reason: "RunFinished", message: format!("The run finished: {}", parts.join("; ")) }
+    notice("RunFinished", format!("The run finished: {}", parts.join("; ")))
 }
 
 /// What the events have said so far.
@@ -122,14 +122,6 @@ struct Reported {
     lost: u64,
     /// The number of events about problems.
     problems: u32,
-}
-
-fn normal(reason: &'static str, message: String) -> Notice {
-    Notice { severity: Severity::Normal, reason, message }
-}
-
-fn warning(reason: &'static str, message: String) -> Notice {
-    Notice { severity: Severity::Warning, reason, message }
 }
 
 impl Story {
@@ -369,7 +361,7 @@ mod tests {
     fn the_end_has_the_verdict_and_only_a_pass_is_normal() {
         let status = RunStatus { interrupted: true, status: RunPhase::Complete, ..RunStatus::default() };
         let notice = end(&status);
-        assert_eq!((notice.severity, notice.reason), (Severity::Warning, "RunFinished"));
+        assert_eq!((notice.severity, notice.reason), ("Warning", "RunFinished"));
         assert_eq!(notice.message, "The run finished: verdict interrupted");
         let failed = RunStatus { status: RunPhase::Failed, ..RunStatus::default() };
         assert_eq!(end(&failed).message, "The run failed: the reason is unknown");

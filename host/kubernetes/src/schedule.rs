@@ -13,16 +13,15 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use plumbline_core::text::listed;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::events::{About, Events};
+use crate::events::{Events, Subject, warning};
 use crate::names;
-use crate::owned::{Kind, delete};
+use crate::owned::{Kind, delete, get, text};
 use crate::parts::object;
-use crate::pod_view::PodView;
 use crate::retry::{Listing, PATIENCE, list, send_with_retry};
 
 /// How long the pods of an earlier run may take to end. The grace period of a plugin's pod is 60 s.
@@ -95,14 +94,9 @@ struct Found {
 }
 
 impl Found {
-    fn read(object: &Map<String, Value>) -> Self {
-        let text = |path: &[&str]| {
-            let mut keys = path.iter();
-            let first = object.get(*keys.next()?)?;
-            keys.try_fold(first, |value, key| value.get(key))?.as_str().map(str::to_owned)
-        };
-        let owner = object.get("metadata").and_then(|metadata| metadata.pointer("/ownerReferences/0"));
-        let of_owner = |key: &str| owner?.get(key)?.as_str().map(str::to_owned);
+    fn read(object: &Value) -> Self {
+        let text = |path: &[&str]| text(object, path).map(str::to_owned);
+        let of_owner = |key: &str| object.pointer("/metadata/ownerReferences/0")?.get(key)?.as_str().map(str::to_owned);
         Self {
             name: text(&["metadata", "name"]).unwrap_or_default(),
             uid: text(&["metadata", "uid"]).unwrap_or_default(),
@@ -197,15 +191,13 @@ pub fn time_of_job(job: &str, now: Timestamp) -> Option<Timestamp> {
 /// # Errors
 /// Returns an error if the ConfigMap cannot be read or written.
 pub async fn record(cluster: &Cluster, namespace: &str, time: Timestamp) -> Result<Option<Timestamp>, ClusterError> {
-    let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-    let collection = kube::core::Request::new(&path);
+    let collection = kube::core::Request::new(Kind::ConfigMap.path(namespace));
     let what = format!("read ConfigMap `{}`", names::SCHEDULE);
-    let request = collection.get(names::SCHEDULE, &kube::api::GetParams::default());
-    let found: ConfigMap = match send_with_retry(cluster, &what, PATIENCE, request).await {
-        Ok(found) => serde_json::from_value(found).map_err(|error| ClusterError::new(&what, error.to_string()))?,
-        Err(error) if error.is_not_found() => return create(cluster, namespace, &collection, time).await,
-        Err(error) => return Err(error),
+    let Some(found) = get(cluster, namespace, Kind::ConfigMap, names::SCHEDULE, &what).await? else {
+        return create(cluster, namespace, &collection, time).await;
     };
+    let found: ConfigMap =
+        serde_json::from_value(found).map_err(|error| ClusterError::new(&what, error.to_string()))?;
     let stored = |key: &str| found.data.as_ref()?.get(key)?.parse::<Timestamp>().ok();
     let last = stored(LAST);
     if last == Some(time) {
@@ -236,8 +228,8 @@ async fn create(
 
 /// Creates an event on the pod about runs that were missed.
 pub async fn warn_missed(cluster: &Cluster, own: &ScheduledPod, message: &str) {
-    let pod = PodView { name: own.name.clone(), uid: own.uid.clone(), ..PodView::default() };
-    Events::new(cluster, &own.namespace).warn(&pod, About::Missed, message).await;
+    let pod = Subject { name: own.name.clone(), uid: own.uid.clone() };
+    Events::new(cluster, &own.namespace).create(&pod, warning("ScheduledRunsMissed", message.to_owned())).await;
 }
 
 /// The CronJob of scheduled runs, as it is in the cluster.

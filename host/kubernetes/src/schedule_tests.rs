@@ -1,7 +1,7 @@
 use plumbline_dev::ApiDouble;
 
 use super::*;
-use crate::cluster::ConnectOptions;
+use crate::cluster::tests::cluster;
 
 const JOB: &str = "plumbline-schedule-29700000";
 
@@ -36,17 +36,6 @@ fn plugin(kind: &str, name: &str, session: &str, owner: (&str, &str)) -> Value {
         },
         "spec": spec, "status": {"phase": "Running"},
     })
-}
-
-async fn cluster(double: &ApiDouble) -> Cluster {
-    let dir = tempfile::tempdir().unwrap();
-    let kubeconfig = dir.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
-    Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap()
-}
-
-fn found(object: &Value) -> Found {
-    Found::read(object.as_object().unwrap())
 }
 
 #[tokio::test]
@@ -93,14 +82,14 @@ fn objects_of_earlier_runs_are_removed_and_those_of_this_run_are_kept() {
         plugin("Pod", "node-left", "s5", ("DaemonSet", "set-left")),
     ]
     .iter()
-    .map(found)
+    .map(Found::read)
     .collect();
     let sets: Vec<Found> = [
         plugin("DaemonSet", "set-mine", "s4", ("Pod", "killed")),
         plugin("DaemonSet", "set-left", "s5", ("Pod", "gone")),
     ]
     .iter()
-    .map(found)
+    .map(Found::read)
     .collect();
     let names: Vec<String> = remains(&own(), &pods, &sets).iter().map(|(_, found)| found.name.clone()).collect();
     assert_eq!(names, ["set-left", "left", "node-left"]);

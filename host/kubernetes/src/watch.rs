@@ -2,6 +2,7 @@
 //! delays.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use futures_util::stream::BoxStream;
@@ -85,6 +86,9 @@ impl Resource for JsonObject {
     }
 }
 
+/// Objects as JSON, and their changes.
+pub(crate) type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
+
 /// Returns the objects that `api` and `config` select, as a list followed by changes.
 ///
 /// An error says that the watch is interrupted. It is returned once for each interruption, and the
@@ -138,6 +142,47 @@ fn error_of(what: &str, error: &watcher::Error) -> ClusterError {
         watcher::Error::NoResourceVersion => {
             ClusterError::new(what, "the API server's answer has no `resourceVersion`")
         }
+    }
+}
+
+/// Objects of one kind by name, as a watch reports them: a list, and changes from then on. After an
+/// interruption there is another list.
+#[derive(Debug)]
+pub(crate) struct Seen<T> {
+    pub(crate) objects: BTreeMap<String, T>,
+    /// Whether a list was ever complete. Then an object that is not here does not exist.
+    pub(crate) complete: bool,
+    /// The names seen so far in the current list.
+    listed: Option<BTreeSet<String>>,
+}
+
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new(), complete: false, listed: None }
+    }
+}
+
+impl<T> Seen<T> {
+    /// Stores an object, and returns the previous one of that name.
+    pub(crate) fn put(&mut self, name: &str, object: T) -> Option<T> {
+        if let Some(listed) = &mut self.listed {
+            listed.insert(name.to_owned());
+        }
+        self.objects.insert(name.to_owned(), object)
+    }
+
+    /// Starts a list. Known objects stay until the list is complete, so that a slow list does not
+    /// look like an empty cluster.
+    pub(crate) fn begin_list(&mut self) {
+        self.listed = Some(BTreeSet::new());
+    }
+
+    /// Completes a list, and returns the objects that it did not contain.
+    pub(crate) fn end_list(&mut self) -> Vec<T> {
+        self.complete = true;
+        let Some(listed) = self.listed.take() else { return Vec::new() };
+        let gone: Vec<String> = self.objects.keys().filter(|&name| !listed.contains(name)).cloned().collect();
+        gone.iter().filter_map(|name| self.objects.remove(name)).collect()
     }
 }
 

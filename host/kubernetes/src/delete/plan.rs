@@ -127,14 +127,6 @@ pub struct Plan {
     pub problems: Vec<ClusterError>,
 }
 
-impl Plan {
-    /// Returns true if there is nothing to delete.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-}
-
 /// Returns what would be deleted, without changing anything. [`Plan::problems`] lists what could
 /// not be inspected.
 ///
@@ -160,15 +152,19 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
             selector.push_str(&format!(",{NAMESPACE_LABEL}={namespace}"));
         }
         for kind in &CLUSTER_WIDE {
-            labelled(cluster, kind, &selector, &mut plan).await;
+            labelled(cluster, kind, &selector, None, &mut plan).await;
         }
-        elsewhere(cluster, namespace, &mut plan).await;
+        // These are permissions of the run in other namespaces.
+        let selector = format!("{COMPONENT_LABEL}={COMPONENT_VALUE},{NAMESPACE_LABEL}={namespace}");
+        for kind in &ELSEWHERE {
+            labelled(cluster, kind, &selector, Some(namespace), &mut plan).await;
+        }
         if plan.problems.iter().any(|problem| problem.what.contains("cluster role")) {
             plan.notes.push("cluster roles are left out with `--rbac disable`".to_owned());
         }
     }
     if options.all {
-        labelled(cluster, &NAMESPACE, E2E_NAMESPACES, &mut plan).await;
+        labelled(cluster, &NAMESPACE, E2E_NAMESPACES, None, &mut plan).await;
     }
     Ok(plan)
 }
@@ -229,34 +225,25 @@ fn counts(found: &[(&'static Kind, ObjectMeta)]) -> Vec<String> {
         .collect()
 }
 
-async fn labelled(cluster: &Cluster, kind: &'static Kind, selector: &str, plan: &mut Plan) {
+/// Adds the objects of a kind that match `selector`, in all namespaces but `except`.
+async fn labelled(cluster: &Cluster, kind: &'static Kind, selector: &str, except: Option<&str>, plan: &mut Plan) {
     match kind.list(cluster, None, Some(selector)).await {
         Ok(objects) => {
             for object in objects {
                 let Some(object) = Object::new(kind, &object.metadata) else { continue };
+                let same = |known: &Object| {
+                    (known.kind.word, &known.namespace, &known.name) == (kind.word, &object.namespace, &object.name)
+                };
                 // With `--all`, the selector may also match the namespace of the run.
-                if !plan.objects.iter().any(|known| known.kind.word == kind.word && known.name == object.name) {
+                let is_excepted = except.is_some() && object.namespace.as_deref() == except;
+                if !is_excepted && !plan.objects.iter().any(same) {
                     plan.objects.push(object);
                 }
             }
         }
-        Err(error) => plan.problems.push(ClusterError::api(format!("list every {} of a run", kind.word), &error)),
-    }
-}
-
-/// Adds the permissions of the run in other namespaces.
-async fn elsewhere(cluster: &Cluster, namespace: &str, plan: &mut Plan) {
-    let selector = format!("{COMPONENT_LABEL}={COMPONENT_VALUE},{NAMESPACE_LABEL}={namespace}");
-    for kind in &ELSEWHERE {
-        match kind.list(cluster, None, Some(&selector)).await {
-            Ok(objects) => {
-                let objects = objects.iter().filter_map(|object| Object::new(kind, &object.metadata));
-                plan.objects.extend(objects.filter(|object| object.namespace.as_deref() != Some(namespace)));
-            }
-            Err(error) => {
-                let what = format!("list every {} of a run in other namespaces", kind.word);
-                plan.problems.push(ClusterError::api(what, &error));
-            }
+        Err(error) => {
+            let place = if except.is_some() { " in other namespaces" } else { "" };
+            plan.problems.push(ClusterError::api(format!("list every {} of a run{place}", kind.word), &error));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::error::DriverError;
 use super::stage::{Stage, WorkerSecurity};
 use crate::chunks::chunks_of;
 use crate::names;
-use crate::parts::{config_maps_volume, confined, field_variable, name, object, put, variable};
+use crate::parts::{config_maps_volume, confined, field_variable, name, names_of, object, put, variable};
 
 /// The directory with the chunks of the component.
 const COMPONENT_DIR: &str = "/check";
@@ -165,12 +165,10 @@ impl CheckPod {
         Ok(container)
     }
 
-    /// Returns the volumes of the container.
     pub(super) fn volumes(&self, definition: &Definition) -> Vec<Value> {
-        let of = |map: &Value| map.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
-        let maps: Vec<String> = self.config_maps.iter().filter_map(of).collect();
         let host = |(name, path): (String, String)| json!({"name": name, "hostPath": {"path": path}});
-        std::iter::once(config_maps_volume(VOLUME, &maps)).chain(host_volumes(definition).map(host)).collect()
+        let maps = config_maps_volume(VOLUME, &names_of(&self.config_maps));
+        std::iter::once(maps).chain(host_volumes(definition).map(host)).collect()
     }
 }
 

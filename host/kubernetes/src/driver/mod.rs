@@ -8,7 +8,6 @@ mod account;
 mod check;
 mod error;
 mod pod_spec;
-mod restricted;
 mod stage;
 mod worker;
 mod workload;

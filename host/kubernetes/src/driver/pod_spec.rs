@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::account::{PluginAccount, reserved_secret};
 use super::check::{CheckPod, reads_files};
 use super::error::DriverError;
-use super::restricted;
 use super::stage::{Stage, WorkerSecurity};
 use super::worker::{self, PROGRESS_PORT_VARIABLE, RESULTS_VARIABLES};
 use crate::names;
@@ -22,6 +21,9 @@ use crate::parts::{mount, name, put, variable};
 /// When the plugin's container has ended, the kubelet also asks the worker to stop. The worker
 /// continues for its drain period of 60 s, and then needs time to send the result.
 const SIDECAR_GRACE_SECONDS: u64 = 90;
+
+/// The user and group of pods whose definition sets none: `nonroot` of Plumbline's image.
+const USER: u32 = 65532;
 
 /// Returns the pod spec of a definition that has none. A Job's pod has these tolerations, if any
 /// are given.
@@ -132,7 +134,7 @@ pub(super) fn pod_spec(
     let modest = check.is_some() && !reads_files(definition);
     if modest || stage.pod_security == PodSecurity::Restricted {
         let all = init.iter_mut().chain(&mut containers).chain([&mut plugin]);
-        restricted::complete(&mut spec, all, stage.security == WorkerSecurity::LikePlugin);
+        complete_restricted(&mut spec, all, stage.security == WorkerSecurity::LikePlugin);
     }
     let mut env = take_list(definition, &mut plugin.clone(), "spec", "env")?;
     env.retain(|variable| name(variable) != Some(CHECK_VARIABLE));
@@ -153,6 +155,43 @@ pub(super) fn pod_spec(
     add_volumes(definition, &mut spec, check.map(|check| check.volumes(definition)).unwrap_or_default())?;
     add_pull_secret(stage, definition, &mut spec)?;
     Ok(spec)
+}
+
+/// Fills in what the Pod Security level `restricted` requires and the definition leaves open
+/// (kubernetes.io/docs/concepts/security/pod-security-standards). What the definition sets stays,
+/// so the API server may still refuse the pod, and says why.
+///
+/// With `set_user`, a pod without a user gets one. The worker then has the same user and can read
+/// every file of its plugin. Pods for Windows have none of the fields but one.
+fn complete_restricted<'a>(pod: &mut Value, containers: impl IntoIterator<Item = &'a mut Value>, set_user: bool) {
+    fill(pod, "runAsNonRoot", json!(true));
+    if pod.pointer("/os/name").and_then(Value::as_str) == Some("windows") {
+        return;
+    }
+    fill(pod, "seccompProfile", json!({"type": "RuntimeDefault"}));
+    if set_user && pod.pointer("/securityContext/runAsUser").is_none_or(Value::is_null) {
+        fill(pod, "runAsUser", json!(USER));
+        fill(pod, "runAsGroup", json!(USER));
+        fill(pod, "fsGroup", json!(USER));
+    }
+    for container in containers {
+        fill(container, "allowPrivilegeEscalation", json!(false));
+        fill(container, "capabilities", json!({"drop": ["ALL"]}));
+    }
+}
+
+/// Sets a field of the security context of a pod or a container, unless it is set.
+fn fill(of: &mut Value, field: &str, value: Value) {
+    let Some(object) = of.as_object_mut() else { return };
+    let context = object.entry("securityContext").or_insert(Value::Null);
+    if context.is_null() {
+        *context = json!({});
+    }
+    // The API server rejects a context that is not a mapping.
+    let Some(context) = context.as_object_mut() else { return };
+    if context.get(field).is_none_or(Value::is_null) {
+        context.insert(field.to_owned(), value);
+    }
 }
 
 /// Returns the pod spec of the definition, or that of its driver, with the account of the plugin.

@@ -7,7 +7,7 @@ use plumbline_core::config::{SecurityContextMode, Storage};
 use plumbline_core::limits::POD_MEMORY;
 use serde_json::{Value, json};
 
-use super::options::ManifestOptions;
+use super::options::{ManifestOptions, ManifestPlugin};
 use crate::driver::uses_host_network;
 use crate::names;
 use crate::parts::{
@@ -144,13 +144,14 @@ fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Vec<(&'st
         Storage::Pod => json!({"name": OUTPUT_VOLUME, "emptyDir": {}}),
         Storage::Claim { .. } => json!({"name": OUTPUT_VOLUME, "persistentVolumeClaim": {"claimName": CLAIM}}),
     };
-    let mut volumes = vec![
-        (names::CONFIG_DIR, json!({"name": "sonobuoy-config-volume", "configMap": {"name": names::CONFIG_MAP}})),
-        (names::PLUGINS_DIR, config_maps_volume("sonobuoy-plugins-volume", plugins)),
-        // The root file system is read-only, and libraries expect a directory for temporary files.
-        ("/tmp", json!({"name": "scratch-volume", "emptyDir": {}})),
-        (names::AGGREGATOR_DIR, output),
-    ];
+    let config_volume = json!({"name": "sonobuoy-config-volume", "configMap": {"name": names::CONFIG_MAP}});
+    let mut volumes = vec![(names::CONFIG_DIR, config_volume)];
+    if !plugins.is_empty() {
+        volumes.push((names::PLUGINS_DIR, config_maps_volume("sonobuoy-plugins-volume", plugins)));
+    }
+    // The root file system is read-only, and libraries expect a directory for temporary files.
+    volumes.push(("/tmp", json!({"name": "scratch-volume", "emptyDir": {}})));
+    volumes.push((names::AGGREGATOR_DIR, output));
     if !modules.is_empty() {
         volumes.push((names::MODULES_DIR, config_maps_volume("plumbline-modules-volume", modules)));
     }
@@ -225,7 +226,6 @@ fn role_labels() -> Value {
     json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE, (names::ROLE_LABEL): names::AGGREGATOR})
 }
 
-/// Returns the Service in front of the aggregator.
 pub(super) fn service(config: &Config) -> Value {
     let port = json!({
         "port": names::AGGREGATOR_PORT,
@@ -248,8 +248,8 @@ pub(super) fn service(config: &Config) -> Value {
 /// a plugin the port is open to every address, and every other port is closed.
 pub(super) fn network_policy(options: &ManifestOptions) -> Value {
     let config = &options.config;
-    let from_run =
-        !options.plugins.iter().any(|plugin| uses_host_network(&plugin.definition, config.namespace_psa_enforce_level));
+    let on_host = |plugin: &&ManifestPlugin| uses_host_network(&plugin.definition, config.namespace_psa_enforce_level);
+    let from_run = !options.sorted_plugins().iter().any(on_host);
     let rule = json!({
         "ports": [{"port": config.server.bind_port, "protocol": "TCP"}],
         "from": from_run.then(|| json!([{"podSelector": {"matchLabels": labels()}}])),

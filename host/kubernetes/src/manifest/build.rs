@@ -13,7 +13,7 @@ use super::yaml::to_document;
 use super::{aggregator, cron_job, modules, rbac};
 use crate::driver::{DriverError, reads_files, reserved_secret};
 use crate::names;
-use crate::parts::{object, put, without_nulls};
+use crate::parts::{names_of, object, put, without_nulls};
 
 /// Maximum length of a namespace name (DNS-1123 label).
 const MAX_NAMESPACE: usize = 63;
@@ -36,13 +36,7 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
         objects.push(namespace(config));
     }
     if !config.existing_service_account {
-        let account = |name: &str| object(&config.namespace, "v1", "ServiceAccount", name, json!({}));
-        objects.push(account(&config.service_account_name));
-        // Pods of plugins without permissions get no token, whatever their pod spec says.
-        let mut shared = account(plugin_account(config));
-        put(&mut shared, "automountServiceAccountToken", json!(false));
-        objects.push(shared);
-        objects.extend(rbac::plugin_accounts(options).iter().map(|name| account(name)));
+        objects.extend(accounts(options));
     }
     let secret = |name: &str, kind: &str, key: &str, content: &[u8]| {
         object(
@@ -63,8 +57,9 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     objects.push(configuration(config)?);
     // Sonobuoy encodes the key twice and omits the namespace, so that no plugin can use it. This
     // Secret is usable.
-    objects.extend(options.ssh_key.as_ref().map(|key| secret("ssh-key", "Opaque", "id_rsa", key)));
-    for (name, values) in &options.secrets {
+    let ssh_key = options.ssh_key.as_ref().filter(|_| !config.skip_plugins);
+    objects.extend(ssh_key.map(|key| secret("ssh-key", "Opaque", "id_rsa", key)));
+    for (name, values) in options.secrets.iter().filter(|_| !config.skip_plugins) {
         let encoded = |(key, value): (&String, &String)| (key.clone(), json!(ByteString(value.clone().into_bytes())));
         let data: Map<String, Value> = values.iter().map(encoded).collect();
         let body = json!({"type": "Opaque", "data": data});
@@ -86,6 +81,21 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     };
     objects.extend([aggregator::network_policy(options), run, aggregator::service(config)]);
     Ok(objects)
+}
+
+/// Returns the service accounts of the aggregator and of plugins.
+fn accounts(options: &ManifestOptions) -> Vec<Value> {
+    let config = &options.config;
+    let account = |name: &str| object(&config.namespace, "v1", "ServiceAccount", name, json!({}));
+    let mut accounts = vec![account(&config.service_account_name)];
+    if !config.skip_plugins {
+        // Pods of plugins without permissions get no token, whatever their pod spec says.
+        let mut shared = account(plugin_account(config));
+        put(&mut shared, "automountServiceAccountToken", json!(false));
+        accounts.push(shared);
+    }
+    accounts.extend(rbac::plugin_accounts(options).iter().map(|name| account(name)));
+    accounts
 }
 
 /// Returns the service account of plugins without permissions.
@@ -129,8 +139,11 @@ fn configuration(config: &Config) -> Result<Value, ManifestError> {
 /// `plugins`.
 ///
 /// Sonobuoy puts all of them into one ConfigMap. Here a full one is followed by another, so that
-/// only a single definition can be too large. There is always at least one.
+/// only a single definition can be too large. There is at least one, unless the run skips plugins.
 fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
+    if config.skip_plugins {
+        return Ok(Vec::new());
+    }
     let mut filled = 0;
     let mut maps = vec![Map::new()];
     for (at, plugin) in plugins.iter().enumerate() {
@@ -177,11 +190,6 @@ fn config_map(config: &Config, name: &str, data: Value) -> Value {
     object(&config.namespace, "v1", "ConfigMap", name, json!({"data": data}))
 }
 
-fn names_of(objects: &[Value]) -> Vec<String> {
-    let name = |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
-    objects.iter().filter_map(name).collect()
-}
-
 fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
     let config = &options.config;
     check_name("the namespace", &config.namespace, MAX_NAMESPACE, false)?;
@@ -190,7 +198,8 @@ fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
     if !config.image_pull_secrets.is_empty() {
         check_name("the Secret for pulling images", &config.image_pull_secrets, MAX_NAME, true)?;
     }
-    let definitions: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
+    let plugins = options.sorted_plugins();
+    let definitions: Vec<_> = plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
     check_set(&definitions)?;
     for definition in &definitions {
         let plugin = || definition.name.clone();

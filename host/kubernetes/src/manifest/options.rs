@@ -12,7 +12,8 @@ use plumbline_core::{Config, Definition};
 pub struct ManifestOptions {
     /// The configuration, which the aggregator gets too.
     pub config: Config,
-    /// The plugins, whose definitions were prepared by [`super::prepare_definition`].
+    /// The plugins, whose definitions were prepared by [`super::prepare_definition`]. If the
+    /// configuration skips plugins, they are ignored.
     pub plugins: Vec<ManifestPlugin>,
     /// Whether to create roles and bindings.
     pub rbac: bool,
@@ -68,9 +69,9 @@ impl ManifestOptions {
         }
     }
 
-    /// Returns the plugins in name order.
+    /// Returns the plugins that run, in name order.
     pub(super) fn sorted_plugins(&self) -> Vec<&ManifestPlugin> {
-        let mut plugins: Vec<&ManifestPlugin> = self.plugins.iter().collect();
+        let mut plugins: Vec<&ManifestPlugin> = self.plugins.iter().filter(|_| !self.config.skip_plugins).collect();
         plugins.sort_by_key(|plugin| plugin.definition.name.as_str());
         plugins
     }

@@ -98,7 +98,6 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) kind: Kind,
-    /// The grace period.
     pub(super) grace: Duration,
     /// How long the problem lasts before it is reported.
     pub(super) quiet: Duration,

@@ -103,18 +103,20 @@ impl Capture {
         let stream = stream.map_err(|_| late())??;
         let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
         let path = path(&self.tree, log);
-        let (temporary, mut file) = create(&path).map_err(kept)?;
+        let mut file = create(&path).map_err(kept)?;
         let note = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
-        let broken = match copy_log(stream, &mut file, self.limit, SILENCE, &note).await {
+        let broken = match copy_log(stream, file.as_file_mut(), self.limit, SILENCE, &note).await {
             Ok(()) => None,
             Err(CopyError::Write(error)) => return Err(kept(error)),
             Err(CopyError::Silent(_)) => Some(late()),
             Err(CopyError::Read(error)) => Some(ClusterError::new(log.what(), error.to_string())),
         };
         if let Some(error) = &broken {
-            file.write_all(format!("\n[interrupted here: {}]\n", error.cause).as_bytes()).map_err(kept)?;
+            file.as_file_mut()
+                .write_all(format!("\n[interrupted here: {}]\n", error.cause).as_bytes())
+                .map_err(kept)?;
         }
-        temporary.persist(&path).map_err(|error| kept(error.error))?;
+        file.persist(&path).map_err(|error| kept(error.error))?;
         broken.map_or(Ok(()), Err)
     }
 }
@@ -128,15 +130,10 @@ fn path(tree: &Path, log: &Log<'_>) -> PathBuf {
     dir.join(format!("{}.{kind}", log.container))
 }
 
-fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
+fn create(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;
-    let temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(dir)?;
-    let file = temporary.reopen()?;
-    Ok((temporary, file))
+    tempfile::Builder::new().prefix(TEMPORARY_PREFIX).permissions(Permissions::from_mode(0o644)).tempfile_in(dir)
 }
 
 /// Number of log lines to keep with an error.
@@ -209,10 +206,7 @@ impl Log<'_> {
 fn last_lines(text: &str) -> String {
     let lines = usize::try_from(TAIL_LINES).unwrap_or_default();
     let start = text.trim_end().rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1);
-    let mut cut = start.max(text.len().saturating_sub(TAIL_BYTES));
-    while !text.is_char_boundary(cut) {
-        cut += 1;
-    }
+    let cut = text.ceil_char_boundary(start.max(text.len().saturating_sub(TAIL_BYTES)));
     text.get(cut..).unwrap_or_default().to_owned()
 }
 
@@ -220,7 +214,7 @@ fn last_lines(text: &str) -> String {
 mod tests {
     use super::super::samples::{pod_with, running, view};
     use super::*;
-    use crate::cluster::ConnectOptions;
+    use crate::cluster::tests::cluster;
     use plumbline_dev::ApiDouble;
     use serde_json::json;
 
@@ -228,9 +222,7 @@ mod tests {
     async fn a_log_that_is_too_long_is_cut_and_says_so_and_a_later_one_replaces_it() {
         let dir = tempfile::tempdir().unwrap();
         let double = ApiDouble::start().await.unwrap();
-        std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(dir.path().join("kubeconfig")), context: None };
-        let cluster = Cluster::connect(&options).await.unwrap();
+        let cluster = cluster(&double).await;
         let pod = pod_with("a", "w1", json!({"waiting": {}}), running());
         double.put("pods", pod.clone());
         double.set_log("ns", "a", "sonobuoy-worker", "0123456789abcdef");
@@ -253,10 +245,7 @@ mod tests {
     async fn unreadable_logs_are_given_up_until_one_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let double = ApiDouble::start().await.unwrap();
-        std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(dir.path().join("kubeconfig")), context: None };
-        let cluster = Cluster::connect(&options).await.unwrap();
-        let capture = Capture::new(cluster, "ns".into(), dir.path().join("tree"));
+        let capture = Capture::new(cluster(&double).await, "ns".into(), dir.path().join("tree"));
         let pod = pod_with("a", "w1", json!({"waiting": {}}), running());
         double.put("pods", pod.clone());
         double.deny("get", "pods/log");

@@ -12,12 +12,12 @@ use tokio::time::{Instant, timeout_at};
 use super::assess::{Kind, quote};
 use super::capture::Log;
 use super::tracked::Verdict;
-use crate::ask::get;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::events::COMPONENT;
 use crate::names;
 use crate::pod_view::{PodView, text_at};
+use crate::retry::get;
 
 /// Timeout for collecting. Evidence that is not available by then is left out, because the error
 /// matters more.

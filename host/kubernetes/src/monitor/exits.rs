@@ -1,12 +1,37 @@
 //! How the plugins' own containers ended after they sent their results.
 
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use kube::core::Request as Path;
+use kube::core::params::GetParams;
 use plumbline_aggregator::{Exit, ExitKind};
 use plumbline_core::{NodeName, ResultKey};
 
 use super::assess::how_it_ended;
-use super::options::Watched;
+use super::options::{MonitorOptions, Watched};
 use crate::names;
 use crate::pod_view::{ContainerState, ContainerView, Ended, PodView, Role};
+use crate::retry::get;
+
+/// Timeout of a request.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Reads pods again whose container still ran when the wait for its end was over. A watch may be
+/// late or interrupted, and shows an old state. A pod that cannot be read stays as it was.
+pub(super) async fn read_again(options: &MonitorOptions, pods: Vec<PodView>) -> Vec<PodView> {
+    let path = Path::new(format!("/api/v1/namespaces/{}/pods", options.namespace));
+    let read = move |pod: PodView| {
+        let what = format!("read pod `{}` in namespace `{}`", pod.name, options.namespace);
+        let request = path.get(&pod.name, &GetParams::default());
+        async move {
+            let answer = tokio::time::timeout(ANSWER, get(&options.cluster, &what, request)).await;
+            let found = answer.ok().and_then(Result::ok);
+            found.as_ref().and_then(PodView::read).unwrap_or(pod)
+        }
+    };
+    join_all(pods.into_iter().map(read)).await
+}
 
 pub(super) fn have_ended(pods: &[PodView], watched: &Watched) -> bool {
     pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())

@@ -9,17 +9,18 @@ use plumbline_core::{NodeName, PluginName, ResultKey};
 
 use super::assess::{Kind, Problem, assess, assess_node, no_hello, no_pod, no_pod_on, pod_gone, silent};
 use super::options::{GracePeriods, Watched};
-use super::tracked::{DeletedPod, Now, Plugin, Seen, Tracked, Verdict};
+use super::tracked::{DeletedPod, Now, Plugin, Tracked, Verdict};
 use crate::nodes::NodeView;
 use crate::pod_view::PodView;
 use crate::timeline::Before;
+use crate::watch::Seen;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Index {
     graces: GracePeriods,
     namespace: String,
-    pods: Seen<PodView>,
-    nodes: Seen<NodeView>,
+    pub(super) pods: Seen<PodView>,
+    pub(super) nodes: Seen<NodeView>,
     plugins: BTreeMap<PluginName, Plugin>,
     sessions: BTreeMap<String, PluginName>,
     deadlines: BTreeSet<(Duration, ResultKey)>,
@@ -29,23 +30,14 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(namespace: String, graces: GracePeriods) -> Self {
-        Self {
-            graces,
-            namespace,
-            pods: Seen::default(),
-            nodes: Seen::default(),
-            plugins: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            news: BTreeMap::new(),
-        }
+        Self { graces, namespace, ..Self::default() }
     }
 
     /// Starts to watch a plugin. If it is already watched, its state is reset.
     pub(super) fn watch(&mut self, watched: Watched, now: Now) {
         self.forget(&watched.plugin);
         let mut plugin = Plugin::new(watched);
-        for pod in self.pods.values() {
+        for pod in self.pods.objects.values() {
             if let Some(tracked) = plugin.place(pod).and_then(|node| plugin.keys.get_mut(&node)) {
                 tracked.pods.insert(pod.name.clone());
             }
@@ -89,7 +81,7 @@ impl Index {
     pub(super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
         // The index does not know a pod that was deleted before this watch started. Its earlier
         // existence explains its absence.
-        self.pods.remove(&pod.name);
+        self.pods.objects.remove(&pod.name);
         if let Some(key) = self.key_of(&pod) {
             let name = pod.name.clone();
             self.unplace(&key, &name, DeletedPod { pod, object });
@@ -97,12 +89,8 @@ impl Index {
         }
     }
 
-    pub(super) fn pods_list_begins(&mut self) {
-        self.pods.begin_list();
-    }
-
     pub(super) fn pods_listed(&mut self, now: Now) {
-        let first = !self.pods.is_complete();
+        let first = !self.pods.complete;
         for pod in self.pods.end_list() {
             self.pod_removed(pod, Box::default(), now);
         }
@@ -115,18 +103,14 @@ impl Index {
         let name = node.name.clone();
         let before = self.nodes.put(&name, node);
         // The kubelet updates its node frequently, mostly without relevant changes.
-        if before.as_ref() != self.nodes.get(&name) {
+        if before.as_ref() != self.nodes.objects.get(&name) {
             self.refresh_node(&name, now);
         }
     }
 
     pub(super) fn node_removed(&mut self, name: &str, now: Now) {
-        self.nodes.remove(name);
+        self.nodes.objects.remove(name);
         self.refresh_node(name, now);
-    }
-
-    pub(super) fn nodes_list_begins(&mut self) {
-        self.nodes.begin_list();
     }
 
     /// Completes a list of nodes. Returns the names of nodes that are gone.
@@ -139,15 +123,11 @@ impl Index {
 
     /// Returns what is known of a node.
     pub(super) fn node(&self, name: &str) -> Before<'_> {
-        match self.nodes.get(name) {
+        match self.nodes.objects.get(name) {
             Some(node) => Before::Seen(node),
-            None if self.nodes.is_complete() => Before::Absent,
+            None if self.nodes.complete => Before::Absent,
             None => Before::Unknown,
         }
-    }
-
-    pub(super) fn pod(&self, name: &str) -> Option<&PodView> {
-        self.pods.get(name)
     }
 
     /// Returns when to call [`Index::tick`] again, or `None` if there is no problem.
@@ -205,19 +185,18 @@ impl Index {
     }
 
     pub(super) fn pods_of(&self, session: &str) -> Vec<PodView> {
-        self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
+        self.pods.objects.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
     /// Returns the pod that represents a result, if there is one.
     pub(super) fn pod_for(&self, key: &ResultKey) -> Option<&PodView> {
-        let tracked = self.plugins.get(&key.plugin)?.keys.get(&key.node)?;
-        newest(&self.pods, tracked)
+        newest(&self.pods, self.tracked(key)?)
     }
 
     /// Returns true if a node is gone or not ready. Its kubelet, which serves the logs, would not
     /// answer.
     pub(super) fn is_away(&self, node: &str) -> bool {
-        self.nodes.is_complete() && self.nodes.get(node).is_none_or(|node| !node.ready)
+        self.nodes.complete && self.nodes.objects.get(node).is_none_or(|node| !node.ready)
     }
 
     pub(super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
@@ -229,10 +208,7 @@ impl Index {
     }
 
     pub(super) fn was_given_up(&self, key: &ResultKey) -> bool {
-        self.plugins
-            .get(&key.plugin)
-            .and_then(|plugin| plugin.keys.get(&key.node))
-            .is_some_and(|tracked| tracked.given_up)
+        self.tracked(key).is_some_and(|tracked| tracked.given_up)
     }
 
     fn judge(&mut self, key: &ResultKey, now: Now) -> Option<Verdict> {
@@ -274,6 +250,10 @@ impl Index {
     fn key_of(&self, pod: &PodView) -> Option<ResultKey> {
         let plugin = self.plugins.get(self.sessions.get(pod.session.as_deref()?)?)?;
         plugin.place(pod).map(|node| plugin.key(&node))
+    }
+
+    fn tracked(&self, key: &ResultKey) -> Option<&Tracked> {
+        self.plugins.get(&key.plugin)?.keys.get(&key.node)
     }
 
     fn tracked_mut(&mut self, key: &ResultKey) -> Option<&mut Tracked> {
@@ -338,7 +318,7 @@ fn is_within(at: Timestamp, now: Timestamp, span: Duration) -> bool {
 
 /// Returns the pod that represents a result: the newest one.
 fn newest<'a>(pods: &'a Seen<PodView>, tracked: &Tracked) -> Option<&'a PodView> {
-    tracked.pods.iter().filter_map(|name| pods.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
+    tracked.pods.iter().filter_map(|name| pods.objects.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
 }
 
 /// The state from which the problems of a result are computed.
@@ -355,14 +335,14 @@ impl Look<'_> {
         let last = tracked.last.as_ref().map(|last| &last.pod);
         let place =
             if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
-        let of_node = place.filter(|_| self.nodes.is_complete());
-        let of_node = of_node.and_then(|name| assess_node(name, self.nodes.get(name), self.graces));
+        let of_node = place.filter(|_| self.nodes.complete);
+        let of_node = of_node.and_then(|name| assess_node(name, self.nodes.objects.get(name), self.graces));
         let of_pod = match newest {
-            _ if !self.pods.is_complete() => None,
+            _ if !self.pods.complete => None,
             None => Some(match last {
                 Some(last) => pod_gone(last, self.graces),
                 None if node.is_global() => no_pod(&watched.session, self.graces),
-                None => no_pod_on(node.as_str(), self.nodes.get(node.as_str()), self.graces),
+                None => no_pod_on(node.as_str(), self.nodes.objects.get(node.as_str()), self.graces),
             }),
             Some(newest) => self.of_pods(watched, node, tracked, newest),
         };
@@ -374,7 +354,7 @@ impl Look<'_> {
     /// Returns the problem of the pods of a result. One healthy pod is enough, because the others
     /// are being removed.
     fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodView) -> Option<Problem> {
-        let pods = || tracked.pods.iter().filter_map(|name| self.pods.get(name));
+        let pods = || tracked.pods.iter().filter_map(|name| self.pods.objects.get(name));
         let assess = |pod: &PodView| assess(pod, &watched.container, self.graces);
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
             return assess(newest);

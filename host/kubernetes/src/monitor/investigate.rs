@@ -19,12 +19,12 @@ use super::capture::Capture;
 use super::evidence::{Evidence, WorkerSays, gather, gather_of_daemon_set};
 use super::options::MonitorOptions;
 use super::tracked::Verdict;
-use crate::ask::get;
 use crate::error::ClusterError;
-use crate::events::{About, Events};
+use crate::events::{Events, Subject, warning};
 use crate::names;
 use crate::nodes::NodeView;
 use crate::pod_view::{PodView, text_at};
+use crate::retry::get;
 
 /// Timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -81,7 +81,7 @@ impl Investigation {
             token.cancel();
         }
         if let Some(pod) = &verdict.pod {
-            self.events.warn(pod, About::Lost, &sentence).await;
+            self.events.create(&Subject::of(pod), warning("ResultLost", sentence)).await;
             // Capture the log immediately, because a cleanup of the node may remove it.
             if !kind.has_no_logs() {
                 self.capture.pod(pod).await;
@@ -198,7 +198,6 @@ impl Investigation {
         self.get(&format!("read node `{name}`"), Path::new("/api/v1/nodes").get(name, &GetParams::default())).await
     }
 
-    /// Returns true if any pod exists for this result.
     async fn has_pod(&self, verdict: &Verdict) -> Result<bool, ClusterError> {
         let labels = format!("{}={}", names::SESSION_LABEL, verdict.session);
         let mut params = ListParams::default().labels(&labels).limit(1);

@@ -1,11 +1,10 @@
 //! The monitor: a handle, and the only task that owns the index. The task receives observations and
 //! commands, and sends reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -21,19 +20,19 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::capture::{self, Capture};
-use super::exits::{ended_well, exits, have_ended};
+use super::exits::{ended_well, exits, have_ended, read_again};
 use super::index::Index;
 use super::investigate::{Investigation, Outcome};
 use super::options::{MonitorOptions, Watched};
 use super::tracked::Now;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::events::{About, Events};
+use crate::events::{Events, Subject, warning};
 use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
 use crate::pod_view::PodView;
 use crate::timeline::{Before, Observer, Recorder};
-use crate::watch::{JsonObject, watch};
+use crate::watch::{JsonObject, Watch, watch};
 
 /// Capacity of the command queue. There is one command for the start and one for the end of each
 /// plugin.
@@ -217,12 +216,12 @@ impl Work {
     }
 
     fn create_event(&mut self, key: &ResultKey, reason: Option<String>) {
-        let (Some(reason), Some(pod)) = (reason, self.index.pod_for(key).cloned()) else { return };
+        let (Some(reason), Some(pod)) = (reason, self.index.pod_for(key).map(Subject::of)) else { return };
         let (events, gate) = (self.events.clone(), Arc::clone(&self.gate));
         self.tasks.spawn(async move {
             // The semaphore is never closed.
             let _permit = gate.acquire().await;
-            events.warn(&pod, About::Delayed, &reason).await;
+            events.create(&pod, warning("ResultDelayed", reason)).await;
             Outcome::Done
         });
     }
@@ -261,7 +260,6 @@ impl Work {
         });
     }
 
-    /// Watches the pods of all plugins of the run.
     fn watch_pods(&self) -> Watch {
         let MonitorOptions { cluster, namespace, .. } = &*self.options;
         let api = Api::namespaced_with(cluster.client(), namespace, &ApiResource::erase::<Pod>(&()));
@@ -274,7 +272,7 @@ impl Work {
         match event {
             Ok(Event::Init) => {
                 self.options.workers.lock().begin_list();
-                self.index.pods_list_begins();
+                self.index.pods.begin_list();
             }
             Ok(Event::InitDone) => {
                 self.options.workers.lock().end_list();
@@ -284,7 +282,7 @@ impl Work {
                 let Some(pod) = PodView::read(&object.json) else { return };
                 self.options.workers.lock().apply(&pod);
                 self.report_end(&pod);
-                self.observer.pod(self.index.pod(&pod.name), &pod);
+                self.observer.pod(self.index.pods.objects.get(&pod.name), &pod);
                 self.index.pod_applied(pod, now);
             }
             Ok(Event::Delete(object)) => {
@@ -299,7 +297,7 @@ impl Work {
     fn nodes_changed(&mut self, event: Result<Event<JsonObject>, ClusterError>) {
         let now = self.now();
         match event {
-            Ok(Event::Init) => self.index.nodes_list_begins(),
+            Ok(Event::Init) => self.index.nodes.begin_list(),
             Ok(Event::InitDone) => {
                 self.observer.nodes_listed();
                 self.index.nodes_listed(now).iter().for_each(|name| self.observer.node_removed(name));
@@ -367,9 +365,11 @@ impl Work {
 
     fn settle(&mut self, settling: Settling, pods: Vec<PodView>) {
         let Settling { watched, reply, .. } = settling;
+        let (known, is_over) = (exits(&pods, &watched), watched.per_node || have_ended(&pods, &watched));
+        let still_running = if is_over { Vec::new() } else { pods.clone() };
         // A result with a verdict already has its error.
-        let unreported =
-            exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
+        let given_up: BTreeSet<ResultKey> =
+            watched.missing.iter().filter(|key| self.index.was_given_up(key)).cloned().collect();
         self.index.forget(&watched.plugin);
         self.reports.remove(&watched.plugin);
         let capture = self.capture.afresh();
@@ -380,7 +380,13 @@ impl Work {
             let node = node.unwrap_or_default();
             tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
         }
+        let options = Arc::clone(&self.options);
         self.tasks.spawn(async move {
+            let ends = match is_over {
+                true => known,
+                false => exits(&read_again(&options, still_running).await, &watched),
+            };
+            let unreported = ends.into_iter().filter(|exit| !given_up.contains(&exit.key)).collect();
             let mut left = pods.len();
             // The pods are processed as a stream, because pending requests for 5,000 pods would
             // need much memory.
@@ -411,8 +417,6 @@ async fn sleep_until(deadline: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
-
-type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
 
 /// Watches the nodes. If the account may not list them, there is only an error.
 fn watch_nodes(cluster: &Cluster) -> Watch {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::fetch::{AT_ONCE, Fetch};
 use super::record::Recorder;
-use crate::names::is_safe_name;
+use crate::names::{NOT_RESOURCES, is_safe_name};
 use crate::pod_view::text_at;
 
 /// The plural name of secrets, which are collected only if requested by name.
@@ -106,9 +106,6 @@ pub(super) async fn discover(
     (resources, groups)
 }
 
-/// Names in the configuration that do not stand for a resource.
-const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
-
 fn is_wanted(found: &Resource, wanted: Option<&[String]>) -> bool {
     match wanted {
         Some(names) => names.contains(&found.plural),
@@ -120,7 +117,7 @@ fn missing<'a>(wanted: Option<&'a [String]>, resources: &[Resource]) -> Vec<&'a 
     wanted
         .unwrap_or_default()
         .iter()
-        .filter(|name| !SPECIAL.contains(&name.as_str()) && !resources.iter().any(|found| found.plural == **name))
+        .filter(|name| !NOT_RESOURCES.contains(&name.as_str()) && !resources.iter().any(|found| found.plural == **name))
         .collect()
 }
 

@@ -38,7 +38,6 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// Converts the error into a cluster error.
     pub(super) fn into_cluster(self, what: &str) -> ClusterError {
         match self {
             Self::Cluster(error) => error,

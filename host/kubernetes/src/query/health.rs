@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use plumbline_archive::layout;
+use regex::bytes::Regex;
 use serde::Serialize;
 use serde_json::{Deserializer, Value};
 
@@ -228,34 +230,14 @@ fn scan(mut log: impl BufRead) -> io::Result<Hits> {
     }
 }
 
+// The patterns are constants, so they compile. A line of klog starts with a letter and the date.
+static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[fF]ailed|[eE]rror|^E[0-9]").ok());
+static WARNING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[wW]arn|^W[0-9]").ok());
+
 fn count(line: &[u8], hits: &mut Hits) {
-    if is_error(line) {
-        hits.errors += 1;
-    }
-    if is_warning(line) {
-        hits.warnings += 1;
-    }
-}
-
-/// Matches `[fF]ailed`, `[eE]rror`, and `^E[0-9]+` (an error in klog). `level=error` is covered by
-/// the second.
-fn is_error(line: &[u8]) -> bool {
-    klog(line, b'E') || holds(line, b"Ff", b"ailed") || holds(line, b"Ee", b"rror")
-}
-
-/// Matches `[wW]arn` and `^W[0-9]+`. `level=warn` is covered by the first.
-fn is_warning(line: &[u8]) -> bool {
-    klog(line, b'W') || holds(line, b"Ww", b"arn")
-}
-
-fn klog(line: &[u8], letter: u8) -> bool {
-    line.first() == Some(&letter) && line.get(1).is_some_and(u8::is_ascii_digit)
-}
-
-/// Returns true if a byte of `first` is directly before `rest` anywhere in the line.
-fn holds(line: &[u8], first: &[u8], rest: &[u8]) -> bool {
-    line.windows(rest.len() + 1)
-        .any(|at| at.split_first().is_some_and(|(head, tail)| first.contains(head) && tail == rest))
+    let matches = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(line));
+    hits.errors += u64::from(matches(&ERROR));
+    hits.warnings += u64::from(matches(&WARNING));
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod store;
 mod survey;
 
 pub use objects::{ObjectReader, Objects};
-pub use record::{Progress, QueryError, Summary};
+pub use record::{Progress, QueryError, Summary, go_duration};
 pub use survey::survey;
 
 pub(crate) use fetch::Fetch;

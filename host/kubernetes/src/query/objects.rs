@@ -2,6 +2,7 @@
 //! values of Secrets are never passed on.
 
 use plumbline_core::redacted;
+use plumbline_core::text::Printable;
 use serde_json::Value;
 
 use super::fetch::{Fetch, FetchError, WITHIN, get};
@@ -100,7 +101,7 @@ impl ObjectReader {
         let what = format!("read {} ({})", objects.resource, objects.api_version);
         let failed = |cause: String| ClusterError::new(&what, cause);
         if !is_segment(name) {
-            return Err(failed(format!("`{}` is not the name of an object", shortened(name))));
+            return Err(failed(format!("`{}` is not the name of an object", shown(name))));
         }
         let path = format!("{}/{name}", objects.path().map_err(failed)?);
         let bytes = match self.fetch.bytes(&what, get(&what, &path)?, MAX_ANSWER, WITHIN).await {
@@ -120,7 +121,6 @@ impl ObjectReader {
 }
 
 impl Objects<'_> {
-    /// Returns the path of the collection.
     fn path(&self) -> Result<String, String> {
         let group = self.api_version.split_once('/');
         let parts = group.map_or(["", self.api_version], |(group, version)| [group, version]);
@@ -131,7 +131,7 @@ impl Objects<'_> {
         let root = if group.is_some() { "/apis" } else { "/api" };
         let place = match self.namespace {
             Some(name) if is_safe_name(name) => format!("namespaces/{name}/"),
-            Some(name) => return Err(format!("`{}` is not the name of a namespace", shortened(name))),
+            Some(name) => return Err(format!("`{}` is not the name of a namespace", shown(name))),
             None => String::new(),
         };
         Ok(format!("{root}/{}/{place}{}", self.api_version, self.resource))
@@ -144,8 +144,9 @@ fn is_segment(name: &str) -> bool {
     (1..=253).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(plain)
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
+/// Returns a name from a check for a message.
+fn shown(text: &str) -> Printable {
+    Printable::escaped(text, 100)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::fetch::{AT_ONCE, Fetch};
 use super::list::{Selection, collect};
 use super::record::{Recorder, not_written};
-use super::selection::{NamespaceFilter, Scope, scope, selector_problem};
+use super::selection::{NamespaceFilter, selected, selector_problem};
 use super::store::Scratch;
 use crate::error::{ClusterError, chain};
 use crate::log_copy::{CopyError, copy_log};
@@ -121,18 +121,18 @@ async fn of_namespaces(
     filter: &NamespaceFilter,
     namespaces: &[String],
 ) -> Vec<Result<Pod, String>> {
-    let each = match scope(namespaces, filter) {
-        Scope::Each(each) => each,
-        Scope::All => match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
+    let (each, in_one_list) = selected(namespaces, filter);
+    if in_one_list {
+        match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
             Ok(pods) => return pods,
             // Permissions may be granted in each namespace, but not cluster-wide.
-            Err(error) if error.is_forbidden() => namespaces.to_vec(),
+            Err(error) if error.is_forbidden() => {}
             Err(error) => {
                 record.problem("podlogs", "", error.to_string());
                 return Vec::new();
             }
-        },
-    };
+        }
+    }
     let mut found = Vec::new();
     for namespace in each {
         match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), selection, None).await {

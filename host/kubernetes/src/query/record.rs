@@ -73,7 +73,7 @@ pub(super) struct Recorder<'a> {
 #[derive(Default)]
 struct Records {
     entries: Vec<Entry>,
-    errors: Vec<QueryError>,
+    failed: usize,
     files: usize,
 }
 
@@ -92,18 +92,14 @@ impl<'a> Recorder<'a> {
             }
             Err(message) => {
                 tracing::warn!(query, namespace, "query failed: {message}");
-                kept.errors.push(QueryError {
-                    query: query.to_owned(),
-                    namespace: namespace.to_owned(),
-                    message: message.clone(),
-                });
+                kept.failed += 1;
                 Some(Message { message })
             }
         };
         let time = go_duration(began.elapsed());
         kept.entries.push(Entry { queryobj: query.to_owned(), namespace: namespace.to_owned(), time, error });
         let latest = if namespace.is_empty() { query.to_owned() } else { format!("{query} in {namespace}") };
-        let progress = Progress { queries: kept.entries.len(), errors: kept.errors.len(), latest };
+        let progress = Progress { queries: kept.entries.len(), errors: kept.failed, latest };
         drop(kept);
         (self.observer)(&progress);
     }
@@ -123,7 +119,12 @@ impl<'a> Recorder<'a> {
     pub(super) fn summary(self) -> Summary {
         let duration = self.began.elapsed();
         let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Summary { queries: kept.entries.len(), files: kept.files, errors: kept.errors, duration }
+        let queries = kept.entries.len();
+        let error_of = |Entry { queryobj: query, namespace, error, .. }: Entry| {
+            Some(QueryError { query, namespace, message: error?.message })
+        };
+        let errors = kept.entries.into_iter().filter_map(error_of).collect();
+        Summary { queries, files: kept.files, errors, duration }
     }
 }
 
@@ -132,8 +133,9 @@ pub(super) fn not_written(path: &Path, error: &dyn std::error::Error) -> String 
 }
 
 /// Formats a duration as Go does, because readers of `query-time.json` parse that: `9.8007ms`,
-/// `1m2.5s`.
-fn go_duration(duration: Duration) -> String {
+/// `1m2.5s`, `1h0m0s`.
+#[must_use]
+pub fn go_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     if nanos == 0 {
         return "0s".to_owned();
@@ -176,7 +178,9 @@ mod tests {
             (999_999_999, "999.999999ms"),
             (1_000_000_000, "1s"),
             (62_500_000_000, "1m2.5s"),
+            (300_000_000_000, "5m0s"),
             (3_600_000_000_000, "1h0m0s"),
+            (90_061_000_000_000, "25h1m1s"),
         ] {
             assert_eq!(go_duration(Duration::from_nanos(nanos)), text);
         }

@@ -30,20 +30,12 @@ impl NamespaceFilter {
     }
 }
 
-/// How to request the objects of the selected namespaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// One list over all namespaces.
-    All,
-    /// One list for each of these namespaces.
-    Each(Vec<String>),
-}
-
-/// Returns the cheapest way to list the namespaces of `all` that `filter` selects. If it selects
-/// all of several, one list is enough.
-pub(super) fn scope(all: &[String], filter: &NamespaceFilter) -> Scope {
+/// Returns the namespaces of `all` that `filter` selects, and whether one list over all namespaces
+/// is enough for their objects, because it selects all of several.
+pub(super) fn selected(all: &[String], filter: &NamespaceFilter) -> (Vec<String>, bool) {
     let taken: Vec<String> = all.iter().filter(|name| filter.takes(name)).cloned().collect();
-    if taken.len() == all.len() && taken.len() > 1 { Scope::All } else { Scope::Each(taken) }
+    let in_one_list = taken.len() == all.len() && taken.len() > 1;
+    (taken, in_one_list)
 }
 
 /// Returns what is wrong with a label selector, or `None` if it is valid. The empty selector
@@ -145,10 +137,10 @@ mod tests {
     #[test]
     fn one_list_does_when_everything_is_wanted() {
         let all = names(&["a", "b"]);
-        assert_eq!(scope(&all, &NamespaceFilter::matching(".*").unwrap()), Scope::All);
-        assert_eq!(scope(&all, &NamespaceFilter::only("b")), Scope::Each(names(&["b"])));
-        assert_eq!(scope(&names(&["a"]), &NamespaceFilter::matching("").unwrap()), Scope::Each(names(&["a"])));
-        assert_eq!(scope(&[], &NamespaceFilter::matching("").unwrap()), Scope::Each(Vec::new()));
+        assert_eq!(selected(&all, &NamespaceFilter::matching(".*").unwrap()), (all.clone(), true));
+        assert_eq!(selected(&all, &NamespaceFilter::only("b")), (names(&["b"]), false));
+        assert_eq!(selected(&names(&["a"]), &NamespaceFilter::matching("").unwrap()), (names(&["a"]), false));
+        assert_eq!(selected(&[], &NamespaceFilter::matching("").unwrap()), (Vec::new(), false));
     }
 
     #[test]

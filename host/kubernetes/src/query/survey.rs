@@ -19,7 +19,7 @@ use super::kubelets::{Nodes, query_kubelets};
 use super::list::{Selection, collect, list};
 use super::podlogs::pod_logs;
 use super::record::{Progress, Recorder, Summary, not_written};
-use super::selection::{NamespaceFilter, Scope, scope, selector_problem};
+use super::selection::{NamespaceFilter, selected, selector_problem};
 use super::store::{Destination, ListFiles, Scratch};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -86,8 +86,8 @@ struct Work<'a> {
 struct Targets {
     selection: Selection,
     filter: NamespaceFilter,
-    scope: Scope,
     taken: Vec<String>,
+    in_one_list: bool,
 }
 
 impl Work<'_> {
@@ -172,15 +172,14 @@ impl Work<'_> {
                 String::new()
             }
         };
-        let taken = all.iter().filter(|name| filter.takes(name)).cloned().collect();
-        let scope = scope(all, &filter);
-        Targets { selection: Selection { labels, ..Selection::default() }, filter, scope, taken }
+        let (taken, in_one_list) = selected(all, &filter);
+        Targets { selection: Selection { labels, ..Selection::default() }, filter, taken, in_one_list }
     }
 
     /// Collects the objects of one resource, in one list that is split by namespace, or in one list
     /// per namespace.
     async fn namespaced(&self, resource: &Resource, targets: &Targets) {
-        if targets.scope == Scope::All {
+        if targets.in_one_list {
             let began = Instant::now();
             let place = Destination::EachNamespace(targets.filter.clone());
             match self.collect(resource, &targets.selection, place).await {

@@ -34,7 +34,7 @@ const LIST_PATIENCE: Duration = Duration::from_secs(600);
 const LIST_BYTES: usize = 1 << 20;
 
 /// Size of the read buffer in bytes.
-const CHUNK_BYTES: usize = 64 << 10;
+pub(super) const CHUNK_BYTES: usize = 64 << 10;
 
 /// Error messages of programs for an unknown command.
 const UNKNOWN: [&str; 3] = ["unknown command", "unrecognized subcommand", "usage:"];
@@ -65,10 +65,7 @@ impl Attempts {
     }
 }
 
-/// Returns why a connection was lost.
-///
-/// # Errors
-/// Returns any other error, after which a retry would not help.
+/// Returns why a connection was lost, or any other error, after which a retry would not help.
 pub(super) fn lost(error: ExecError) -> Result<String, RetrieveError> {
     if error.dropped { Ok(error.error.cause) } else { Err(error.into()) }
 }

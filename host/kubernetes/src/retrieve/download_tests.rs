@@ -2,9 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io;
 
-use plumbline_archive::gzip::Sha256Writer;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -25,9 +23,7 @@ impl Memory {
     }
 
     fn archive(&self) -> FinishedArchive {
-        let mut hash = Sha256Writer::new(io::sink());
-        io::copy(&mut &self.bytes[..], &mut hash).unwrap();
-        let digest = hash.finish().1;
+        let digest = Digest::of_reader(&self.bytes[..]).unwrap();
         FinishedArchive { name: "a.tar.gz".into(), size: digest.bytes, sha256: digest.sha256 }
     }
 }

@@ -1,13 +1,12 @@
 //! A partly downloaded archive: its bytes in `NAME.part`, and its description in `NAME.part.json`.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::write_atomic;
 use plumbline_archive::finished::FinishedArchive;
-use plumbline_archive::gzip::{Digest, Sha256Writer};
+use plumbline_archive::gzip::Digest;
 use tokio::io::AsyncWriteExt;
 use tokio::task::spawn_blocking;
 
@@ -32,7 +31,7 @@ impl Part {
     pub(super) async fn open(target: &Path, archive: &FinishedArchive) -> Result<Self, RetrieveError> {
         let (target, archive) = (target.to_owned(), archive.clone());
         blocking(move || {
-            let (path, side) = (with_suffix(&target, ".part"), with_suffix(&target, ".part.json"));
+            let (path, side) = (target.with_added_extension("part"), target.with_added_extension("part.json"));
             let failed = || RetrieveError::local("write", &path);
             let mut file =
                 OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed())?;
@@ -93,9 +92,7 @@ impl Part {
         blocking(move || {
             let failed = || RetrieveError::local("read", &path);
             file.seek(SeekFrom::Start(0)).map_err(failed())?;
-            let mut hash = Sha256Writer::new(io::sink());
-            io::copy(&mut file, &mut hash).map_err(failed())?;
-            let difference = difference(&hash.finish().1);
+            let difference = difference(&Digest::of_reader(&mut file).map_err(failed())?);
             if difference.is_none() {
                 file.sync_all().map_err(RetrieveError::local("write", &path))?;
             }
@@ -118,7 +115,7 @@ impl Part {
 
 /// Returns the path for data that is not the expected archive.
 pub(super) fn damaged(target: &Path) -> PathBuf {
-    with_suffix(target, ".damaged")
+    target.with_added_extension("damaged")
 }
 
 /// Returns size and digest of the file at `path`, or `None` if it does not exist or has a size
@@ -130,9 +127,7 @@ pub(super) async fn digest_of(path: &Path, size: u64) -> Option<Digest> {
         if !metadata.is_file() || metadata.len() != size {
             return None;
         }
-        let mut hash = Sha256Writer::new(io::sink());
-        io::copy(&mut File::open(&path).ok()?, &mut hash).ok()?;
-        Some(hash.finish().1)
+        Digest::of_reader(File::open(&path).ok()?).ok()
     });
     digest.await.ok().flatten()
 }
@@ -145,12 +140,6 @@ pub(super) async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => Err(RetrieveError::Stream(format!("writing was interrupted: {error}"))),
     }
-}
-
-fn with_suffix(target: &Path, extension: &str) -> PathBuf {
-    let mut name = OsString::from(target);
-    name.push(extension);
-    name.into()
 }
 
 /// Reads the description file. An unreadable one counts as absent.

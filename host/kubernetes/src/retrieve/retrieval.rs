@@ -5,7 +5,8 @@ use std::io;
 
 use jiff::Timestamp;
 use plumbline_archive::atomic::AtomicFile;
-use plumbline_archive::gzip::Sha256Writer;
+use plumbline_archive::gzip::Digest;
+use plumbline_core::DigestWriter;
 use plumbline_core::run_status::TarInfo;
 use tokio::time::Instant;
 
@@ -57,7 +58,7 @@ pub async fn retrieve(
             retrieved.push(download(&remote, archive, &named, &target, options.retries, tell).await?);
         }
     } else {
-        retrieved = retrieve_stream(cluster, &target, &named, options, tell).await?;
+        retrieved = retrieve_stream(&remote, &named, tell).await?;
         let there = retrieved.iter().any(|archive| archive.as_status_says);
         if !retrieved.is_empty() && !there && expected {
             return Err(absent());
@@ -139,9 +140,10 @@ pub async fn retrieve_snapshot(
     let target = path.clone();
     let writer = tokio::spawn(blocking(move || {
         let failed = || RetrieveError::local("write", &target);
-        let mut out = Sha256Writer::new(AtomicFile::create(&target).map_err(failed())?);
+        let mut out = DigestWriter::new(AtomicFile::create(&target).map_err(failed())?);
         io::copy(&mut output, &mut out).map_err(failed())?;
-        Ok(out.finish())
+        let digest = Digest::of(&out);
+        Ok((out.into_inner(), digest))
     }));
     let pumped = pump(&mut stream, sender, tell).await;
     let written = writer.await.map_err(|error| RetrieveError::Stream(error.to_string()))?;

@@ -2,43 +2,35 @@
 //! cannot be resumed.
 
 use std::fs;
-use std::io::{self, Read};
 
-use bytes::{Buf, Bytes};
 use plumbline_archive::gzip::Digest;
 use plumbline_archive::splat::{Arrived, UnsplatError, receive_archives};
 use plumbline_core::run_status::TarInfo;
-use tokio::io::AsyncReadExt;
-use tokio::sync::mpsc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio_util::io::SyncIoBridge;
 
-use super::download::{Attempts, check_exit, differs_from_status, lost};
+use super::download::{Attempts, CHUNK_BYTES, Remote, check_exit, differs_from_status, lost};
 use super::error::RetrieveError;
-use super::options::{Progress, RetrieveOptions, Retrieved, Tell};
+use super::options::{Progress, Retrieved, Tell};
 use super::part::{blocking, damaged};
-use crate::cluster::Cluster;
-use crate::exec::{ExecError, ExecStream, ExecTarget};
+use crate::exec::{ExecError, ExecStream};
 use crate::names::BINARY;
 
-/// Capacity of the queue between both sides. It is large enough that neither waits for the other
-/// all the time.
-const PIECES: usize = 4;
-
-/// Size of a chunk in bytes.
-const CHUNK_BYTES: usize = 64 << 10;
+/// Capacity of the buffer between both sides in bytes. It is large enough that neither waits for
+/// the other all the time.
+const BUFFER_BYTES: usize = 4 * CHUNK_BYTES;
 
 /// Retrieves all archives. Returns an empty list if there are none.
 pub(super) async fn retrieve_stream(
-    cluster: &Cluster,
-    target: &ExecTarget,
+    remote: &Remote<'_>,
     named: &TarInfo,
-    options: &RetrieveOptions,
     tell: &mut Tell<'_>,
 ) -> Result<Vec<Retrieved>, RetrieveError> {
     tell(Progress::OneStream);
-    let mut attempts = Attempts::new(options.retries);
+    let mut attempts = Attempts::new(remote.options.retries);
     let arrived = loop {
         tell(Progress::Begins { name: "archives", size: (named.size > 0).then_some(named.size), have: 0 });
-        match stream(cluster, target, options, tell).await? {
+        match stream(remote, tell).await? {
             Ok(arrived) => break arrived,
             Err(cause) if attempts.again(&cause, tell).await => {}
             Err(cause) => return Err(RetrieveError::Stream(format!("{cause}, {} times", attempts.failed + 1))),
@@ -50,12 +42,8 @@ pub(super) async fn retrieve_stream(
 }
 
 /// Receives all archives once. If the connection is lost, the inner error says why.
-async fn stream(
-    cluster: &Cluster,
-    target: &ExecTarget,
-    options: &RetrieveOptions,
-    tell: &mut Tell<'_>,
-) -> Result<Result<Vec<Arrived>, String>, RetrieveError> {
+async fn stream(remote: &Remote<'_>, tell: &mut Tell<'_>) -> Result<Result<Vec<Arrived>, String>, RetrieveError> {
+    let Remote { cluster, target, options } = *remote;
     let command = vec![BINARY.to_owned(), "splat".to_owned(), options.remote_dir.clone()];
     let mut stream = match ExecStream::start(cluster, target, &command, options.patience).await {
         Ok(stream) => stream,
@@ -100,47 +88,22 @@ fn take(arrived: Arrived, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
     Ok(Retrieved { path: target, size: archive.size, sha256: archive.sha256, as_status_says })
 }
 
-/// The reading side of a command's output. It blocks, so it needs a thread of its own.
-pub(super) struct Output {
-    pieces: mpsc::Receiver<Bytes>,
-    current: Bytes,
+/// Connects the asynchronous output of a command to blocking reads, which need a thread of their
+/// own.
+pub(super) fn bridge() -> (DuplexStream, SyncIoBridge<DuplexStream>) {
+    let (to, from) = tokio::io::duplex(BUFFER_BYTES);
+    (to, SyncIoBridge::new(from))
 }
 
-/// Connects the asynchronous output of a command to blocking reads, and returns both sides.
-pub(super) fn bridge() -> (mpsc::Sender<Bytes>, Output) {
-    let (sender, pieces) = mpsc::channel(PIECES);
-    (sender, Output { pieces, current: Bytes::new() })
-}
-
-impl Read for Output {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.current = piece,
-                None => return Ok(0),
-            }
-        }
-        let taken = self.current.len().min(out.len());
-        self.current.copy_to_slice(out.get_mut(..taken).unwrap_or_default());
-        Ok(taken)
-    }
-}
-
-/// Forwards the output of a command until it ends or the reader is dropped.
-///
-/// # Errors
-/// Returns an error if the connection is lost. The reader only sees that the output ends.
-pub(super) async fn pump(
-    stream: &mut ExecStream,
-    to: mpsc::Sender<Bytes>,
-    tell: &mut Tell<'_>,
-) -> Result<(), ExecError> {
+/// Forwards the output of a command until it ends or the reader is dropped. If the connection is
+/// lost, the reader only sees that the output ends.
+pub(super) async fn pump(stream: &mut ExecStream, mut to: DuplexStream, tell: &mut Tell<'_>) -> Result<(), ExecError> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut passed = 0_u64;
     loop {
         let read = stream.read(&mut chunk).await.map_err(|error| stream.lost(&error))?;
-        let piece = Bytes::copy_from_slice(chunk.get(..read).unwrap_or_default());
-        if piece.is_empty() || to.send(piece).await.is_err() {
+        let piece = chunk.get(..read).unwrap_or_default();
+        if piece.is_empty() || to.write_all(piece).await.is_err() {
             return Ok(());
         }
         passed = passed.saturating_add(read as u64);

@@ -71,18 +71,15 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
             }
             Err(error) => Err(StatusError::Cluster(error)),
         };
+        if let Err(StatusError::Pending { waiting, .. }) = &look {
+            // Events are requested only when there is something new to explain.
+            if waiting.is_some() && *waiting == pending {
+                continue;
+            }
+            pending.clone_from(waiting);
+        }
         let look = match look {
-            Err(error) => match &error {
-                StatusError::Pending { waiting, .. } => {
-                    // Events are requested only when there is something new to explain.
-                    if waiting.is_some() && *waiting == pending {
-                        continue;
-                    }
-                    pending.clone_from(waiting);
-                    Err(with_events(cluster, namespace, error).await)
-                }
-                _ => Err(error),
-            },
+            Err(error) => Err(with_events(cluster, namespace, error).await),
             seen => seen,
         };
         sender.send_replace(Some(Arc::new(look)));

@@ -1,7 +1,7 @@
 //! The pods of plugins, and which of them to annotate next. The monitor watches the pods and keeps
 //! this up to date.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::pod_view::PodView;
+use crate::watch::Seen;
 
 /// The pods of plugins that a monitor sees, for the code that annotates them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -24,15 +25,10 @@ impl WorkerPods {
     }
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Pods {
-    pods: BTreeMap<String, Written>,
-    /// The pods seen so far while all pods are listed again.
-    listing: Option<BTreeMap<String, Written>>,
-}
+pub(crate) type Pods = Seen<Written>;
 
 #[derive(Debug, Clone)]
-struct Written {
+pub(crate) struct Written {
     plugin: String,
     node: String,
     last: Option<(WorkerStatus, Instant)>,
@@ -45,27 +41,12 @@ impl Pods {
             self.remove(&pod.name);
             return;
         }
-        let last = self.pods.get(&pod.name).and_then(|written| written.last);
-        let written = Written { plugin, node: pod.node.clone().unwrap_or_default(), last };
-        self.listing.as_mut().unwrap_or(&mut self.pods).insert(pod.name.clone(), written);
+        let last = self.objects.get(&pod.name).and_then(|written| written.last);
+        self.put(&pod.name, Written { plugin, node: pod.node.clone().unwrap_or_default(), last });
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
-        self.pods.remove(name);
-        if let Some(listing) = &mut self.listing {
-            listing.remove(name);
-        }
-    }
-
-    /// Starts a new list. Pods that it does not contain are gone.
-    pub(crate) fn begin_list(&mut self) {
-        self.listing = Some(BTreeMap::new());
-    }
-
-    pub(crate) fn end_list(&mut self) {
-        if let Some(listed) = self.listing.take() {
-            self.pods = listed;
-        }
+        self.objects.remove(name);
     }
 
     /// Returns the annotations to write now, at most `count`.
@@ -80,7 +61,7 @@ impl Pods {
         count: usize,
     ) -> Vec<(String, WorkerStatus)> {
         let mut due: Vec<(bool, WorkerStatus, &String)> = Vec::new();
-        for (name, written) in &self.pods {
+        for (name, written) in &self.objects {
             let on = |node: &str| index.get(&(written.plugin.clone(), node.to_owned()));
             let Some(known) = on(&written.node).or_else(|| on(GLOBAL)) else { continue };
             match &written.last {
@@ -100,7 +81,7 @@ impl Pods {
     /// Records that `known` was written on a pod, or cannot be written. It is not retried before
     /// something changes.
     pub(super) fn wrote(&mut self, name: &str, known: WorkerStatus, now: Instant) {
-        if let Some(written) = self.pods.get_mut(name) {
+        if let Some(written) = self.objects.get_mut(name) {
             written.last = Some((known, now));
         }
     }

@@ -27,7 +27,7 @@ pub(super) struct Earlier {
 }
 
 /// The file, and how much is in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TimelineFile {
     path: PathBuf,
     file: Option<File>,
@@ -46,17 +46,7 @@ pub(super) struct TimelineFile {
 impl TimelineFile {
     /// Opens the file at `path`, and reads what an earlier process of the run recorded.
     pub(super) fn open(path: &Path) -> (Self, Earlier) {
-        let mut file = Self {
-            path: path.to_owned(),
-            file: None,
-            entries: 0,
-            bytes: 0,
-            warnings: 0,
-            is_torn: false,
-            is_full: false,
-            has_failed: false,
-            dropped: 0,
-        };
+        let mut file = Self { path: path.to_owned(), ..Self::default() };
         let mut earlier = Earlier::default();
         if let Err(error) = file.reopen(&mut earlier) {
             file.failed(&error);

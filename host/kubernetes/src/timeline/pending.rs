@@ -22,26 +22,12 @@ const MAX_KNOWN: usize = 10_000;
 /// Maximum number of states that wait to be written. An outage of 5,000 nodes has twice as many.
 const MAX_READY: usize = 20_000;
 
-/// What makes two entries the same.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    kind: TimelineKind,
-    name: String,
-    node: Option<String>,
-    namespace: Option<String>,
-    pod: Option<String>,
-}
+/// What makes two entries the same: the kind, the name, the node, the namespace and the pod.
+type Key = (TimelineKind, String, Option<String>, Option<String>, Option<String>);
 
-impl Key {
-    fn of(entry: &TimelineEntry) -> Self {
-        Self {
-            kind: entry.kind,
-            name: entry.name.clone(),
-            node: entry.node.clone(),
-            namespace: entry.namespace.clone(),
-            pod: entry.pod.clone(),
-        }
-    }
+fn key(entry: &TimelineEntry) -> Key {
+    let TimelineEntry { kind, name, node, namespace, pod, .. } = entry;
+    (*kind, name.clone(), node.clone(), namespace.clone(), pod.clone())
 }
 
 #[derive(Debug)]
@@ -82,7 +68,7 @@ impl Pending {
     pub(super) fn add_warning(&mut self, warning: Warning, since: jiff::Timestamp, now: Duration) {
         let Warning { mut entry, first, uid } = warning;
         let total = entry.count;
-        let seen = self.known.get(&Key::of(&entry)).and_then(|known| known.event.as_ref());
+        let seen = self.known.get(&key(&entry)).and_then(|known| known.event.as_ref());
         entry.count = match seen {
             Some((known, count)) if *known == uid => match total.checked_sub(*count) {
                 None | Some(0) => return,
@@ -96,7 +82,7 @@ impl Pending {
     }
 
     fn merge(&mut self, entry: TimelineEntry, event: Option<(String, u64)>, now: Duration) {
-        let key = Key::of(&entry);
+        let key = key(&entry);
         if !self.known.contains_key(&key) && self.known.len() >= MAX_KNOWN {
             self.dropped = self.dropped.saturating_add(1);
             return;

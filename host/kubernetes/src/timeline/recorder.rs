@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event as CoreEvent;
@@ -27,7 +26,7 @@ use crate::error::ClusterError;
 use crate::monitor::MonitorOptions;
 use crate::nodes::NodeView;
 use crate::pod_view::PodView;
-use crate::watch::{JsonObject, watch};
+use crate::watch::{JsonObject, Watch, watch};
 
 /// How often entries that are due are written.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -44,9 +43,6 @@ const PAGE: u32 = 500;
 /// Seconds after which the watch of warnings is restarted, which costs one request.
 const WATCH_SECONDS: u32 = 240;
 
-/// The status code for a missing permission.
-const FORBIDDEN: u16 = 403;
-
 /// Records the cluster timeline of one run, until it is stopped or dropped.
 pub(crate) struct Recorder {
     observer: Observer,
@@ -62,10 +58,8 @@ impl Recorder {
     /// Must be called within a Tokio runtime.
     pub(crate) fn start(options: &MonitorOptions) -> Self {
         let (file, earlier) = TimelineFile::open(&options.tree.join(META_TIMELINE));
-        let observer = Observer(Arc::new(Shared {
-            started: Instant::now(),
-            state: Mutex::new(State { pending: Pending::default(), open: earlier.open }),
-        }));
+        let state = State { pending: Pending::default(), open: earlier.open };
+        let observer = Observer { started: Instant::now(), state: Arc::new(Mutex::new(state)) };
         let since = earlier.last.unwrap_or_else(Timestamp::now);
         if earlier.last.is_some() {
             observer.lock().pending.add_state(note("resumed", "the aggregator restarted"));
@@ -108,22 +102,20 @@ struct State {
     open: BTreeSet<OpenState>,
 }
 
-struct Shared {
-    started: Instant,
-    state: Mutex<State>,
-}
-
 /// Takes observations. Never waits for the disk. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Observer(Arc<Shared>);
+pub(crate) struct Observer {
+    started: Instant,
+    state: Arc<Mutex<State>>,
+}
 
 impl Observer {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> Duration {
-        self.0.started.elapsed()
+        self.started.elapsed()
     }
 
     /// Records what changed in a pod of the run.
@@ -154,7 +146,6 @@ impl Observer {
         }
     }
 
-    /// Records that a node was removed.
     pub(crate) fn node_removed(&self, name: &str) {
         self.lock().pending.add_state(node_removed(name, Timestamp::now()));
     }
@@ -202,8 +193,6 @@ struct Work {
     /// When the interval for requests started.
     window: (Timestamp, Instant),
 }
-
-type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
 
 impl Work {
     async fn run(mut self, stop: CancellationToken) {
@@ -261,7 +250,7 @@ impl Work {
                 self.add(&object, false);
             }
             Ok(Event::InitDone | Event::Delete(_)) => self.alive = Timestamp::now(),
-            Err(error) if error.code == Some(FORBIDDEN) => return Some(error),
+            Err(error) if error.code == Some(403) => return Some(error),
             Err(error) => tracing::debug!("{error}; retrying: until then warnings are not recorded"),
         }
         None
@@ -291,7 +280,7 @@ impl Work {
     fn count_requests(&mut self) {
         let (from, until) = (self.window.0, Timestamp::now());
         self.window = (until, Instant::now());
-        if let Some(requests) = self.cluster.traffic().take_trouble() {
+        if let Some(requests) = self.cluster.traffic.take_trouble() {
             let entry = TimelineEntry::new(from, TimelineKind::Api, "", &in_words(&requests));
             let until = Some(until).filter(|until| until.duration_since(from) > SignedDuration::ZERO);
             self.observer.lock().pending.add_state(TimelineEntry { until, api: Some(requests), ..entry });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogsError, follow, show};
+use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSummary, LogsError, follow, show};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -57,14 +57,35 @@ async fn next(heard: &mut UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, heard.recv()).await.expect("no further line came").expect("it ended")
 }
 
-async fn shown(bed: &Bed, plugin: Option<&str>) -> Vec<String> {
+async fn shown(bed: &Bed, options: &LogOptions) -> Vec<String> {
     let mut lines = Vec::new();
     let mut tell = |event: LogEvent| {
         lines.push(line(event));
         Ok(())
     };
-    show(&bed.cluster, &options(plugin), &mut tell).await.unwrap();
+    show(&bed.cluster, options, &mut tell).await.unwrap();
     lines
+}
+
+/// Follows the logs to the end of the run, while `story` goes on. It gets the lines.
+async fn followed(
+    bed: &Bed,
+    options: &LogOptions,
+    story: impl AsyncFnOnce(&mut UnboundedReceiver<String>),
+) -> (LogSummary, Vec<String>) {
+    let (sender, mut heard) = unbounded_channel();
+    let mut tell = move |event: LogEvent| {
+        sender.send(line(event)).unwrap();
+        Ok(())
+    };
+    let ended = tokio::time::timeout(PATIENCE, follow(&bed.cluster, options, &mut tell));
+    let (summary, ()) = tokio::join!(ended, story(&mut heard));
+    drop(tell);
+    let mut rest = Vec::new();
+    while let Some(line) = heard.recv().await {
+        rest.push(line);
+    }
+    (summary.expect("it did not end with the run").unwrap(), rest)
 }
 
 #[tokio::test]
@@ -81,7 +102,7 @@ async fn all_logs_come_one_after_the_other() {
     log(&bed, "e2e", "one\ntwo\n");
     log(&bed, "sonobuoy", "hello");
     assert_eq!(
-        shown(&bed, None).await,
+        shown(&bed, &options(None)).await,
         [
             "e2e/c one",
             "e2e/c two",
@@ -89,8 +110,8 @@ async fn all_logs_come_one_after_the_other() {
             "! failed to read the log of container `c` of pod `waiting`: container \"c\" in pod \"waiting\" is waiting to start: ContainerCreating",
         ]
     );
-    assert_eq!(shown(&bed, Some("e2e")).await, ["e2e/c one", "e2e/c two"]);
-    assert_eq!(shown(&bed, Some("sonobuoy")).await, ["sonobuoy/kube-sonobuoy hello"]);
+    assert_eq!(shown(&bed, &options(Some("e2e"))).await, ["e2e/c one", "e2e/c two"]);
+    assert_eq!(shown(&bed, &options(Some("sonobuoy"))).await, ["sonobuoy/kube-sonobuoy hello"]);
 }
 
 #[tokio::test]
@@ -101,14 +122,9 @@ async fn the_end_of_a_log_can_be_selected_also_when_it_is_followed() {
     log(&bed, "e2e", "one\ntwo\nthree\n");
     log(&bed, "sonobuoy", "hello\nbye\n");
     let ends = LogOptions { tail: Some(1), ..options(None) };
-    let mut lines = Vec::new();
-    let mut tell = |event: LogEvent| {
-        lines.push(line(event));
-        Ok(())
-    };
-    show(&bed.cluster, &ends, &mut tell).await.unwrap();
-    follow(&bed.cluster, &LogOptions { tail: Some(2), ..options(Some("e2e")) }, &mut tell).await.unwrap();
-    assert_eq!(lines, ["e2e/c three", "sonobuoy/kube-sonobuoy bye", "e2e/c two", "e2e/c three"]);
+    assert_eq!(shown(&bed, &ends).await, ["e2e/c three", "sonobuoy/kube-sonobuoy bye"]);
+    let ends = LogOptions { tail: Some(2), ..options(Some("e2e")) };
+    assert_eq!(followed(&bed, &ends, async |_| {}).await.1, ["e2e/c two", "e2e/c three"]);
 }
 
 #[tokio::test]
@@ -128,38 +144,31 @@ async fn a_run_is_followed_through_restarts_and_broken_connections_to_its_end() 
     aggregator(&bed, "running");
     plugin(&bed, "e2e", running("c", 0));
     log(&bed, "e2e", "one");
-    let (sender, mut heard) = unbounded_channel();
-    let mut tell = move |event: LogEvent| {
-        sender.send(line(event)).unwrap();
-        Ok(())
-    };
-    let options = options(None);
-    let story = async {
-        assert_eq!(next(&mut heard).await, "e2e/c one");
+    let (summary, _) = followed(&bed, &options(None), async |heard| {
+        assert_eq!(next(heard).await, "e2e/c one");
         log(&bed, "e2e", "two");
-        assert_eq!(next(&mut heard).await, "e2e/c two");
+        assert_eq!(next(heard).await, "e2e/c two");
         // The connection drops. What was written meanwhile arrives, and nothing twice.
         bed.double.drop_logs();
         log(&bed, "e2e", "three");
-        assert_eq!(next(&mut heard).await, "e2e/c three");
+        assert_eq!(next(heard).await, "e2e/c three");
         // The container crashes, and its last line was not received yet.
         bed.double.set_previous_log(NAMESPACE, "e2e", "c", "last words\n");
         bed.double.set_log(NAMESPACE, "e2e", "c", "born again\n");
         plugin(&bed, "e2e", running("c", 1));
-        let mut both = [next(&mut heard).await, next(&mut heard).await];
+        let mut both = [next(heard).await, next(heard).await];
         both.sort();
         assert_eq!(both, ["e2e/c born again", "e2e/c last words"]);
         // This pod starts later.
         plugin(&bed, "late", json!({"phase": "Pending"}));
         log(&bed, "late", "here");
         plugin(&bed, "late", running("c", 0));
-        assert_eq!(next(&mut heard).await, "late/c here");
+        assert_eq!(next(heard).await, "late/c here");
         log(&bed, "sonobuoy", "done");
-        assert_eq!(next(&mut heard).await, "sonobuoy/kube-sonobuoy done");
+        assert_eq!(next(heard).await, "sonobuoy/kube-sonobuoy done");
         aggregator(&bed, "complete");
-    };
-    let (summary, ()) = tokio::join!(tokio::time::timeout(PATIENCE, follow(&bed.cluster, &options, &mut tell)), story);
-    let summary = summary.expect("it did not end with the run").unwrap();
+    })
+    .await;
     assert_eq!((summary.lines, summary.containers), (7, 3));
 }
 
@@ -170,19 +179,9 @@ async fn the_logs_of_a_finished_run_are_complete() {
     plugin(&bed, "e2e", json!({"phase": "Succeeded"}));
     log(&bed, "e2e", "one");
     log(&bed, "sonobuoy", "two");
-    let mut lines = Vec::new();
-    let mut tell = |event: LogEvent| {
-        lines.push(line(event));
-        Ok(())
-    };
-    follow(&bed.cluster, &options(Some("sonobuoy")), &mut tell).await.unwrap();
+    let (_, lines) = followed(&bed, &options(Some("sonobuoy")), async |_| {}).await;
     assert_eq!(lines, ["sonobuoy/kube-sonobuoy two"]);
-    lines.clear();
-    let mut tell = |event: LogEvent| {
-        lines.push(line(event));
-        Ok(())
-    };
-    follow(&bed.cluster, &options(None), &mut tell).await.unwrap();
+    let (_, mut lines) = followed(&bed, &options(None), async |_| {}).await;
     lines.sort();
     assert_eq!(lines, ["e2e/c one", "sonobuoy/kube-sonobuoy two"]);
 }
@@ -192,19 +191,12 @@ async fn the_end_of_the_aggregators_pod_is_the_end() {
     let bed = Bed::new().await;
     aggregator(&bed, "running");
     log(&bed, "sonobuoy", "one");
-    let (sender, mut heard) = unbounded_channel();
-    let mut tell = move |event: LogEvent| {
-        sender.send(line(event)).unwrap();
-        Ok(())
-    };
-    let options = options(None);
-    let story = async {
-        assert_eq!(next(&mut heard).await, "sonobuoy/kube-sonobuoy one");
+    followed(&bed, &options(None), async |heard| {
+        assert_eq!(next(heard).await, "sonobuoy/kube-sonobuoy one");
         bed.double.remove("pods", NAMESPACE, "sonobuoy");
-        assert_eq!(next(&mut heard).await, "! the aggregator's pod is gone: the run is over");
-    };
-    let (summary, ()) = tokio::join!(tokio::time::timeout(PATIENCE, follow(&bed.cluster, &options, &mut tell)), story);
-    summary.expect("it did not end with the pod").unwrap();
+        assert_eq!(next(heard).await, "! the aggregator's pod is gone: the run is over");
+    })
+    .await;
 }
 
 #[tokio::test]

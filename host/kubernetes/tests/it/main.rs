@@ -14,3 +14,13 @@ mod query_podlogs;
 mod retrieve;
 mod status;
 mod vault;
+
+use plumbline_dev::ApiDouble;
+use plumbline_kubernetes::{Cluster, ConnectOptions};
+
+async fn cluster(double: &ApiDouble) -> Cluster {
+    let dir = tempfile::tempdir().unwrap();
+    let kubeconfig = dir.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+    Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap()
+}

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use plumbline_core::Config;
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
+use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::query::{Summary, survey};
-use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::cluster;
 
 pub(crate) struct Bed {
     pub(crate) double: ApiDouble,
@@ -19,12 +21,7 @@ impl Bed {
     /// Creates a cluster with the empty namespaces `default` and `kube-system`.
     pub(crate) async fn new() -> Self {
         let double = ApiDouble::start().await.unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let kubeconfig = dir.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
-        let cluster = Cluster::connect(&options).await.unwrap();
-        Self { double, cluster, dir }
+        Self { cluster: cluster(&double).await, double, dir: tempfile::tempdir().unwrap() }
     }
 
     pub(crate) fn out(&self) -> std::path::PathBuf {

@@ -5,7 +5,7 @@ use plumbline_aggregator::Vault as _;
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::{CaSecretStore, names};
 
-use crate::dispatch::bed::cluster;
+use crate::cluster;
 
 const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
 

@@ -31,14 +31,9 @@ pub(crate) fn aggregator_roles(options: &ManifestOptions) -> Vec<Value> {
     // them.
     let cluster_name = format!("sonobuoy-serviceaccount-{}", config.namespace);
     let account = &config.service_account_name;
-    let mut objects = role(config, Scope::Cluster, &cluster_name, account, &cluster);
-    objects.extend(role(
-        config,
-        Scope::Namespace(&config.namespace),
-        "sonobuoy-serviceaccount-sonobuoy",
-        account,
-        &namespace,
-    ));
+    let mut objects = role(config, None, &cluster_name, account, &cluster);
+    let own = Some(config.namespace.as_str());
+    objects.extend(role(config, own, "sonobuoy-serviceaccount-sonobuoy", account, &namespace));
     objects
 }
 
@@ -72,13 +67,13 @@ pub(crate) fn plugin_roles(options: &ManifestOptions) -> Result<Vec<Value>, Mani
         // Like those of the aggregator's roles, the name starts with a prefix that identifies the
         // run.
         let name = format!("sonobuoy-serviceaccount-{}-plugin-{plugin}", config.namespace);
-        objects.extend(role(config, Scope::Cluster, &name, &account, &permissions.cluster));
+        objects.extend(role(config, None, &name, &account, &permissions.cluster));
         let mut by_namespace = permissions.elsewhere;
         by_namespace.entry(config.namespace.clone()).or_default().extend(permissions.namespace);
         for (namespace, rules) in &by_namespace {
             // In another namespace, only this name shows to which run a role belongs.
             let name = if *namespace == config.namespace { &account } else { &name };
-            objects.extend(role(config, Scope::Namespace(namespace), name, &account, rules));
+            objects.extend(role(config, Some(namespace), name, &account, rules));
         }
     }
     Ok(objects)
@@ -89,23 +84,15 @@ pub(super) fn definitions(options: &ManifestOptions) -> impl Iterator<Item = &De
     options.sorted_plugins().into_iter().map(|plugin| plugin.definition.as_ref())
 }
 
-/// Where a role applies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope<'a> {
-    Cluster,
-    /// This namespace.
-    Namespace(&'a str),
-}
-
-/// Returns a role with these rules, after its binding to a service account of the run's namespace.
-/// Without rules, there is neither.
-fn role(config: &Config, scope: Scope<'_>, name: &str, account: &str, rules: &[impl Serialize]) -> Vec<Value> {
+/// Returns a role with these rules in a namespace or the whole cluster, after its binding to a
+/// service account of the run's namespace. Without rules, there is neither.
+fn role(config: &Config, namespace: Option<&str>, name: &str, account: &str, rules: &[impl Serialize]) -> Vec<Value> {
     if rules.is_empty() {
         return Vec::new();
     }
-    let (role, binding, namespace) = match scope {
-        Scope::Cluster => ("ClusterRole", "ClusterRoleBinding", None),
-        Scope::Namespace(namespace) => ("Role", "RoleBinding", Some(namespace)),
+    let (role, binding) = match namespace {
+        None => ("ClusterRole", "ClusterRoleBinding"),
+        Some(_) => ("Role", "RoleBinding"),
     };
     let labels = json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE, (names::NAMESPACE_LABEL): config.namespace});
     let metadata = without_nulls(json!({"name": name, "namespace": namespace, "labels": labels}));

@@ -61,9 +61,6 @@ const DISCOVERY: [&str; 6] = ["/api", "/api/*", "/apis", "/apis/*", "/version", 
 /// All paths that the API server serves.
 const SERVED: [&str; 5] = ["/metrics", "/logs", "/logs/*", "/", "/*"];
 
-/// Items of a configuration that are not resources.
-const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
-
 /// The events of Kubernetes. The warnings among them become entries of the cluster timeline.
 pub const EVENTS: &str = "events";
 
@@ -122,24 +119,20 @@ impl Needs {
         Self { queries, kubelets: own.query_kubelets, schedule: own.schedule.is_some() }
     }
 
-    fn records(&self, item: &str) -> bool {
-        self.queries.records(item)
-    }
-
     /// Returns true if warnings of all namespaces are recorded, and not only those of the run's.
     pub(super) fn watches_events(&self) -> bool {
-        self.records(EVENTS)
+        self.queries.records(EVENTS)
     }
 
     /// Returns true if configuration and health of kubelets are recorded, through the API server's
     /// node proxy.
     pub(super) fn asks_nodes(&self) -> bool {
-        self.kubelets && self.records("nodes")
+        self.kubelets && self.queries.records("nodes")
     }
 
     /// Returns true if logs of pods outside the run's namespace are recorded.
     pub(super) fn reads_logs(&self) -> bool {
-        self.records("podlogs")
+        self.queries.records("podlogs")
     }
 }
 
@@ -241,7 +234,8 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
 
 /// Returns a rule for resources of any group by their plural names, as a configuration names them.
 fn by_name(named: &BTreeSet<String>, verbs: &[&str]) -> Option<PolicyRule> {
-    let resources: Vec<&str> = named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
+    let resources: Vec<&str> =
+        named.iter().map(String::as_str).filter(|name| !names::NOT_RESOURCES.contains(name)).collect();
     (!resources.is_empty()).then(|| rule(&["*"], &resources, verbs))
 }
 

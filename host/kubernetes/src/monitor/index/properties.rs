@@ -72,10 +72,10 @@ impl World {
     }
 
     fn list(&self, index: &mut Index, now: Now) {
-        index.nodes_list_begins();
+        index.nodes.begin_list();
         self.nodes.iter().for_each(|(&at, &ready)| index.node_applied(node(NODES[at], ready), now));
         index.nodes_listed(now);
-        index.pods_list_begins();
+        index.pods.begin_list();
         self.pods.iter().for_each(|(&at, &state)| index.pod_applied(pod(at, state), now));
         index.pods_listed(now);
     }

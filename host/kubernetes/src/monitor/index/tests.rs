@@ -25,7 +25,7 @@ fn kinds(verdicts: Vec<Verdict>) -> Vec<(String, Kind)> {
 fn index(watched: Watched, nodes: &[&str], pods: &[Value]) -> Index {
     let mut index = Index::new("ns".into(), GracePeriods::default());
     index.watch(watched, at(0));
-    index.nodes_list_begins();
+    index.nodes.begin_list();
     nodes.iter().for_each(|name| index.node_applied(node(name, true), at(0)));
     index.nodes_listed(at(0));
     list(&mut index, pods, 0);
@@ -33,7 +33,7 @@ fn index(watched: Watched, nodes: &[&str], pods: &[Value]) -> Index {
 }
 
 fn list(index: &mut Index, pods: &[Value], seconds: u64) {
-    index.pods_list_begins();
+    index.pods.begin_list();
     pods.iter().for_each(|pod| index.pod_applied(view(pod), at(seconds)));
     index.pods_listed(at(seconds));
 }
@@ -115,7 +115,7 @@ fn a_pod_that_is_deleted_counts_unless_it_is_replaced() {
 #[test]
 fn a_pod_that_is_missing_from_a_complete_list_is_gone() {
     let mut index = index(watched(&[]), &["w1"], &[well("a", "w1")]);
-    index.pods_list_begins();
+    index.pods.begin_list();
     assert_eq!(kinds(index.tick(at(5000))), []);
     index.pods_listed(at(5000));
     assert_eq!(kinds(index.tick(at(5060))), [("p/global".to_owned(), Kind::PodGone)]);
@@ -125,8 +125,8 @@ fn a_pod_that_is_missing_from_a_complete_list_is_gone() {
 fn nothing_is_concluded_from_what_was_never_listed() {
     let mut index = Index::new("ns".into(), GracePeriods::default());
     index.watch(watched(&["w1"]), at(0));
-    index.nodes_list_begins();
-    index.pods_list_begins();
+    index.nodes.begin_list();
+    index.pods.begin_list();
     assert_eq!(index.next_deadline(), None);
     // Nodes stay unknown to an account that may not list them.
     index.pods_listed(at(10));
@@ -237,7 +237,7 @@ fn listening(graces: GracePeriods) -> (Index, Arc<AtomicI64>) {
     of.heard = WorkerContact::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
     let mut index = Index::new("ns".into(), graces);
     index.watch(of, at(0));
-    index.nodes_list_begins();
+    index.nodes.begin_list();
     index.node_applied(node("w1", true), at(0));
     index.nodes_listed(at(0));
     list(&mut index, &[well("a", "w1")], 0);

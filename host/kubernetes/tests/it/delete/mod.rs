@@ -1,12 +1,13 @@
 //! Deletes a run, and nothing else.
 
-use std::fs;
 use std::time::Duration;
 
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, plan, remove, wait};
-use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, names, plugin_pods};
+use plumbline_kubernetes::{Cluster, ClusterError, names, plugin_pods};
 use serde_json::{Value, json};
+
+use crate::cluster;
 
 const NAMESPACE: &str = "ns";
 const LOOK: Duration = Duration::from_millis(10);
@@ -20,12 +21,7 @@ impl Bed {
     /// Creates a namespace with `labels`, and a run in it.
     async fn new(labels: Value) -> Self {
         let double = ApiDouble::start().await.unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let kubeconfig = dir.path().join("kubeconfig");
-        fs::write(&kubeconfig, double.kubeconfig()).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
-        let cluster = Cluster::connect(&options).await.unwrap();
-        let bed = Self { double, cluster };
+        let bed = Self { cluster: cluster(&double).await, double };
         bed.double.put("namespaces", json!({"metadata": {"name": NAMESPACE, "labels": labels}}));
         for (name, role) in
             [("sonobuoy", "aggregator"), ("sonobuoy-e2e-job-1", "plugin"), ("sonobuoy-x-job-2", "plugin")]
@@ -116,7 +112,7 @@ async fn a_namespace_that_the_run_made_goes_with_everything_in_it() {
     assert!(bed.has("clusterroles", "sonobuoy-serviceaccount-other") && bed.has("clusterroles", "admin"));
 
     let again = bed.plan(false).await;
-    assert!(again.is_empty() && again.problems.is_empty(), "{again:?}");
+    assert!(again.objects.is_empty() && again.problems.is_empty(), "{again:?}");
     assert!(bed.remove(&again).await.is_empty() && bed.wait(&again).await.is_empty());
     // The objects of the plan are already gone.
     assert!(bed.remove(&plan).await.is_empty() && bed.wait(&plan).await.is_empty());

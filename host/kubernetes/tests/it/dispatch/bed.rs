@@ -2,33 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use plumbline_aggregator::{
     CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher as _, Launch, Report, WorkerContact,
 };
 use plumbline_core::{ModuleLimits, ResultKey, RunId, session_id};
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
+use plumbline_kubernetes::KubernetesDispatcher;
 use plumbline_kubernetes::driver::Stage;
-use plumbline_kubernetes::monitor::GracePeriods;
+use plumbline_kubernetes::monitor::{GracePeriods, MonitorOptions};
 use plumbline_kubernetes::status::WorkerPods;
-use plumbline_kubernetes::{Cluster, KubernetesDispatcher, KubernetesOptions};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::samples::{access, definition, stage};
+use crate::cluster;
 
 const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
 
 /// The UID of the aggregator's pod in [`stage`].
 pub(crate) const OWNER: &str = "11111111-2222-3333-4444-555555555555";
-
-pub(crate) async fn cluster(double: &ApiDouble) -> Cluster {
-    let kubeconfig = Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    // The client retries some responses by itself, but these tests cover what the dispatcher does.
-    config.default_retry = false;
-    Cluster::new(config.try_into().unwrap(), "double")
-}
 
 pub(crate) struct Bed {
     pub(crate) double: ApiDouble,
@@ -111,9 +103,9 @@ fn launch(yaml: &str) -> Launch {
 }
 
 async fn dispatcher(double: &ApiDouble, stage: Stage) -> KubernetesDispatcher {
-    KubernetesDispatcher::new(KubernetesOptions {
+    let monitor = MonitorOptions {
         cluster: cluster(double).await,
-        stage,
+        namespace: stage.namespace.clone(),
         graces: GracePeriods::default(),
         // Nothing is written there, because these tests capture no logs and
         // read no timeline.
@@ -121,6 +113,6 @@ async fn dispatcher(double: &ApiDouble, stage: Stage) -> KubernetesDispatcher {
         all_warnings: true,
         workers: WorkerPods::default(),
         fail_fast: None,
-        survey: None,
-    })
+    };
+    KubernetesDispatcher::new(stage, monitor, None)
 }

@@ -4,7 +4,8 @@ use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::list_nodes;
 use serde_json::json;
 
-use super::bed::{cluster, refusal};
+use super::bed::refusal;
+use crate::cluster;
 
 fn fault(double: &ApiDouble, kind: FaultKind) {
     double.fault(Fault { method: Some("GET"), path_contains: "/api/v1/nodes".into(), kind, times: 1 });

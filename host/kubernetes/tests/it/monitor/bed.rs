@@ -11,11 +11,12 @@ use plumbline_core::{PluginName, ResultKey};
 use plumbline_dev::ApiDouble;
 use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use plumbline_kubernetes::status::WorkerPods;
-use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use crate::cluster;
 
 /// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,13 +53,10 @@ impl Bed {
     /// Starts a monitor with the double in its current state.
     pub(crate) async fn new(double: ApiDouble, graces: GracePeriods) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let kubeconfig = dir.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
         std::fs::create_dir(dir.path().join("tree")).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
         let fail_fast = CancellationToken::new();
         let options = MonitorOptions {
-            cluster: Cluster::connect(&options).await.unwrap(),
+            cluster: cluster(&double).await,
             namespace: "ns".into(),
             graces,
             tree: dir.path().join("tree"),
@@ -117,7 +115,6 @@ impl Bed {
         }
     }
 
-    /// Returns the next report.
     pub(crate) async fn report(&mut self) -> Report {
         let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
         report.expect("a report")
@@ -209,7 +206,6 @@ pub(crate) fn node(name: &str) -> Value {
     json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
 }
 
-/// Starts a double with these nodes.
 pub(crate) async fn double(nodes: &[&str]) -> ApiDouble {
     let double = ApiDouble::start().await.unwrap();
     nodes.iter().for_each(|name| double.put("nodes", node(name)));

@@ -49,6 +49,22 @@ async fn the_exit_code_of_a_job_that_ends_just_after_its_result_is_waited_for() 
 }
 
 #[tokio::test]
+async fn an_exit_code_that_no_watch_has_shown_is_asked_for() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-job", "w1", running()));
+    // The monitor sees the list, but no later events.
+    let kind = FaultKind::Status { code: 500, message: "etcd has no leader".into(), retry_after: None };
+    double.fault(Fault { method: Some("GET"), path_contains: "watch=true".into(), kind, times: u32::MAX });
+    let bed = Bed::new(double, graces(60_000)).await;
+    bed.watch(watched(&[])).await;
+    bed.asked(&["/pods", "watch=true"]).await;
+    bed.double.put("pods", pod("scan-job", "w1", ended(1, "Error")));
+    let exits = bed.monitor.settle(&plugin()).await;
+    let text = "container `main` of pod `scan-job` ended with exit code 1".to_owned();
+    assert_eq!(exits, [Exit { key: "scan/global".parse().unwrap(), text, kind: ExitKind::Failure }]);
+}
+
+#[tokio::test]
 async fn a_log_that_cannot_be_read_is_left_out_and_the_others_are_kept() {
     let double = double(&["w1"]).await;
     double.put("pods", pod("scan-1", "w1", running()));

@@ -1,22 +1,23 @@
 //! An API double with an aggregator's pod, whose directory is a local one.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
-use plumbline_archive::gzip::Sha256Writer;
+use plumbline_archive::gzip::Digest;
 use plumbline_dev::{ApiDouble, ExecReply, ExecRequest};
 
 use plumbline_archive::splat::splat;
 use plumbline_kubernetes::retrieve::{
     Progress, Retries, RetrieveError, RetrieveOptions, Retrieved, retrieve, retrieve_snapshot,
 };
-use plumbline_kubernetes::{Cluster, ConnectOptions, names};
+use plumbline_kubernetes::{Cluster, names};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::cluster;
 
 pub(super) const ARCHIVE: &str = "202611201300_plumbline_x.tar.gz";
 pub(super) const NAMESPACE: &str = "sonobuoy";
@@ -33,11 +34,7 @@ impl Bed {
     pub(super) async fn new(status: &Value) -> Self {
         let double = ApiDouble::start().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let kubeconfig = dir.path().join("kubeconfig");
-        fs::write(&kubeconfig, double.kubeconfig()).unwrap();
         fs::create_dir(dir.path().join("pod")).unwrap();
-        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
-        let cluster = Cluster::connect(&options).await.unwrap();
         double.put("namespaces", json!({"metadata": {"name": NAMESPACE}}));
         double.put(
             "pods",
@@ -51,7 +48,7 @@ impl Bed {
                 "status": {"phase": "Running"},
             }),
         );
-        let bed = Self { double, cluster, dir };
+        let bed = Self { cluster: cluster(&double).await, double, dir };
         bed.on_exec(carry_out);
         bed
     }
@@ -124,9 +121,7 @@ pub(super) fn bytes(size: usize) -> Vec<u8> {
 
 /// Returns the status of a run whose archive contains `data`.
 pub(super) fn complete(data: &[u8]) -> Value {
-    let mut hash = Sha256Writer::new(io::sink());
-    io::copy(&mut &data[..], &mut hash).unwrap();
-    let sha256 = hash.finish().1.sha256;
+    let sha256 = Digest::of_reader(data).unwrap().sha256;
     json!({"status": "complete", "plugins": [], "tar-info": {"name": ARCHIVE, "sha256": sha256, "size": data.len()}})
 }
 

@@ -16,6 +16,8 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster;
+
 pub(super) const NAMESPACE: &str = "checks";
 pub(super) const POD: &str = "sonobuoy";
 pub(super) const RUN: &str = "7f3a9c00-0000-4000-8000-000000000000";
@@ -30,12 +32,8 @@ impl Bed {
     /// Creates a cluster with an empty namespace.
     pub(super) async fn empty() -> Self {
         let double = ApiDouble::start().await.unwrap();
-        let kubeconfig = kube::config::Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
-        let options = kube::config::KubeConfigOptions::default();
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-        let cluster = Cluster::new(kube::Client::try_from(config).unwrap(), "double");
         double.put("namespaces", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
-        Self { double, cluster, workers: WorkerPods::default() }
+        Self { cluster: cluster(&double).await, double, workers: WorkerPods::default() }
     }
 
     /// Creates a cluster with a running aggregator.
@@ -159,7 +157,6 @@ impl Ledgered {
     }
 }
 
-/// A running publisher.
 pub(super) struct Publishing {
     stop: CancellationToken,
     task: JoinHandle<()>,

@@ -20,7 +20,7 @@ async fn pods_say_how_their_worker_is() {
         bed.double.put("pods", plugin_pod(name, plugin, node, None));
     }
     let ledger = Ledgered::new(&[("logs", &["n1", "n2", "n3"]), ("e2e", &[GLOBAL])]);
-    ledger.state.apply(Event::Hello { key: key("logs", "n1"), from: "10.0.0.1".to_owned() }).unwrap();
+    ledger.state.apply(Event::Hello { key: key("logs", "n1") }).unwrap();
     let _monitor = bed.monitor();
     let publishing = Publishing::start(bed.options(pace()), &ledger.state);
     let all = ["logs-1", "logs-2", "e2e-pod"];
