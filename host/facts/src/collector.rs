@@ -40,7 +40,6 @@ pub struct Options {
 
 impl Options {
     /// Returns options that only read files below `root`.
-    #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
@@ -90,13 +89,11 @@ pub struct WriteError {
 
 impl Document {
     /// Returns a fact of [`Document::ansible_facts`] by its name without the prefix `ansible_`.
-    #[must_use]
     pub fn fact(&self, name: &str) -> Option<&Value> {
         self.ansible_facts.get(&format!("ansible_{name}"))
     }
 
     /// Returns the facts as an indented JSON document (RFC 8259) that ends with a newline.
-    #[must_use]
     pub fn to_json(&self) -> String {
         // The document has only string keys and plain values, so serialization cannot fail.
         let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -106,10 +103,6 @@ impl Document {
 
     /// Writes [`Document::to_json`] to `path` atomically: a failure leaves the previous content in
     /// place.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written, for example because its directory is not
-    /// writable.
     pub fn write_to(&self, path: &Path) -> Result<(), WriteError> {
         let write = || {
             let mut file = AtomicFile::create(path)?.readable_by_all()?;

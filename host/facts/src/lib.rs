@@ -38,7 +38,6 @@ pub use via_ansible::{AnsibleError, gather_via_ansible};
 /// This never fails: unreadable facts are left out and listed in [`Document::errors`]. It reads
 /// files, and asks the kernel for what no file holds: release, filesystem sizes and interface
 /// addresses. It runs programs only if the options allow it.
-#[must_use]
 pub fn gather(options: &Options) -> Document {
     let source = source::Source::new(&options.root);
     let mut collector = collector::Collector::new(&source, options, "plumbline");

@@ -14,9 +14,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plumbline_core::text::Printable;
 use rustix::process::{Pid, Signal};
 
-use crate::collector::Options;
+use crate::collector::{Collector, Options};
 use crate::source::Source;
 
 /// Directories in which programs are searched.
@@ -35,6 +36,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Minimum time for stderr to arrive after the program has exited.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Limits for `--version`, which normally answers in a tenth of a second.
+const VERSION_BOUNDS: Bounds = Bounds { patience: Duration::from_secs(10), bytes: 16 << 10 };
+
 /// Exit code when the root cannot be entered, as in `chroot`.
 pub const CANNOT_ENTER: u8 = 125;
 /// Exit code when the program exists but cannot be executed.
@@ -46,7 +50,6 @@ pub const NOT_FOUND: u8 = 127;
 ///
 /// This needs CAP_SYS_CHROOT. The environment is passed on unchanged, so the caller decides what
 /// the node's programs see. Returns only on failure, with an exit code and the cause.
-#[must_use]
 pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
     let entered = rustix::process::chroot(root).map_err(io::Error::from);
     if let Err(error) = entered.and_then(|()| std::env::set_current_dir("/")) {
@@ -113,13 +116,37 @@ pub(crate) fn run(
         }
         Exit::Status(status) => {
             let line = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
-            let line = line.map(|line| line.trim().chars().take(200).flat_map(char::escape_debug).collect::<String>());
-            let line = line.map(|line| format!(": {line}")).unwrap_or_default();
+            let line = line.map(|line| format!(": {}", Printable::escaped(line.trim(), 200))).unwrap_or_default();
             Err(format!("{program} exited with {status}{line}"))
         }
         Exit::Late => Err(format!("{program} did not end within {} s", bounds.patience.as_secs())),
         Exit::Unknown(error) => Err(format!("failed to run {program}: {error}")),
     }
+}
+
+/// Runs a program below the root and returns its output, or the reason why the facts that no file
+/// has are unknown.
+pub(crate) fn ask(collector: &Collector<'_>, name: &str, arguments: &[&str], bounds: Bounds) -> Result<String, String> {
+    let program = find(collector.source, name);
+    let program = program.ok_or_else(|| format!("no program `{name}` in the usual directories"))?;
+    if !collector.options.run_programs {
+        return Err(format!("no file has it, and {program} was not run: `--run-programs` was not given"));
+    }
+    run(collector.options, &program, arguments, &[], bounds)
+}
+
+/// Returns the version that a program prints, or records why it is unknown.
+pub(crate) fn version(
+    collector: &mut Collector<'_>,
+    fact: &str,
+    name: &str,
+    parse: fn(&str) -> String,
+) -> Option<String> {
+    let answer = ask(collector, name, &["--version"], VERSION_BOUNDS);
+    answer
+        .map_err(|reason| collector.miss(&format!("plumbline_facts.{fact}.version"), reason))
+        .ok()
+        .map(|it| parse(&it))
 }
 
 /// Returns the command that runs `program` in `root`, or `None` if there is no helper for that.

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use plumbline_core::text::Printable;
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, Stat, StatVfs};
 use rustix::io::Errno;
 
@@ -212,9 +213,9 @@ impl Source {
     }
 }
 
-/// Returns at most 60 characters of untrusted text, escaped, for a message.
-pub(crate) fn brief(text: &str) -> String {
-    text.chars().take(60).flat_map(char::escape_debug).collect()
+/// Returns at most 60 characters of untrusted text for a message.
+pub(crate) fn brief(text: &str) -> Printable {
+    Printable::escaped(text, 60)
 }
 
 #[cfg(test)]

@@ -58,10 +58,6 @@ impl Pulled {
 }
 
 /// Pulls the bundle or the WebAssembly file at `reference`.
-///
-/// # Errors
-///
-/// The artifact does not exist, has another kind, or does not match its digests.
 pub async fn pull(client: &Client, reference: &Reference) -> Result<Pulled, RegistryError> {
     let root = client.manifest(reference).await?;
     let from = Storage::Registry(client.clone(), reference.clone());
@@ -83,7 +79,7 @@ async fn fetch(from: &Storage, root: RawManifest, what: &str) -> Result<Pulled, 
     // The configuration is only displayed. It does not decide what the artifact is.
     let config = serde_json::from_slice(&from.config(&image.config, what).await?).unwrap_or(Value::Null);
     let file = match from.fetch(&layer).await? {
-        Fetched::Temporary(blob) => blob.into_file(),
+        Fetched::Temporary(file) => file,
         Fetched::InLayout(path) => {
             let copy = || {
                 let mut file = NamedTempFile::new()?;
@@ -165,18 +161,6 @@ pub struct BundleModule {
     pub wit: Option<String>,
 }
 
-/// Metadata of a single WebAssembly file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ModuleFields {
-    /// Exports and imports, if the file is a component. `None` for a core module.
-    pub component: Option<Component>,
-    /// Author of the file.
-    pub author: Option<String>,
-    /// Creation time in RFC 3339. `None` means the Unix epoch, so that the same file with the same
-    /// name always yields the same artifact.
-    pub created: Option<String>,
-}
-
 /// Exports and imports of a component.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -193,9 +177,7 @@ pub struct Component {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WasmConfig<'a> {
-    created: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<&'a str>,
+    created: &'static str,
     architecture: &'static str,
     os: &'static str,
     layer_digests: Vec<Digest>,
@@ -235,12 +217,12 @@ pub async fn push_bundle(
 }
 
 /// Pushes a single WebAssembly file under the tag of `to`, in the format that `wkg` and other tools
-/// read.
+/// read. `component` is `None` for a core module.
 pub async fn push_module(
     client: &Client,
     to: &Reference,
     file: &Path,
-    fields: &ModuleFields,
+    component: Option<&Component>,
     annotations: BTreeMap<String, String>,
 ) -> Result<Pushed, RegistryError> {
     let what = format!("push module `{}` to `{to}`", file.display());
@@ -250,14 +232,14 @@ pub async fn push_module(
         layer.annotations.insert(media::TITLE.into(), name.to_owned());
     }
     let config = WasmConfig {
-        created: fields.created.as_deref().unwrap_or("1970-01-01T00:00:00Z"),
-        author: fields.author.as_deref(),
+        // A constant, so that the same file with the same name always yields the same artifact.
+        created: "1970-01-01T00:00:00Z",
         architecture: "wasm",
         // The layout requires `wasip2` for all components, even those that import nothing from
         // WASI. Core modules are `wasip1`.
-        os: if fields.component.is_some() { "wasip2" } else { "wasip1" },
+        os: if component.is_some() { "wasip2" } else { "wasip1" },
         layer_digests: vec![layer.digest],
-        component: fields.component.as_ref(),
+        component,
     };
     // No artifact type: the layout requires that the type follows from the configuration.
     let artifact = Artifact { kind: None, config_kind: media::WASM_CONFIG, config, layer, annotations };
@@ -283,13 +265,8 @@ impl<T: Serialize> Artifact<T> {
         let uploaded = client.push_blob(to, &self.layer, file).await?;
         let (content, bytes) = (self.layer.digest, self.layer.size);
         let manifest = RawManifest::write(&ImageManifest {
-            schema_version: 2,
-            media_type: Some(media::OCI_MANIFEST.into()),
-            artifact_type: self.kind.map(str::to_owned),
-            config,
-            layers: vec![self.layer],
-            subject: None,
             annotations: self.annotations,
+            ..ImageManifest::new(self.kind, config, vec![self.layer])
         })
         .map_err(|cause| cause.of(format!("describe `{}`", file.display())))?;
         if let Some(wanted) = to.digest().filter(|wanted| *wanted != manifest.digest) {

@@ -30,7 +30,6 @@ pub(crate) fn best(headers: &HeaderMap) -> Option<Challenge> {
 
 /// Parses the challenges of one header: `Scheme key=value, key="value", Scheme …`. Schemes other
 /// than Basic and Bearer, and malformed challenges, are skipped.
-#[must_use]
 pub fn parse(text: &str) -> Vec<Challenge> {
     let mut found: Vec<(String, BTreeMap<String, String>)> = Vec::new();
     for part in split(text) {

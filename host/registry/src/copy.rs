@@ -48,7 +48,6 @@ impl Progress {
 /// name.
 ///
 /// # Errors
-///
 /// Same as [`copy`], or an image has layers that are stored outside of registries.
 pub async fn copy_image(
     from: &Storage,
@@ -88,7 +87,6 @@ fn is_foreign(blob: &Descriptor) -> bool {
 /// Copies `root`, everything that it references, and its referrers. It does not set a tag or name.
 ///
 /// # Errors
-///
 /// A referenced manifest or blob is missing or does not match its digest, a limit is exceeded, or
 /// the target rejects something.
 pub async fn copy(from: &Storage, root: &RawManifest, to: &Storage) -> Result<Copied, RegistryError> {

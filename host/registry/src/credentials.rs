@@ -85,7 +85,6 @@ impl CredentialFiles {
     /// 3. `$XDG_RUNTIME_DIR/containers/auth.json`
     /// 4. `$XDG_CONFIG_HOME/containers/auth.json` (`~/.config` if that is not set)
     /// 5. `~/.docker/config.json`
-    #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(only) = path("REGISTRY_AUTH_FILE") {

@@ -80,11 +80,8 @@ pub enum Cause {
         host: String,
     },
     /// The object is larger than the limit.
-    #[error("it is too large: more than {limit} bytes")]
-    TooLarge {
-        /// Limit in bytes.
-        limit: u64,
-    },
+    #[error("it is too large: more than {0} bytes")]
+    TooLarge(u64),
     /// The size differs from the descriptor.
     #[error("expected {said} bytes, received {}", if *.more { "more".to_owned() } else { .got.to_string() })]
     Size {

@@ -39,10 +39,9 @@ mod settings;
 mod storage;
 
 pub use artifact::{
-    BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module,
-    unwrap_entry,
+    BundleConfig, BundleModule, Component, Kind, Pulled, Pushed, pull, push_bundle, push_module, unwrap_entry,
 };
-pub use client::{Client, TempBlob};
+pub use client::Client;
 pub use copy::{Copied, Progress, copy, copy_image, load, save};
 pub use credentials::CredentialFiles;
 pub use error::{Cause, CredentialError, RegistryError};

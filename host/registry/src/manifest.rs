@@ -46,13 +46,11 @@ fn or_empty<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(des
 
 impl Descriptor {
     /// Returns the descriptor of `bytes`.
-    #[must_use]
     pub fn of(media_type: &str, bytes: &[u8]) -> Self {
         Self::new(media_type, Digest::of(bytes), bytes.len() as u64)
     }
 
     /// Returns the descriptor of a blob with a known digest and size.
-    #[must_use]
     pub fn new(media_type: &str, digest: Digest, size: u64) -> Self {
         Self {
             media_type: media_type.to_owned(),
@@ -162,14 +160,9 @@ pub struct RawManifest {
 impl RawManifest {
     /// Parses a document. `said` is the media type from the `Content-Type` of a response or from a
     /// descriptor.
-    ///
-    /// # Errors
-    ///
-    /// The document is too large, not JSON, has an unsupported or unexpected media type, or is both
-    /// a manifest and an index.
     pub(crate) fn parse(bytes: Bytes, said: Option<&str>) -> Result<Self, Cause> {
         if bytes.len() as u64 > MAX_MANIFEST_BYTES {
-            return Err(Cause::TooLarge { limit: MAX_MANIFEST_BYTES });
+            return Err(Cause::TooLarge(MAX_MANIFEST_BYTES));
         }
         let wrong = |why: String| Cause::Malformed(format!("it is not a manifest: {why}"));
         // Parse to a value first. This rejects deep nesting, and shows whether a document is
@@ -252,6 +245,19 @@ impl RawManifest {
 }
 
 impl ImageManifest {
+    /// Creates a manifest without subject and annotations. Container images have no artifact type.
+    pub(crate) fn new(artifact_type: Option<&str>, config: Descriptor, layers: Vec<Descriptor>) -> Self {
+        Self {
+            schema_version: 2,
+            media_type: Some(media::OCI_MANIFEST.into()),
+            artifact_type: artifact_type.map(str::to_owned),
+            config,
+            layers,
+            subject: None,
+            annotations: BTreeMap::new(),
+        }
+    }
+
     /// Returns the artifact type: the field, or, according to the specification, the media type of
     /// the configuration. `None` for a container image.
     pub fn kind_of_artifact(&self) -> Option<String> {

@@ -42,6 +42,8 @@ pub const DSSE: &str = "application/vnd.dsse.envelope.v1+json";
 
 /// Annotation of an entry in a layout's index: its name.
 pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// Annotation that containerd uses as the name of an imported image.
+pub const CONTAINERD_NAME: &str = "io.containerd.image.name";
 /// Annotation of a manifest: when it was made.
 pub const CREATED: &str = "org.opencontainers.image.created";
 /// Annotation of a Sigstore bundle: what it contains.

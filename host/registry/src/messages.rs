@@ -13,7 +13,7 @@ fn every_error_is_in_the_catalogue() {
         Reference { 0 = ReferenceError::Long }, Digest { 0 = DigestError::Malformed("a".to_owned()) }, Credentials { 0 = credentials },
         Unauthorized { credentials, message = ": no".to_owned() }, Denied { 0 = ": no".to_owned() }, NotFound { 0 = ": no".to_owned() },
         Status { status, message = ": no".to_owned() }, Connection { 0 }, Tls { 0 }, Slow { 0 }, Redirect { to, why }, TokenServer { registry, host },
-        TooLarge { limit }, Size { said, got, more = false }, Mismatch { wanted = Digest::of(b"a"), got = Digest::of(b"b") },
+        TooLarge { 0 }, Size { said, got, more = false }, Mismatch { wanted = Digest::of(b"a"), got = Digest::of(b"b") },
         Malformed { 0 }, Kind { 0 }, Setting { 0 }, File { path, error },
     });
     let mut all = Catalogue::default();

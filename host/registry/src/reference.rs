@@ -54,7 +54,6 @@ pub enum ReferenceError {
 
 impl Reference {
     /// Returns whether `text` starts with `oci://`, so that it is neither a path nor a name.
-    #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.get(..SCHEME.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(SCHEME))
     }
@@ -189,7 +188,6 @@ impl FromStr for Reference {
 
 /// Returns the name of an image with its registry, as container engines complete it. Nothing is
 /// validated, because the text may contain variables.
-#[must_use]
 pub fn full_image_name(text: &str) -> String {
     const HUB: &str = "docker.io";
     match text.split_once('/') {

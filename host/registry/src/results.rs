@@ -1,7 +1,7 @@
 //! The artifact of a run's archive. It follows from the archive alone, so that its digest is known,
 //! and can be signed, before it is pushed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use plumbline_core::Digest;
 use tempfile::NamedTempFile;
 
-use crate::client::{Client, TempBlob};
+use crate::client::Client;
 use crate::error::{Cause, RegistryError};
 use crate::manifest::{Descriptor, EMPTY, ImageManifest, Manifest, RawManifest};
 use crate::media;
@@ -31,16 +31,9 @@ impl ResultsArtifact {
     pub fn new(name: &str, archive: Digest, bytes: u64) -> Result<Self, RegistryError> {
         let mut layer = Descriptor::new(media::RESULTS_TAR, archive, bytes);
         layer.annotations.insert(media::TITLE.into(), name.to_owned());
-        let manifest = RawManifest::write(&ImageManifest {
-            schema_version: 2,
-            media_type: Some(media::OCI_MANIFEST.into()),
-            artifact_type: Some(media::RESULTS.into()),
-            config: Descriptor::of(media::OCI_EMPTY, EMPTY),
-            layers: vec![layer.clone()],
-            subject: None,
-            annotations: BTreeMap::new(),
-        })
-        .map_err(|cause| cause.of(format!("describe `{name}`")))?;
+        let config = Descriptor::of(media::OCI_EMPTY, EMPTY);
+        let manifest = ImageManifest::new(Some(media::RESULTS), config, vec![layer.clone()]);
+        let manifest = RawManifest::write(&manifest).map_err(|cause| cause.of(format!("describe `{name}`")))?;
         Ok(Self { layer, manifest })
     }
 
@@ -50,9 +43,6 @@ impl ResultsArtifact {
     }
 
     /// Pushes the archive in `file` under the tag of `to`: blobs first, and the manifest last.
-    ///
-    /// # Errors
-    /// The registry rejects a request, or the file no longer has the digest.
     pub async fn push(&self, client: &Client, to: &Reference, file: &Path) -> Result<(), RegistryError> {
         let config = Descriptor::of(media::OCI_EMPTY, EMPTY);
         client.push_bytes(to, &config, Bytes::from_static(EMPTY)).await?;
@@ -75,13 +65,10 @@ pub struct PulledResults {
 }
 
 /// Pulls the archive at `reference`.
-///
-/// # Errors
-/// The artifact does not exist, is not the archive of a run, or does not match its digests.
 pub async fn pull_results(client: &Client, reference: &Reference) -> Result<PulledResults, RegistryError> {
     let root = client.manifest(reference).await?;
     let layer = only_layer(&root.manifest).map_err(|cause| cause.of(format!("pull `{reference}`")))?;
-    let file = client.blob(reference, layer).await?.into_file();
+    let file = client.blob(reference, layer).await?;
     Ok(PulledResults {
         file,
         name: layer.annotations.get(media::TITLE).cloned(),
@@ -103,19 +90,13 @@ pub struct StoredResults {
 
 impl StoredResults {
     /// Downloads the archive to a temporary file, and verifies it.
-    ///
-    /// # Errors
-    /// The archive does not exist, or does not match its digest.
-    pub async fn download(&self, client: &Client) -> Result<TempBlob, RegistryError> {
+    pub async fn download(&self, client: &Client) -> Result<NamedTempFile, RegistryError> {
         client.blob(&self.reference, &self.archive).await
     }
 }
 
 /// Lists the archives at `reference`: at its tag or digest, or else at all tags of its repository,
 /// which has at most `most`. Other artifacts are left out.
-///
-/// # Errors
-/// The repository or a manifest cannot be read, or there are more tags.
 pub async fn list_results(
     client: &Client,
     reference: &Reference,

@@ -114,7 +114,6 @@ impl Default for Settings {
 
 impl Settings {
     /// Returns the settings from environment variables, which `variable` reads.
-    #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let list = |name| -> Vec<String> {
             let text = variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();

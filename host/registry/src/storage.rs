@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use plumbline_core::Digest;
+use tempfile::NamedTempFile;
 
-use crate::client::{Client, TempBlob};
+use crate::client::Client;
 use crate::error::{Cause, RegistryError};
 use crate::layout::Layout;
 use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
@@ -22,14 +23,14 @@ pub enum Storage {
 
 /// A blob in a file, which exists at least as long as this value.
 pub(crate) enum Fetched {
-    Temporary(TempBlob),
+    Temporary(NamedTempFile),
     InLayout(PathBuf),
 }
 
 impl Fetched {
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Temporary(blob) => blob.path(),
+            Self::Temporary(file) => file.path(),
             Self::InLayout(path) => path,
         }
     }
@@ -77,7 +78,7 @@ impl Storage {
     /// Returns the content of a configuration. `what` is for errors.
     pub(crate) async fn config(&self, wanted: &Descriptor, what: &str) -> Result<Vec<u8>, RegistryError> {
         if wanted.size > MAX_CONFIG_BYTES {
-            return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES }.of(what));
+            return Err(Cause::TooLarge(MAX_CONFIG_BYTES).of(what));
         }
         let fetched = self.fetch(wanted).await?;
         std::fs::read(fetched.path()).map_err(|error| Cause::file(fetched.path())(error).of(what))

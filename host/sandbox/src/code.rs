@@ -107,19 +107,10 @@ pub(crate) fn brought_along(engine: &Engine, bytes: &'static [u8], key: &Key) ->
     load_entry(engine, bytes, key)
 }
 
-pub(crate) enum CarriedError {
-    /// The bytes have another digest.
-    Changed,
-    /// The code is for another engine, machine or component. The text says which.
-    Unfit(String),
-}
-
-/// Loads code that was carried here, if it is the code of `key`. `digest` is that of `bytes`.
-pub(crate) fn carried(engine: &Engine, bytes: &[u8], digest: &Digest, key: &Key) -> Result<Component, CarriedError> {
-    if Digest::of(bytes) != *digest {
-        return Err(CarriedError::Changed);
-    }
-    load_entry(engine, bytes, key).map_err(CarriedError::Unfit)
+/// Loads code that was carried here, if it is the code of `key`. Returns `None` if `digest` is not
+/// that of `bytes`. The error says why the code does not match.
+pub(crate) fn carried(engine: &Engine, bytes: &[u8], digest: &Digest, key: &Key) -> Option<Result<Component, String>> {
+    (Digest::of(bytes) == *digest).then(|| load_entry(engine, bytes, key))
 }
 
 /// Loads a compressed entry, whose bytes are one of the sources of [`Trusted`].

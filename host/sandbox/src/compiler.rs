@@ -164,10 +164,6 @@ fn read(from: Option<impl Read>, max: u64) -> io::Result<Vec<u8>> {
 /// Compiles the component on standard input and writes its code to standard output. Limits itself
 /// to `memory` bytes and `cpu_seconds` of CPU time. The code is for this machine, or for any of its
 /// architecture and operating system if `portable`. Returns the exit code of the process.
-///
-/// # Errors
-///
-/// Returns an error if the limits cannot be set, or if input or output fail.
 pub fn compile_stdin(memory: u64, cpu_seconds: u64, portable: bool) -> io::Result<i32> {
     limit(Resource::Data, memory, 0)?;
     // At the soft limit, the signal shows which resource was exhausted. At the hard limit, the

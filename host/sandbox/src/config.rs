@@ -19,6 +19,20 @@ const MAX_STACK: usize = 64 << 20;
 /// The maximum number of calls in flight. Each one reserves 4 GiB of address space per memory, out
 /// of 47 bits.
 const MAX_INSTANCES: u32 = 1000;
+/// The maximum size of the compile cache in bytes: 1 GiB. A component of CPython compiles to about
+/// 60 MiB.
+pub(crate) const MAX_CACHE_BYTES: u64 = 1 << 30;
+/// The maximum number of core instances of one component. Those of Python are linked from a few
+/// dozen.
+pub(crate) const MAX_CORE_INSTANCES: u32 = 256;
+/// The maximum number of component instances of one component. Tools that compose components stay
+/// below fifty.
+pub(crate) const MAX_COMPONENT_INSTANCES: u32 = 1_000;
+/// The maximum number of linear memories of one component. One is the rule, and composed components
+/// have one each.
+pub(crate) const MAX_MEMORIES: u32 = 4;
+/// The maximum number of tables of one component: one or two per part.
+pub(crate) const MAX_TABLES: u32 = 16;
 
 /// The settings of a sandbox. [`ModuleLimits`](plumbline_core::ModuleLimits) limits a single call.
 /// The sizes here cap these limits, since they determine the size of a slot.
@@ -28,9 +42,6 @@ pub struct SandboxConfig {
     /// default, disables the cache. If the directory belongs to another user, or others may write
     /// to it, it is not used, and a warning is logged.
     pub cache_dir: Option<PathBuf>,
-    /// The maximum size of the cache in bytes. The least recently used entries are evicted first.
-    /// Default 1 GiB: a component of CPython compiles to about 60 MiB.
-    pub max_cache_bytes: u64,
     /// Compiles components in a separate process, with limits on memory and time. With `None`, the
     /// default, they are compiled in this process without limits.
     pub compiler: Option<CompilerProcess>,
@@ -54,17 +65,6 @@ pub struct SandboxConfig {
     pub max_memory: u64,
     /// The maximum number of table elements of a call. Default 250,000.
     pub max_table_elements: u32,
-    /// The maximum number of core instances of one component. Default 256: components of Python are
-    /// linked from a few dozen.
-    pub max_core_instances: u32,
-    /// The maximum number of component instances of one component. Default 1,000: tools that
-    /// compose components stay below fifty.
-    pub max_component_instances: u32,
-    /// The maximum number of linear memories of one component. Default 4: one is the rule, and
-    /// composed components have one each.
-    pub max_memories: u32,
-    /// The maximum number of tables of one component. Default 16: one or two per part.
-    pub max_tables: u32,
 }
 
 /// The settings of the separate process that compiles components.
@@ -86,7 +86,6 @@ impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             cache_dir: None,
-            max_cache_bytes: 1 << 30,
             compiler: None,
             memory_budget: None,
             max_component_bytes: MAX_COMPONENT_BYTES,
@@ -94,10 +93,6 @@ impl Default for SandboxConfig {
             stack: 1 << 20,
             max_memory: 1 << 30,
             max_table_elements: 250_000,
-            max_core_instances: 256,
-            max_component_instances: 1_000,
-            max_memories: 4,
-            max_tables: 16,
         }
     }
 }
@@ -109,9 +104,6 @@ impl SandboxConfig {
         within("stack", self.stack as u64, MIN_STACK as u64, MAX_STACK as u64)?;
         within("max_memory", self.max_memory, WASM_PAGE, MAX_SLOT_BYTES)?;
         within("max_component_bytes", self.max_component_bytes, 1, u64::from(u32::MAX))?;
-        within("max_core_instances", u64::from(self.max_core_instances), 1, 10_000)?;
-        within("max_memories", u64::from(self.max_memories), 1, 100)?;
-        within("max_tables", u64::from(self.max_tables), 1, 1_000)?;
         // A call cannot have more memory than the total budget.
         if let Some(budget) = self.memory_budget {
             within("memory_budget", budget, WASM_PAGE, u64::MAX)?;

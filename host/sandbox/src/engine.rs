@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use sha2::{Digest, Sha256};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures};
 
-use crate::config::SandboxConfig;
+use crate::config::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES, SandboxConfig};
 
 /// The address space that each linear memory reserves. With the guard region after it, code for
 /// 32-bit memories needs no bounds checks.
@@ -28,14 +28,14 @@ pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
     pool.total_component_instances(instances)
         .max_component_instance_size(MAX_INSTANCE_METADATA)
         .max_core_instance_size(MAX_INSTANCE_METADATA)
-        .max_core_instances_per_component(config.max_core_instances)
-        .total_core_instances(instances.saturating_mul(config.max_core_instances))
-        .max_memories_per_component(config.max_memories)
-        .total_memories(instances.saturating_mul(config.max_memories))
+        .max_core_instances_per_component(MAX_CORE_INSTANCES)
+        .total_core_instances(instances.saturating_mul(MAX_CORE_INSTANCES))
+        .max_memories_per_component(MAX_MEMORIES)
+        .total_memories(instances.saturating_mul(MAX_MEMORIES))
         .max_memory_size(usize::try_from(config.max_memory).unwrap_or(usize::MAX))
-        .max_tables_per_component(config.max_tables)
-        .max_tables_per_module(config.max_tables)
-        .total_tables(instances.saturating_mul(config.max_tables))
+        .max_tables_per_component(MAX_TABLES)
+        .max_tables_per_module(MAX_TABLES)
+        .total_tables(instances.saturating_mul(MAX_TABLES))
         .table_elements(usize::try_from(config.max_table_elements).unwrap_or(usize::MAX))
         // Calls are synchronous, so fibers are not used.
         .total_stacks(1);
@@ -54,18 +54,13 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Creates an engine that compiles for these machines but runs nothing.
+    /// Creates an engine that compiles for these machines but runs nothing. It reserves no memory.
     pub(crate) fn compiler(self) -> wasmtime::Result<Engine> {
         match self {
-            Self::Native => compiling(),
+            Self::Native => Engine::new(&settings(SandboxConfig::default().stack)),
             Self::Portable => portable(),
         }
     }
-}
-
-/// Creates an engine that compiles for this machine but runs nothing. It reserves no memory.
-fn compiling() -> wasmtime::Result<Engine> {
-    Engine::new(&settings(SandboxConfig::default().stack))
 }
 
 /// Creates an engine that compiles for any machine of this architecture and operating system, and
@@ -97,7 +92,6 @@ const PORTABLE_TARGET: Option<&str> = if cfg!(all(target_arch = "x86_64", target
 
 /// Returns the platform for which [`Sandbox::precompile`](crate::Sandbox::precompile) compiles, such
 /// as `x86_64-unknown-linux-gnu`.
-#[must_use]
 pub fn code_target() -> &'static str {
     PORTABLE_TARGET.unwrap_or(std::env::consts::ARCH)
 }

@@ -17,17 +17,11 @@ pub enum SandboxError {
         max: u64,
     },
     /// The engine rejected its configuration, or could not reserve its memory.
-    #[error("failed to start the engine for modules: {reason}")]
-    Engine {
-        /// The message of the engine.
-        reason: String,
-    },
+    #[error("failed to start the engine for modules: {0}")]
+    Engine(String),
     /// The host's functions could not be provided to modules. This is a bug of the host.
-    #[error("failed to set up the host's interface for modules: {reason}")]
-    Interface {
-        /// The message of the engine.
-        reason: String,
-    },
+    #[error("failed to set up the host's interface for modules: {0}")]
+    Interface(String),
     /// The clock thread could not be started.
     #[error("failed to start the clock thread of the sandbox: {0}")]
     Ticker(#[source] std::io::Error),
@@ -35,14 +29,13 @@ pub enum SandboxError {
 
 impl SandboxError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Engine { .. } => Some(
+            Self::Engine(_) => Some(
                 "lower `max_instances`, or raise the limit on address space (`ulimit -v`): each call reserves some",
             ),
             Self::Setting { .. } => Some("correct it in the file of `--limits`"),
-            Self::Interface { .. } | Self::Ticker(_) => None,
+            Self::Interface(_) | Self::Ticker(_) => None,
         }
     }
 }
@@ -58,11 +51,8 @@ pub enum InspectError {
     #[error("it is a core WebAssembly module, not a component")]
     CoreModule,
     /// The file is not WebAssembly.
-    #[error("it is not WebAssembly: it begins with {beginning}")]
-    NotWasm {
-        /// The first bytes in hexadecimal.
-        beginning: String,
-    },
+    #[error("it is not WebAssembly: it begins with {0}")]
+    NotWasm(String),
     /// The file is WebAssembly of an unknown kind.
     #[error("it is WebAssembly of an unknown kind: version {version}, layer {layer}")]
     UnknownKind {
@@ -72,11 +62,8 @@ pub enum InspectError {
         layer: u16,
     },
     /// The file is truncated.
-    #[error("it is truncated: it ends at byte {at}")]
-    Truncated {
-        /// The offset at which more bytes were expected.
-        at: u64,
-    },
+    #[error("it is truncated: it ends at byte {0}")]
+    Truncated(u64),
     /// The structure is invalid.
     #[error("it is not a valid component: at byte {at}: {reason}")]
     Malformed {
@@ -95,33 +82,26 @@ pub enum InspectError {
     },
     /// The component instantiates something that it imports, so its size cannot be determined in
     /// advance.
-    #[error("it instantiates a {what} that it does not define itself, which is not supported")]
-    Foreign {
-        /// `component` or `core module`.
-        what: &'static str,
-    },
+    #[error("it instantiates a {0} that it does not define itself, which is not supported")]
+    Foreign(&'static str),
     /// The metadata section is invalid.
-    #[error("its section `plumbline:module` is malformed: {reason}")]
-    Metadata {
-        /// The reason.
-        reason: String,
-    },
+    #[error("its section `plumbline:module` is malformed: {0}")]
+    Metadata(String),
 }
 
 impl InspectError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::CoreModule => Some("make it a component: `plumbline plugin build` in its project"),
-            Self::NotWasm { .. } | Self::UnknownKind { .. } => {
+            Self::NotWasm(_) | Self::UnknownKind { .. } => {
                 Some("a module is a WebAssembly component, a file `NAME.wasm`")
             }
-            Self::Empty | Self::Truncated { .. } => Some("build or copy the file again"),
-            Self::Metadata { .. } => Some(
+            Self::Empty | Self::Truncated(_) => Some("build or copy the file again"),
+            Self::Metadata(_) => Some(
                 "the section holds one JSON object: {\"name\", \"formats\", \"default-files\", \"limits\", \"schema\"}",
             ),
-            Self::Foreign { .. } => Some("compose the component so that it holds all its parts"),
+            Self::Foreign(_) => Some("compose the component so that it holds all its parts"),
             Self::Malformed { .. } | Self::TooMany { .. } => None,
         }
     }
@@ -174,12 +154,9 @@ pub enum LoadError {
     },
     /// The component does not implement any role.
     #[error(
-        "module `{module}` implements no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer`, `plumbline:plugin/judge` and `plumbline:plugin/check`"
+        "module `{0}` implements no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer`, `plumbline:plugin/judge` and `plumbline:plugin/check`"
     )]
-    NoRole {
-        /// The name of the module.
-        module: String,
-    },
+    NoRole(String),
     /// The component has more parts than the sandbox allows.
     #[error("module `{module}` declares too many {what}: {count} (limit: {limit})")]
     TooMany {
@@ -209,11 +186,8 @@ pub enum LoadError {
         limit: String,
     },
     /// The compiled code of the component is not what was sent.
-    #[error("the digest of the compiled code of module `{module}` differs from the one that was sent")]
-    CodeChanged {
-        /// The name of the module.
-        module: String,
-    },
+    #[error("the digest of the compiled code of module `{0}` differs from the one that was sent")]
+    CodeChanged(String),
     /// The component's types of an interface differ from the host's.
     #[error("failed to link module `{module}` with this host: {reason}")]
     Link {
@@ -226,7 +200,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Inspect { source, .. } => source.hint(),
@@ -240,14 +213,14 @@ impl LoadError {
                 Some("update plumbline, or build the module against the older interface")
             }
             Self::Generation { newer: false, .. } => Some("build the module again with a current SDK"),
-            Self::NoRole { .. } => Some("export the interface of a role from the WIT package `plumbline:plugin`"),
+            Self::NoRole(_) => Some("export the interface of a role from the WIT package `plumbline:plugin`"),
             Self::Link { .. } => Some(
                 "build the module again with the SDK of this release; a module made for a later 0.1.x may need a newer plumbline",
             ),
             Self::CompileLimit { .. } => {
                 Some("make the module smaller; in a pod, a higher memory limit leaves more for compiling")
             }
-            Self::CodeChanged { .. } => Some("start the run again: the code was changed in transit"),
+            Self::CodeChanged(_) => Some("start the run again: the code was changed in transit"),
             Self::TooMany { .. } | Self::Compile { .. } => None,
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 
 use plumbline_core::ModuleLimits;
+use plumbline_core::text::Printable;
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
@@ -124,7 +125,6 @@ fn show_bytes(value: u64) -> String {
 
 impl ModuleFailure {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Limit { limit, .. } if *limit == STACK => {
@@ -218,7 +218,7 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
 
 /// Quotes the first `max` bytes of a module's text for a message.
 pub(crate) fn quoted(text: &str, max: usize) -> String {
-    format!("`{}`", cut(text, max).escape_debug())
+    format!("`{}`", Printable::escaped(&cut(text, max), usize::MAX))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -30,7 +30,6 @@ impl CheckFailure {
     }
 
     /// Returns the reason.
-    #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -52,19 +51,11 @@ pub struct ItemsFile {
 
 impl ItemsFile {
     /// Creates the file in the results of a check.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be created.
     pub fn create(results: &Path) -> io::Result<Self> {
         Ok(Self { file: File::create(results.join(ITEMS_FILE))?, items: 0 })
     }
 
     /// Writes an item.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be written.
     pub fn write(&mut self, item: &FlatItem) -> io::Result<()> {
         let mut line = serde_json::to_vec(item)?;
         line.push(b'\n');
@@ -75,10 +66,6 @@ impl ItemsFile {
 
     /// Writes the failure as the last item, if there is one, and returns it. A check of `plugin` that
     /// emitted nothing has failed, unless it may.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be written.
     pub fn finish(
         &mut self,
         plugin: &str,

@@ -31,12 +31,10 @@ mod code;
 mod compiler;
 pub mod componentize;
 mod config;
-mod directory;
 mod engine;
 mod error;
 mod failure;
 mod generation;
-mod host;
 mod inspect;
 mod items_file;
 #[cfg(test)]
@@ -59,7 +57,6 @@ pub use call::network::{
 };
 pub use compiler::compile_stdin;
 pub use config::{CompilerProcess, SandboxConfig};
-pub use directory::Directory;
 pub use engine::code_target;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
@@ -72,4 +69,4 @@ pub use module::Module;
 pub use options::{OptionProblem, OptionsChecked, check_options};
 pub use plumbline_core::definition::LimitsRequest;
 pub use sandbox::{Accepted, Sandbox, Stats};
-pub use wasi::Attributes;
+pub use wasi::{Attributes, Directory};

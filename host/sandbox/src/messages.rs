@@ -11,21 +11,21 @@ fn every_error_is_in_the_catalogue() {
     let hint = |hint: Option<&str>| hint.map(str::to_owned);
     let mut all = Catalogue::default();
     all.add(
-        samples!(SandboxError { Setting { setting, value, min, max }, Engine { reason }, Interface { reason }, Ticker { 0 } }),
+        samples!(SandboxError { Setting { setting, value, min, max }, Engine { 0 }, Interface { 0 }, Ticker { 0 } }),
         |error| hint(error.hint()),
     );
     all.add(
         samples!(InspectError {
-            Empty {}, CoreModule {}, NotWasm { beginning }, UnknownKind { version, layer }, Truncated { at }, Malformed { at, reason },
-            TooMany { what, limit }, Foreign { what }, Metadata { reason },
+            Empty {}, CoreModule {}, NotWasm { 0 }, UnknownKind { version, layer }, Truncated { 0 }, Malformed { at, reason },
+            TooMany { what, limit }, Foreign { 0 }, Metadata { 0 },
         }),
         |error| hint(error.hint()),
     );
     all.add(
         samples!(LoadError {
             TooLarge { module, size, limit }, Inspect { module, source = InspectError::Empty }, Refused { module, imports },
-            Generation { module, found, host, newer }, NoRole { module }, TooMany { module, what, count, limit },
-            Compile { module, reason }, CompileLimit { module, limit }, CodeChanged { module }, Link { module, reason },
+            Generation { module, found, host, newer }, NoRole { 0 }, TooMany { module, what, count, limit },
+            Compile { module, reason }, CompileLimit { module, limit }, CodeChanged { 0 }, Link { module, reason },
         }),
         |error| hint(error.hint()),
     );
@@ -38,8 +38,8 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(ComponentizeError {
-            NotWasm { what }, TooLarge { size, limit }, Broken { reason }, NoTypes {}, Program {}, World { name, known },
-            Wit { place, reason }, Exports { missing, exports }, Imports { imports }, Encode { reason }, Metadata { 0 = InspectError::Empty },
+            NotWasm { 0 }, TooLarge { size, limit }, Broken { 0 }, NoTypes {}, Program {}, World { name, known },
+            Wit { place, reason }, Exports { missing, exports }, Imports { 0 }, Encode { 0 }, Metadata { 0 = InspectError::Empty },
         }),
         |error| hint(error.hint()),
     );

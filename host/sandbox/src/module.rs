@@ -1,12 +1,14 @@
-//! A module that is ready to be called.
+//! A module that is ready to be called, and the host that it runs on.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use plumbline_core::{ModuleLimits, NodeName};
-use wasmtime::Store;
+use wasmtime::component::Linker;
+use wasmtime::{Engine, Store};
 
+use crate::cache::Cache;
 use crate::call::channel::{self, Outbox, Sink};
 use crate::call::io::{
     CallStats, CheckSink, Expect, Granted, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, RunCheck,
@@ -14,12 +16,32 @@ use crate::call::io::{
 };
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
+use crate::config::SandboxConfig;
 use crate::engine::HOST_STACK;
 use crate::failure::{MAX_SENTENCE, ModuleFailure, cut};
 use crate::generation::v0_1::{Answer, Bound};
-use crate::host::Host;
 use crate::inspect::ModuleInfo;
+use crate::slots::Slots;
+use crate::ticker::Ticker;
 use crate::wasi::granted;
+
+/// The engine of a sandbox, with its limits, cache and statistics.
+pub(crate) struct Host {
+    pub(crate) config: SandboxConfig,
+    pub(crate) engine: Engine,
+    pub(crate) slots: Slots,
+    pub(crate) ticker: Ticker,
+    pub(crate) fingerprint: [u8; 32],
+    /// The fingerprint of the engine for precompiled code, created on first use.
+    pub(crate) portable: OnceLock<[u8; 32]>,
+    pub(crate) cache: Option<Cache>,
+    /// The linkers for modules without and with WASI.
+    pub(crate) plain: Linker<CallState>,
+    pub(crate) with_wasi: Linker<CallState>,
+    pub(crate) compiled: AtomicU64,
+    pub(crate) cached: AtomicU64,
+    pub(crate) brought_along: AtomicU64,
+}
 
 /// A compiled and linked component. It is cheap to clone. Calls may run from any number of threads,
 /// each in its own instance.
@@ -47,13 +69,11 @@ impl Module {
     }
 
     /// Returns the name under which it was loaded, which errors use.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
     /// Returns the metadata of the module.
-    #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inner.info
     }
@@ -63,7 +83,6 @@ impl Module {
     /// are running, it waits for one of them first.
     ///
     /// # Errors
-    ///
     /// Returns an error if the module violates a rule or exceeds a limit, if it returns an error
     /// itself ([`ModuleFailure::Refused`]), or if `sink` fails ([`ModuleFailure::Host`]). Items
     /// that `sink` already received form a tree, because a batch is checked completely before its
@@ -83,7 +102,6 @@ impl Module {
     /// items. Blocks like [`Module::post_process`].
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`Module::post_process`]. An error of `call.results` is passed to
     /// the module, which decides how to proceed.
     pub fn summarize(
@@ -101,7 +119,6 @@ impl Module {
     /// passed to `to` as they arrive, on this thread. Blocks like [`Module::post_process`].
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`Module::post_process`]. What `to` already received follows the
     /// rules of the contract. An error of `call.tree` or a file is passed to the module, which
     /// decides how to proceed.
@@ -121,7 +138,6 @@ impl Module {
     /// [`Module::post_process`].
     ///
     /// # Errors
-    ///
     /// Returns an error if the module violates a rule or exceeds a limit, or if it returns an error
     /// itself ([`ModuleFailure::Refused`]).
     pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
@@ -139,7 +155,6 @@ impl Module {
     /// own, and kills it at its deadline.
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`Module::post_process`], and [`ModuleFailure::Host`] for a
     /// directory that cannot be opened. An error of `call.cluster` is passed to the module.
     pub fn run_check(

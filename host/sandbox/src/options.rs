@@ -51,7 +51,6 @@ pub struct OptionsChecked {
 
 /// Validates `options` against the schemas of the modules, given by name. The modules of a plugin
 /// share its options, so a key that only another module's schema contains is validated there.
-#[must_use]
 pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -> OptionsChecked {
     let mut checked = OptionsChecked::default();
     for (at, (name, schema)) in modules.iter().enumerate() {

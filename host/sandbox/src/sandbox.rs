@@ -13,15 +13,16 @@ use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::{Cache, Key};
 use crate::call::state::CallState;
-use crate::code::{CarriedError, CodeError, Origin};
+use crate::code::{CodeError, Origin};
 use crate::compiler::CompilerError;
-use crate::config::SandboxConfig;
+use crate::config::{
+    MAX_CACHE_BYTES, MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES, SandboxConfig,
+};
 use crate::engine::Target;
 use crate::error::{LoadError, SandboxError};
 use crate::generation::v0_1;
-use crate::host::Host;
 use crate::inspect::{Inspected, ModuleInfo, Roles, Shape, inspect_all};
-use crate::module::Module;
+use crate::module::{Host, Module};
 use crate::slots::Slots;
 use crate::ticker::Ticker;
 use crate::{code, engine, generation, wasi};
@@ -61,18 +62,17 @@ impl Sandbox {
     /// compiled.
     ///
     /// # Errors
-    ///
     /// Returns an error if a setting is out of range, or if the machine refuses the reservation.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
         let config = config.checked()?;
-        let engine = engine::native(&config).map_err(|error| SandboxError::Engine { reason: words(&error) })?;
-        let interface = |error: wasmtime::Error| SandboxError::Interface { reason: words(&error) };
+        let engine = engine::native(&config).map_err(|error| SandboxError::Engine(words(&error)))?;
+        let interface = |error: wasmtime::Error| SandboxError::Interface(words(&error));
         let mut plain = Linker::new(&engine);
         v0_1::add_to_linker(&mut plain).map_err(interface)?;
         let mut with_wasi = plain.clone();
         wasi::add_to_linker(&mut with_wasi).map_err(interface)?;
         let cache = config.cache_dir.as_deref().and_then(|path| {
-            let cache = Cache::open(path, config.max_cache_bytes);
+            let cache = Cache::open(path, MAX_CACHE_BYTES);
             cache
                 .inspect_err(|error| {
                     tracing::warn!(cache = %path.display(), "failed to use the cache of compiled modules: {error}");
@@ -101,7 +101,6 @@ impl Sandbox {
     /// refer to it as `name`.
     ///
     /// # Errors
-    ///
     /// Returns an error if the data is too large or not a valid component. The same applies if it
     /// imports something that is not available, was built for another generation of the interface,
     /// or implements no role. No code of it has run.
@@ -116,10 +115,6 @@ impl Sandbox {
     /// `code` must be what [`Sandbox::precompile`] returned, embedded when the program was built.
     /// It is machine code and is executed as is. Never pass bytes that were read at run time from
     /// anywhere. The `'static` lifetime makes that hard to do by accident.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Sandbox::load`].
     pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
         self.finish(name, wasm, self.check(name, wasm)?, Code::Embedded(code))
     }
@@ -138,9 +133,9 @@ impl Sandbox {
             Code::None => return self.compile(name, wasm, digest),
             Code::Embedded(bytes) => key().and_then(|key| code::brought_along(engine, bytes, &key)),
             Code::Carried(bytes, digest) => match key().map(|key| code::carried(engine, bytes, digest, &key)) {
-                Ok(Ok(component)) => Ok(component),
-                Ok(Err(CarriedError::Changed)) => return Err(LoadError::CodeChanged { module: name.to_owned() }),
-                Ok(Err(CarriedError::Unfit(reason))) | Err(reason) => Err(reason),
+                Ok(Some(fitting)) => fitting,
+                Ok(None) => return Err(LoadError::CodeChanged(name.to_owned())),
+                Err(reason) => Err(reason),
             },
         };
         match fitting {
@@ -159,10 +154,6 @@ impl Sandbox {
     /// The output is to be embedded and passed to [`Sandbox::load_precompiled`], or to be carried to
     /// another process and passed to [`Accepted::load_carried`]. The same component yields the same
     /// bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Sandbox::load`].
     pub fn precompile(&self, name: &str, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
         self.precompile_checked(name, wasm, &self.check(name, wasm)?.digest)
     }
@@ -192,7 +183,6 @@ impl Sandbox {
     }
 
     /// Returns statistics on where the code of components came from so far.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
             compiled: self.host.compiled.load(Ordering::Relaxed),
@@ -223,7 +213,7 @@ impl Sandbox {
         let roles = inspected.info.roles;
         if roles == Roles::default() {
             let newer = generation::later(name, &inspected.generations);
-            return Err(newer.unwrap_or_else(|| LoadError::NoRole { module: module() }));
+            return Err(newer.unwrap_or_else(|| LoadError::NoRole(module())));
         }
         self.check_shape(name, inspected.shape)?;
         Ok(inspected)
@@ -232,11 +222,11 @@ impl Sandbox {
     fn check_shape(&self, name: &str, shape: Shape) -> Result<(), LoadError> {
         let config = &self.host.config;
         let parts = [
-            ("core instances", shape.core_instances, u64::from(config.max_core_instances)),
-            ("component instances", shape.component_instances, u64::from(config.max_component_instances)),
-            ("memories", shape.memories, u64::from(config.max_memories)),
+            ("core instances", shape.core_instances, u64::from(MAX_CORE_INSTANCES)),
+            ("component instances", shape.component_instances, u64::from(MAX_COMPONENT_INSTANCES)),
+            ("memories", shape.memories, u64::from(MAX_MEMORIES)),
             ("bytes of memory", shape.memory_bytes, config.max_memory),
-            ("tables", shape.tables, u64::from(config.max_tables)),
+            ("tables", shape.tables, u64::from(MAX_TABLES)),
             ("table elements", shape.table_elements, u64::from(config.max_table_elements)),
         ];
         match parts.into_iter().find(|(_, count, limit)| count > limit) {
@@ -344,20 +334,12 @@ impl fmt::Debug for Accepted {
 
 impl Sandbox {
     /// Checks a component as far as possible without compiling it. Errors refer to it as `name`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Sandbox::load`], except for those of the compiler.
     pub fn accept(&self, name: &str, wasm: Vec<u8>) -> Result<Accepted, LoadError> {
         self.accepted(name, wasm.into(), None)
     }
 
     /// Checks a component like [`Sandbox::accept`], with precompiled `code`. The conditions of
     /// [`Sandbox::load_precompiled`] apply. The code is not read before the module is loaded.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Sandbox::accept`].
     pub fn accept_precompiled(
         &self,
         name: &str,
@@ -381,13 +363,11 @@ impl Sandbox {
 
 impl Accepted {
     /// Returns the name that errors use.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the metadata that [`Module::info`] will return.
-    #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inspected.info
     }
@@ -396,7 +376,6 @@ impl Accepted {
     /// done.
     ///
     /// # Errors
-    ///
     /// Returns an error if the component is invalid, or if the types of its interfaces differ from
     /// the contract.
     pub fn load(self) -> Result<Module, LoadError> {
@@ -413,7 +392,6 @@ impl Accepted {
     /// must not come from where the code comes from.
     ///
     /// # Errors
-    ///
     /// Returns [`LoadError::CodeChanged`] if `code` has another digest, and the same errors as
     /// [`Accepted::load`].
     pub fn load_carried(self, code: &[u8], digest: &Digest) -> Result<Module, LoadError> {
@@ -421,10 +399,6 @@ impl Accepted {
     }
 
     /// Compiles the component for other processes, as [`Sandbox::precompile`] does.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the component is invalid, or takes too much to compile.
     pub fn precompile(&self) -> Result<Vec<u8>, LoadError> {
         self.sandbox.precompile_checked(&self.name, &self.wasm, &self.inspected.digest)
     }

@@ -7,7 +7,6 @@
 mod entries;
 mod files;
 mod ownership;
-mod procfs;
 
 use std::io;
 use std::time::Duration;
@@ -22,14 +21,13 @@ use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{FsPerms, HostWallClock, WasiCtxBuilder, WasiCtxView, WasiView};
 
+pub(crate) use self::entries::OpenFiles;
 use self::files::HasNodeFiles;
-pub(crate) use self::files::OpenFiles;
-pub use self::ownership::Attributes;
+pub use self::ownership::{Attributes, Directory};
 pub(crate) use self::ownership::{Directories, Recorded};
 use crate::call::io::{LogLevel, LogSink};
 use crate::call::limits::Clock;
 use crate::call::state::CallState;
-use crate::directory::Directory;
 
 struct HasTable;
 

@@ -142,10 +142,14 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// Returns the reason why the next bytes are not an object.
+    /// Returns the reason why the next bytes are not an object. It quotes the same bytes however the
+    /// input splits them.
     fn unexpected(&mut self) -> String {
-        match self.input.fill_buf() {
-            Ok(rest) => not_an_event(self.line, rest),
+        let mut line = Vec::new();
+        // One byte more than the reason shows, so that a longer line ends with an ellipsis.
+        let mut start = self.input.by_ref().take(MAX_SHOWN as u64 + 1);
+        match start.read_until(b'\n', &mut line) {
+            Ok(_) => not_an_event(self.line, &line),
             Err(error) => error.to_string(),
         }
     }
@@ -240,6 +244,23 @@ mod tests {
         let long = [b'x'; 200];
         let (_, reason) = objects(&long, 1000);
         assert_eq!(reason.unwrap(), format!("line 1: `{}…` is not an event", "x".repeat(60)));
+    }
+
+    #[test]
+    fn an_invalid_event_is_quoted_alike_wherever_the_buffer_ends() {
+        let long = format!("{{}}\n{}\n", "x".repeat(70));
+        for (text, shown) in [
+            ("{}\n# example.com/p\nmore\n", "# example.com/p".to_owned()),
+            (long.as_str(), format!("{}…", "x".repeat(60))),
+            ("{}null", "null".to_owned()),
+        ] {
+            let line = 1 + text.get(..3).unwrap().matches('\n').count();
+            for piece in 1..=text.len() {
+                let (found, reason) = objects(text.as_bytes(), piece);
+                assert_eq!(found, ["1 {}"]);
+                assert_eq!(reason.unwrap(), format!("line {line}: `{shown}` is not an event"), "pieces of {piece}");
+            }
+        }
     }
 
     #[test]

@@ -97,9 +97,6 @@ impl FuzzReport {
 ///
 /// Findings are written below `tests/.fuzz/`. The call blocks, for at most ten minutes plus the
 /// time of one input.
-///
-/// # Errors
-/// There is no file to damage, a case cannot be run, or a finding cannot be written.
 pub fn run(
     project: &Project,
     cases: &[Case],

@@ -1,4 +1,4 @@
-//! Runs a case and returns its actual output.
+//! The actual outputs of cases that have results, nodes or a tree.
 
 use std::fmt::Display;
 use std::fs;
@@ -8,25 +8,17 @@ use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
 use plumbline_aggregator::{
-    Judged, ModuleError, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, Usage, judge_measured, keep_tree,
-    post_process, prepare, result_sets,
+    Judged, Modules, PlanError, PlannedPlugin, TREE_FILE, Usage, judge_plugin, keep_tree, post_process, result_sets,
 };
 use plumbline_core::Item;
-use plumbline_core::definition::Definition;
 use plumbline_sandbox::{ModuleFailure, PluginInfo};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::case::{
-    ARCHIVE, CHECK_INPUT, Case, CaseKind, DEFINITION, NODES, OPTIONS, Project, RESULTS, TREE, definition, parse_nodes,
-};
-use super::checked::checked;
-use super::runner::Runner;
+use super::case::{ARCHIVE, CHECK_INPUT, Case, NODES, RESULTS, TREE, parse_nodes};
 use crate::snapshot::read;
 
-/// The hint for a missing module.
-const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
 /// Maximum size in bytes of `nodes.yaml` and `options.yaml`: enough for a cluster of 5,000 nodes.
 const MAX_DOCUMENT: u64 = 16 << 20;
 /// Maximum size in bytes of a tree. People read golden cases.
@@ -54,90 +46,8 @@ impl Actual {
     }
 }
 
-/// Returns the plugin for `case`, with its modules compiled. The error is a sentence.
-pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
-    let source = source(project, case)?;
-    let mut planned = prepare(runner.modules, runner.limits, source)
-        .and_then(|planned| match case.kind {
-            CaseKind::Check => planned.with_check(runner.modules, runner.limits),
-            CaseKind::Results | CaseKind::Expectations | CaseKind::Judgement => Ok(planned),
-        })
-        .map_err(|error| match error {
-            PlanError::Module { source: ModuleError::Unknown { .. } | ModuleError::NoCheck { .. }, .. } => {
-                format!("{error}; {BUILD_FIRST}")
-            }
-            error => error.to_string(),
-        })?;
-    if matches!(case.kind, CaseKind::Results | CaseKind::Check)
-        && let Some(warning) = planned.warnings().first()
-    {
-        // A run only adds this warning to the tree. A test would record the warning as expected
-        // output.
-        return Err(format!("{warning}; {BUILD_FIRST}"));
-    }
-    planned.ready().map_err(|error| error.to_string())?;
-    // The sandbox counts whole seconds.
-    let timeout = runner.timeout.as_secs().max(1);
-    let judges = planned.judges.iter_mut().map(|judge| &mut judge.limits);
-    let check = planned.check.iter_mut().map(|check| &mut check.limits);
-    for limits in std::iter::once(&mut planned.limits).chain(judges).chain(check) {
-        limits.wall_seconds = limits.wall_seconds.min(timeout);
-    }
-    Ok(planned)
-}
-
-fn source(project: &Project, case: &Case) -> Result<Source, String> {
-    let own = case.dir.join(DEFINITION);
-    let mut source = project.source.clone();
-    if own.is_file() {
-        source.definition = Arc::new(definition(&own).map_err(|error| error.to_string())?.0);
-    }
-    let path = case.dir.join(OPTIONS);
-    if path.is_file() {
-        let wrong = |error: &dyn Display| unusable(&path, error);
-        let text = document(&path)?;
-        let text = std::str::from_utf8(&text).map_err(|error| wrong(&error))?;
-        let options: Map<String, Value> = serde_saphyr::from_str(text).map_err(|error| wrong(&error))?;
-        let definition = Arc::make_mut(&mut source.definition);
-        match case.kind {
-            CaseKind::Results | CaseKind::Expectations | CaseKind::Check => {
-                definition.plumbline.options.extend(options)
-            }
-            CaseKind::Judgement => set_judge_options(options, definition).map_err(|error| wrong(&error))?,
-        }
-    }
-    Ok(source)
-}
-
-/// Applies the options of a case, which override those of the named judges in the chain. The error
-/// is a sentence.
-fn set_judge_options(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
-    for (name, options) in options {
-        let Value::Object(options) = options else {
-            return Err(format!("`{name}`: the options of a judge must be a mapping"));
-        };
-        let chain = definition.plumbline.verdict.iter_mut();
-        let mut entries = chain.filter(|entry| entry.judge == name).peekable();
-        if entries.peek().is_none() {
-            return Err(format!("`{name}` is not a judge of the chain: put options below the name of their judge"));
-        }
-        entries.for_each(|entry| entry.options.extend(options.clone()));
-    }
-    Ok(())
-}
-
-/// Runs `case`. The error is a sentence that says why the case could not be run.
-pub(super) fn actual(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<Actual, String> {
-    let planned = planned(project, case, runner)?;
-    match case.kind {
-        CaseKind::Results => tree(&planned, case),
-        CaseKind::Check => checked(&planned, case),
-        CaseKind::Expectations => expected(planned, case, runner.modules),
-        CaseKind::Judgement => verdict(&planned, case),
-    }
-}
-
-fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
+/// Post-processes the results of `case`. The output is the tree.
+pub(super) fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     if let Some(other) = CHECK_INPUT.iter().find(|name| case.dir.join(name).exists()) {
         return Err(format!("it has results and `{other}`: make two cases of them"));
     }
@@ -164,7 +74,7 @@ pub(super) fn tree_of(planned: &PlannedPlugin, dir: &Path, local: &[&Path]) -> R
 
 /// Returns the names of the expected results, sorted, because their order has no meaning. If the
 /// module returns an error, the output is that error.
-fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Result<Actual, String> {
+pub(super) fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Result<Actual, String> {
     let other = RESULTS.iter().chain(&CHECK_INPUT).find(|name| case.dir.join(name).exists());
     if let Some(other) = other {
         return Err(format!("it has `{NODES}` and `{other}`: make two cases of them"));
@@ -198,7 +108,7 @@ fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Resul
 
 /// Runs the chain of judges on the tree of `case`. The output is the verdict as it would be in the
 /// archive. The digests of modules are left out, because they change with every build.
-fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
+pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     if let Some(other) = RESULTS.iter().chain(&CHECK_INPUT).find(|name| case.dir.join(name).exists()) {
         return Err(format!("it has `{TREE}` and `{other}`: make two cases of them"));
     }
@@ -221,7 +131,7 @@ fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     let data = &planned.source.definition.config_map;
     let judged = Judged { plugin: &plugin, items: &items, root: &archive, data, day: DAY };
     let start = Instant::now();
-    let (mut verdict, usage) = judge_measured(&planned.judges, judged).map_err(|error| error.to_string())?;
+    let (mut verdict, usage) = judge_plugin(&planned.judges, judged).map_err(|error| error.to_string())?;
     let wall = start.elapsed();
     verdict.chain.iter_mut().for_each(|judge| judge.digest.clear());
     let text = yaml(&verdict)?;

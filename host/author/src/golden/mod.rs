@@ -15,12 +15,10 @@ mod recorded;
 mod recorded_network;
 mod report;
 mod run;
-mod runner;
 
-pub(crate) use actual::planned;
 pub(crate) use case::{CHECK_INPUT, DEFINITION, FINDINGS_DIR, OPTIONS, TESTS_DIR};
 pub use case::{Case, CaseKind, Project, find};
 pub(crate) use checked::input_problem;
 pub use report::{CaseReport, CaseResult, Diff, DiffLine, Report};
-pub use run::run;
-pub use runner::{Bless, DEFAULT_TIMEOUT, Runner};
+pub(crate) use run::planned;
+pub use run::{Bless, DEFAULT_TIMEOUT, Runner, run};

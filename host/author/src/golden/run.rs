@@ -1,23 +1,65 @@
-//! Runs cases, several at a time.
+//! Plans and runs cases, several at a time.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use plumbline_aggregator::{LimitPolicy, ModuleError, Modules, PlanError, PlannedPlugin, Source, prepare};
 use plumbline_archive::atomic::AtomicFile;
+use plumbline_core::definition::Definition;
+use serde_json::{Map, Value};
 
-use super::actual::{Actual, MAX_TREE, actual};
-use super::case::{Case, EXPECTED, Project};
+use super::actual::{Actual, MAX_TREE, document, expected, tree, unusable, verdict};
+use super::case::{Case, CaseKind, DEFINITION, EXPECTED, OPTIONS, Project, definition};
+use super::checked::checked;
 use super::report::{CaseReport, CaseResult, Report, compare};
-use super::runner::{Bless, Runner};
 use crate::snapshot::read;
 
+/// The default timeout of one call of a module.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The hint for a missing module.
+const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
 /// The time after which a running case is reported as slow.
 const SLOW: Duration = Duration::from_secs(2);
+
+/// The settings of a test run.
+pub struct Runner<'a> {
+    /// The built-in modules, and the sandbox. Modules of bundles are read only once, so a rebuilt
+    /// project needs a new value.
+    pub modules: &'a Modules,
+    /// The limits of modules.
+    pub limits: &'a LimitPolicy,
+    /// The timeout of one call of a module, if its limits do not set a lower one.
+    pub timeout: Duration,
+    /// Which outputs become expectations.
+    pub bless: Bless,
+    /// Called with the name of a case that has been running for two seconds.
+    pub slow: &'a (dyn Fn(&str) + Sync),
+}
+
+impl<'a> Runner<'a> {
+    /// Creates a runner with the default timeout that blesses nothing.
+    pub fn new(modules: &'a Modules, limits: &'a LimitPolicy) -> Self {
+        Self { modules, limits, timeout: DEFAULT_TIMEOUT, bless: Bless::Nothing, slow: &|_| {} }
+    }
+}
+
+/// Which outputs are written to `expected.yaml`. Outputs of crashes and exceeded limits are never
+/// written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bless {
+    /// No output.
+    Nothing,
+    /// Outputs without an error.
+    Results,
+    /// Also outputs in which a module returned an error, such as a caught exception.
+    Errors,
+}
 
 /// Runs the cases, as many at a time as there are cores. The call blocks.
 pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
@@ -88,6 +130,89 @@ fn run_case(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
         }
     };
     CaseReport { name: case.name.clone(), kind: case.kind, result, wall, memory }
+}
+
+/// Runs `case`. The error is a sentence that says why the case could not be run.
+fn actual(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<Actual, String> {
+    let planned = planned(project, case, runner)?;
+    match case.kind {
+        CaseKind::Results => tree(&planned, case),
+        CaseKind::Check => checked(&planned, case),
+        CaseKind::Expectations => expected(planned, case, runner.modules),
+        CaseKind::Judgement => verdict(&planned, case),
+    }
+}
+
+/// Returns the plugin for `case`, with its modules compiled. The error is a sentence.
+pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
+    let source = source(project, case)?;
+    let mut planned = prepare(runner.modules, runner.limits, source)
+        .and_then(|planned| match case.kind {
+            CaseKind::Check => planned.with_check(runner.modules, runner.limits),
+            CaseKind::Results | CaseKind::Expectations | CaseKind::Judgement => Ok(planned),
+        })
+        .map_err(|error| match error {
+            PlanError::Module { source: ModuleError::Unknown { .. } | ModuleError::NoCheck { .. }, .. } => {
+                format!("{error}; {BUILD_FIRST}")
+            }
+            error => error.to_string(),
+        })?;
+    if matches!(case.kind, CaseKind::Results | CaseKind::Check)
+        && let Some(warning) = planned.warnings().first()
+    {
+        // A run only adds this warning to the tree. A test would record the warning as expected
+        // output.
+        return Err(format!("{warning}; {BUILD_FIRST}"));
+    }
+    planned.ready().map_err(|error| error.to_string())?;
+    // The sandbox counts whole seconds.
+    let timeout = runner.timeout.as_secs().max(1);
+    let judges = planned.judges.iter_mut().map(|judge| &mut judge.limits);
+    let check = planned.check.iter_mut().map(|check| &mut check.limits);
+    for limits in std::iter::once(&mut planned.limits).chain(judges).chain(check) {
+        limits.wall_seconds = limits.wall_seconds.min(timeout);
+    }
+    Ok(planned)
+}
+
+fn source(project: &Project, case: &Case) -> Result<Source, String> {
+    let own = case.dir.join(DEFINITION);
+    let mut source = project.source.clone();
+    if own.is_file() {
+        source.definition = Arc::new(definition(&own).map_err(|error| error.to_string())?.0);
+    }
+    let path = case.dir.join(OPTIONS);
+    if path.is_file() {
+        let wrong = |error: &dyn Display| unusable(&path, error);
+        let text = document(&path)?;
+        let text = std::str::from_utf8(&text).map_err(|error| wrong(&error))?;
+        let options: Map<String, Value> = serde_saphyr::from_str(text).map_err(|error| wrong(&error))?;
+        let definition = Arc::make_mut(&mut source.definition);
+        match case.kind {
+            CaseKind::Results | CaseKind::Expectations | CaseKind::Check => {
+                definition.plumbline.options.extend(options)
+            }
+            CaseKind::Judgement => set_judge_options(options, definition).map_err(|error| wrong(&error))?,
+        }
+    }
+    Ok(source)
+}
+
+/// Applies the options of a case, which override those of the named judges in the chain. The error
+/// is a sentence.
+fn set_judge_options(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
+    for (name, options) in options {
+        let Value::Object(options) = options else {
+            return Err(format!("`{name}`: the options of a judge must be a mapping"));
+        };
+        let chain = definition.plumbline.verdict.iter_mut();
+        let mut entries = chain.filter(|entry| entry.judge == name).peekable();
+        if entries.peek().is_none() {
+            return Err(format!("`{name}` is not a judge of the chain: put options below the name of their judge"));
+        }
+        entries.for_each(|entry| entry.options.extend(options.clone()));
+    }
+    Ok(())
 }
 
 fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {

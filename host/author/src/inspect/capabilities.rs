@@ -36,7 +36,6 @@ const CAPABILITIES: &[Capability] = &[
 
 /// Returns what a module with these imports may do, one phrase for each capability. It says nothing
 /// about imports that a host rejects.
-#[must_use]
 pub fn capabilities<S: AsRef<str>>(imports: &[S], is_check: bool) -> Vec<&'static str> {
     let imported = |capability: &&Capability| {
         let begins = |name: &str| capability.interfaces.iter().any(|interface| belongs(name, interface));

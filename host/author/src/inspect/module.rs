@@ -6,7 +6,7 @@ use plumbline_bundle::Digest;
 use plumbline_core::Rights;
 use plumbline_core::definition::LimitsRequest;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_core::text::steers_terminal;
+use plumbline_core::text::Printable;
 use plumbline_sandbox::{DetectRule, HOST_GENERATION, InspectError, inspect, refused_imports};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -285,10 +285,7 @@ impl Sections {
     }
 }
 
-/// Returns text from an untrusted file with terminal control characters escaped.
+/// Returns text from an untrusted file, as documents and views have it.
 fn shown(text: &str) -> String {
-    text.chars()
-        .take(MAX_TEXT)
-        .flat_map(|c| if steers_terminal(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
+    Printable::escaped(text, MAX_TEXT).into()
 }

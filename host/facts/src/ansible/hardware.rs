@@ -9,7 +9,7 @@ const CPUINFO: &str = "/proc/cpuinfo";
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
 const UPTIME: &str = "/proc/uptime";
 const LOADAVG: &str = "/proc/loadavg";
-const DMI: &str = "/sys/devices/virtual/dmi/id";
+pub(super) const DMI: &str = "/sys/devices/virtual/dmi/id";
 
 /// Size limit for `/proc/cpuinfo` in bytes. A machine with 1,024 processors has 1.6 MiB.
 const MAX_CPUINFO: u64 = 8 << 20;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::hardware::DMI;
 use crate::collector::Collector;
 use crate::source::{SMALL, Source, TABLE};
-
-const DMI: &str = "/sys/devices/virtual/dmi/id";
 
 /// Firmware vendors, and the technology that each one reveals.
 const BIOS_VENDORS: [(&str, &str); 6] = [

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Processes, flatten, option};
-use super::programs::version;
 use crate::collector::{Collector, present};
-use crate::program;
+use crate::program::{self, version};
 use crate::source::{SMALL, Source, Unreadable};
 
 /// Common paths of the configuration file, for kubelets whose command line does not name one.

@@ -4,7 +4,6 @@ mod certificates;
 mod configuration;
 mod kernel;
 mod kubelet;
-mod programs;
 mod resources;
 mod runtime;
 mod time;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Processes, flatten, option, parse_toml};
-use super::programs::version;
 use crate::collector::{Collector, present};
+use crate::program::version;
 use crate::source::{Source, TABLE, Unreadable};
 
 /// A container runtime, and how it is recognized.

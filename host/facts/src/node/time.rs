@@ -4,9 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::programs::ask;
 use crate::collector::{Collector, present};
-use crate::program::Bounds;
+use crate::program::{Bounds, ask};
 use crate::source::Source;
 
 /// The file that `systemd-timesyncd` touches when it sets the clock, and the directory that exists

@@ -70,11 +70,8 @@ pub enum CollectError {
         source: io::Error,
     },
     /// There is no journal. This is not a failure, because not every machine has one.
-    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has journal files", root.display())]
-    NoJournal {
-        /// The root.
-        root: PathBuf,
-    },
+    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has journal files", .0.display())]
+    NoJournal(PathBuf),
     /// A directory of the journal could not be read.
     #[error("failed to read `{path}` below `{}`", root.display())]
     Directory {
@@ -94,11 +91,8 @@ pub enum CollectError {
         why: String,
     },
     /// `journalctl` failed before it printed everything.
-    #[error("`journalctl` did not print all logs: {why}")]
-    Interrupted {
-        /// The reason, and the text that it printed to stderr.
-        why: String,
-    },
+    #[error("`journalctl` did not print all logs: {0}")]
+    Interrupted(String),
 }
 
 /// Writes the logs to `out`, oldest first, and returns notes about unexpected events.
@@ -115,15 +109,15 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
     if bytes == 0 {
         match has_journal(&Source::new(&root)) {
             Ok(true) => {}
-            Ok(false) => return Ok(Err(CollectError::NoJournal { root })),
+            Ok(false) => return Ok(Err(CollectError::NoJournal(root))),
             Err((path, source)) => return Ok(Err(CollectError::Directory { root, path, source })),
         }
     }
     Ok(match run {
         Err(why) => Err(CollectError::Journalctl { root, why }),
-        Ok(Run { failure: Some(why), stderr, .. }) if stderr.is_empty() => Err(CollectError::Interrupted { why }),
+        Ok(Run { failure: Some(why), stderr, .. }) if stderr.is_empty() => Err(CollectError::Interrupted(why)),
         Ok(Run { failure: Some(why), stderr, .. }) => {
-            Err(CollectError::Interrupted { why: format!("{why}; it printed: {stderr}") })
+            Err(CollectError::Interrupted(format!("{why}; it printed: {stderr}")))
         }
         Ok(Run { failure: None, stderr, .. }) => {
             let mut notes = Vec::new();

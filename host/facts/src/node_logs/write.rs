@@ -120,7 +120,7 @@ fn gather(options: &Options, newest: &mut Newest<'_>) -> io::Result<(Summary, Ve
     let head = if newest.is_whole() { Vec::new() } else { truncated(missing, options.max_bytes) };
     let tail = match &failure {
         None => notes.iter().flat_map(|note| line(NOTE, "4", note, &[])).collect(),
-        Some(error @ CollectError::NoJournal { .. }) => line(NO_JOURNAL, "5", &error.to_string(), &[]),
+        Some(error @ CollectError::NoJournal(_)) => line(NO_JOURNAL, "5", &error.to_string(), &[]),
         Some(error) => line(FAILED, "3", &chain(error), &[]),
     };
     let summary = Summary { lines: newest.lines, missing_lines: missing.lines, notes, failure };

@@ -45,9 +45,7 @@ pub(super) struct Auth {
 
 #[derive(Deserialize)]
 struct TokenAnswer {
-    #[serde(default)]
     token: Option<String>,
-    #[serde(default)]
     access_token: Option<String>,
 }
 

@@ -6,56 +6,36 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use plumbline_core::{Digest, DigestWriter};
+use plumbline_core::DigestWriter;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, StatusCode};
 use tempfile::NamedTempFile;
 
 use super::http::{Failure, is_busy, retry};
 use super::{Client, Content};
 use crate::cache::DownloadCache;
 use crate::error::{Cause, RegistryError};
-use crate::limits::{MAX_CONFIG_BYTES, SLOWEST_BYTES_PER_SECOND};
+use crate::limits::SLOWEST_BYTES_PER_SECOND;
 use crate::manifest::Descriptor;
 use crate::reference::Reference;
 
-/// A verified blob in a temporary file, which is deleted when this value is dropped.
-#[derive(Debug)]
-pub struct TempBlob(NamedTempFile);
-
-impl TempBlob {
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Returns the file itself, positioned at its start.
-    pub(crate) fn into_file(self) -> NamedTempFile {
-        self.0
-    }
-}
-
 impl Client {
-    /// Downloads a blob to a temporary file and verifies its size and digest. A copy from the
-    /// download cache ([`crate::Settings::downloads`]) is also verified, and saves the download.
-    ///
-    /// # Errors
-    ///
-    /// The blob does not exist, is too large, or does not match its descriptor, or the connection
-    /// fails more often than the retry limit.
-    pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
+    /// Downloads a blob to a temporary file and verifies its size and digest. The file is positioned
+    /// at its start, and is deleted when the result is dropped. A copy from the download cache
+    /// ([`crate::Settings::downloads`]) is also verified, and saves the download.
+    pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<NamedTempFile, RegistryError> {
         let location = self.mirrored(repository);
         let what = || format!("pull blob {} of `{}`", wanted.digest, location.name());
         let settings = self.settings();
         let limit = settings.largest_blob;
         if wanted.size > limit {
-            return Err(Cause::TooLarge { limit }.of(what()));
+            return Err(Cause::TooLarge(limit).of(what()));
         }
         let cache = DownloadCache::of(settings, repository);
         if let Some(cache) = &cache
             && let Some(file) = cache.blob(wanted).await
         {
-            return Ok(TempBlob(file));
+            return Ok(file);
         }
         let download = || self.download(&location, wanted);
         let log = format!("downloaded {} again", wanted.digest);
@@ -63,40 +43,16 @@ impl Client {
         if let Some(cache) = cache {
             cache.keep(wanted.digest, file.path()).await;
         }
-        Ok(TempBlob(file))
-    }
-
-    /// Downloads a small blob to memory.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Client::blob`], or the blob is larger than [`crate::MAX_CONFIG_BYTES`].
-    pub async fn small_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Bytes, RegistryError> {
-        let location = self.mirrored(repository);
-        let read = async {
-            if wanted.size > MAX_CONFIG_BYTES {
-                return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES });
-            }
-            let bytes = self.http().read(self.open_blob(&location, wanted).await?, MAX_CONFIG_BYTES).await?;
-            wanted.verify(bytes.len() as u64, Digest::of(&bytes))?;
-            Ok(bytes)
-        };
-        read.await.map_err(|cause| cause.of(format!("pull blob {} of `{}`", wanted.digest, location.name())))
-    }
-
-    /// Requests the content of a blob.
-    async fn open_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Response, Cause> {
-        let call = self.call(Method::GET, repository, &format!("blobs/{}", wanted.digest))?;
-        let response = self.expect(&call, StatusCode::OK).await?;
-        // Check the announced size before any byte is written.
-        match response.content_length() {
-            Some(got) if got != wanted.size => Err(Cause::Size { said: wanted.size, got, more: got > wanted.size }),
-            _ => Ok(response),
-        }
+        Ok(file)
     }
 
     async fn download(&self, repository: &Reference, wanted: &Descriptor) -> Result<NamedTempFile, Failure> {
-        let mut response = self.open_blob(repository, wanted).await?;
+        let call = self.call(Method::GET, repository, &format!("blobs/{}", wanted.digest))?;
+        let mut response = self.expect(&call, StatusCode::OK).await?;
+        // Check the announced size before any byte is written.
+        if let Some(got) = response.content_length().filter(|got| *got != wanted.size) {
+            return Err(Cause::Size { said: wanted.size, got, more: got > wanted.size }.into());
+        }
         let scratch = self.settings().scratch();
         let file = NamedTempFile::new_in(&scratch).map_err(Cause::file(&scratch))?;
         let mut writer = DigestWriter::new(file);
@@ -142,11 +98,6 @@ impl Client {
 
     /// Uploads a file as a blob, unless the registry already has it. Returns whether it was
     /// uploaded.
-    ///
-    /// # Errors
-    ///
-    /// The registry rejects the blob, the connection fails, or the file no longer matches the
-    /// descriptor, which the registry verifies.
     pub async fn push_blob(
         &self,
         repository: &Reference,

@@ -82,13 +82,13 @@ impl Http {
     /// Reads the whole body, with limits on its size and on the time.
     pub(super) async fn read(&self, mut response: Response, limit: u64) -> Result<Bytes, Cause> {
         if response.content_length().is_some_and(|length| length > limit) {
-            return Err(Cause::TooLarge { limit });
+            return Err(Cause::TooLarge(limit));
         }
         let read = async {
             let mut bytes = BytesMut::new();
             while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
                 if (bytes.len() + piece.len()) as u64 > limit {
-                    return Err(Cause::TooLarge { limit });
+                    return Err(Cause::TooLarge(limit));
                 }
                 bytes.extend_from_slice(&piece);
             }
@@ -130,15 +130,12 @@ struct ErrorAnswer {
     #[serde(default)]
     errors: Vec<ServerError>,
     /// Field that token servers use instead.
-    #[serde(default)]
     details: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct ServerError {
-    #[serde(default)]
     code: Option<String>,
-    #[serde(default)]
     message: Option<String>,
 }
 

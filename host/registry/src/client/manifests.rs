@@ -21,11 +21,6 @@ const SUBJECT: &str = "oci-subject";
 impl Client {
     /// Returns the manifest or index at `reference`. If the reference has a digest, the result has
     /// this digest.
-    ///
-    /// # Errors
-    ///
-    /// The manifest does not exist or access is denied, the connection fails, or the response is
-    /// invalid or does not match the digest.
     pub async fn manifest(&self, reference: &Reference) -> Result<RawManifest, RegistryError> {
         let cache = DownloadCache::of(self.settings(), reference);
         // The cache is used only for digests, because a tag can move at any time.
@@ -68,11 +63,6 @@ impl Client {
     /// Pushes a manifest under the tag of `reference`, or without a tag under its digest. All blobs
     /// and manifests that it references must exist in the repository. Returns whether the registry
     /// maintains the list of referrers of the manifest's subject itself.
-    ///
-    /// # Errors
-    ///
-    /// The registry rejects the manifest, the connection fails, or the registry reports another
-    /// digest.
     pub async fn put_manifest(&self, reference: &Reference, manifest: &RawManifest) -> Result<bool, RegistryError> {
         let wanted = manifest.digest;
         let put = async {

@@ -8,7 +8,6 @@ mod manifests;
 mod referrers;
 mod tags;
 
-pub use blobs::TempBlob;
 pub(crate) use referrers::fallback_tag;
 
 use std::path::PathBuf;
@@ -68,10 +67,6 @@ impl Call {
 
 impl Client {
     /// Creates a client with these settings. It does not send anything yet.
-    ///
-    /// # Errors
-    ///
-    /// A setting is invalid, such as an insecure registry that is not a host.
     pub fn new(settings: Settings) -> Result<Self, RegistryError> {
         let create = || {
             let mirrors = Mirrors::parse(&settings.mirrors)?;

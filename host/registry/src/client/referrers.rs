@@ -147,13 +147,9 @@ impl Client {
         let subject = self.manifest(&repository.by_digest(subject)).await?.descriptor();
         let (config, layer) = (Descriptor::of(media::OCI_EMPTY, EMPTY), Descriptor::of(kind, &content));
         let manifest = RawManifest::write(&ImageManifest {
-            schema_version: 2,
-            media_type: Some(media::OCI_MANIFEST.into()),
-            artifact_type: Some(kind.into()),
-            config: config.clone(),
-            layers: vec![layer.clone()],
             subject: Some(Descriptor { artifact_type: None, ..subject }),
             annotations,
+            ..ImageManifest::new(Some(kind), config.clone(), vec![layer.clone()])
         })
         .map_err(|cause| cause.of(format!("attach a `{kind}` to `{repository}`")))?;
         self.push_bytes(repository, &config, Bytes::from_static(EMPTY)).await?;

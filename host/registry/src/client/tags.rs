@@ -23,7 +23,6 @@ impl Client {
     /// Returns the tags of a repository, in the registry's order.
     ///
     /// # Errors
-    ///
     /// The repository does not exist or access is denied, the connection fails, the response is
     /// invalid, or there are more than `most` tags.
     pub async fn tags(&self, repository: &Reference, most: usize) -> Result<Vec<String>, RegistryError> {

@@ -44,11 +44,6 @@ enum LayerEntry {
 impl Image {
     /// Extracts the file at `path` to a temporary file, which is deleted when the result is
     /// dropped. Links are followed. Layers are fetched from the highest one down, as far as needed.
-    ///
-    /// # Errors
-    ///
-    /// The file does not exist, is not a regular file or is too large, or a layer cannot be fetched
-    /// or read.
     pub async fn file(&self, path: &str) -> Result<NamedTempFile, RegistryError> {
         let what = || format!("extract `{path}` from image {}", self.raw().digest);
         let missing = || Cause::NotFound(server_message("no layer has this file")).of(what());
@@ -274,7 +269,7 @@ fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
 fn extract(entry: &mut Entry<'_, impl Read>) -> Result<NamedTempFile, Cause> {
     let size = entry.header().size().map_err(|error| Cause::Malformed(error.to_string()))?;
     if size > MAX_FILE_BYTES {
-        return Err(Cause::TooLarge { limit: MAX_FILE_BYTES });
+        return Err(Cause::TooLarge(MAX_FILE_BYTES));
     }
     let scratch: PathBuf = std::env::temp_dir();
     let mut file = NamedTempFile::new().map_err(Cause::file(&scratch))?;

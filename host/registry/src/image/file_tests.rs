@@ -50,15 +50,9 @@ async fn of_bytes(layers: &[Vec<u8>], path: &str) -> Result<String, String> {
         descriptor
     };
     let config = json!({"rootfs": {"diff_ids": vec!["x"; layers.len()]}}).to_string();
-    let manifest = RawManifest::write(&ImageManifest {
-        schema_version: 2,
-        media_type: Some(media::OCI_MANIFEST.into()),
-        artifact_type: None,
-        config: put(media::OCI_CONFIG, config.as_bytes()),
-        layers: layers.iter().map(|layer| put(media::OCI_LAYER_GZIP, layer)).collect(),
-        subject: None,
-        annotations: std::collections::BTreeMap::new(),
-    });
+    let config = put(media::OCI_CONFIG, config.as_bytes());
+    let layers = layers.iter().map(|layer| put(media::OCI_LAYER_GZIP, layer)).collect();
+    let manifest = RawManifest::write(&ImageManifest::new(None, config, layers));
     let image = Image::read(&Storage::Layout(layout), manifest.unwrap(), None).await.unwrap();
     let mut file = image.file(path).await.map_err(|error| error.cause.to_string())?;
     let mut content = String::new();

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Cause, RegistryError};
 use crate::layout::Layout;
 use crate::manifest::{Descriptor, ImageManifest, RawManifest};
+use crate::media;
 use crate::reference::{Reference, ReferenceError};
 use crate::storage::Storage;
 
@@ -92,7 +93,6 @@ impl Image {
     /// Reads the image `root`, or if it is an index, the image for `platform`.
     ///
     /// # Errors
-    ///
     /// The manifest is not a container image, there is no image for the platform, or the choice is
     /// ambiguous without a platform.
     pub async fn read(
@@ -174,9 +174,6 @@ fn select<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<
     }))
 }
 
-/// Annotation that containerd uses as the name of an imported image.
-const CONTAINERD_NAME: &str = "io.containerd.image.name";
-
 /// Full name of an image as container engines and nodes use it: `registry/repository:tag`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageName(Reference);
@@ -199,7 +196,7 @@ impl fmt::Display for ImageName {
 /// The platform is copied from `base`.
 pub fn list_image(layout: &Layout, image: &RawManifest, base: &Image, name: &ImageName) -> Result<(), Cause> {
     let mut descriptor = image.descriptor();
-    descriptor.annotations.insert(CONTAINERD_NAME.into(), name.to_string());
+    descriptor.annotations.insert(media::CONTAINERD_NAME.into(), name.to_string());
     if let Some(platform) = base.platform() {
         let mut fields = json!({"os": platform.os, "architecture": platform.architecture});
         if let (Some(variant), Some(fields)) = (platform.variant, fields.as_object_mut()) {
@@ -213,7 +210,6 @@ pub fn list_image(layout: &Layout, image: &RawManifest, base: &Image, name: &Ima
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media;
 
     fn entry(platform: &str, digest: &[u8]) -> Descriptor {
         let platform: Platform = platform.parse().unwrap();

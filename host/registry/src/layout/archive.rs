@@ -78,10 +78,6 @@ impl OpenedLayout {
 
 /// Opens the layout at `path`, a directory or a tar. A tar is unpacked in `scratch`, or by default
 /// in the system's temporary directory. Every blob in it must match the digest in its name.
-///
-/// # Errors
-///
-/// The path does not exist, a limit is exceeded, or the content is invalid.
 pub fn open(path: &Path, scratch: Option<&Path>) -> Result<OpenedLayout, Cause> {
     let there = fs::metadata(path).map_err(Cause::file(path))?;
     if there.is_dir() {

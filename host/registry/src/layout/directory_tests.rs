@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::manifest::ImageManifest;
 
@@ -12,16 +10,9 @@ fn image(layout: &Layout, content: &[u8], subject: Option<Descriptor>) -> RawMan
         layout.put_blob(&descriptor, file.path()).unwrap();
         descriptors.push(descriptor);
     }
-    let manifest = RawManifest::write(&ImageManifest {
-        schema_version: 2,
-        media_type: Some(media::OCI_MANIFEST.into()),
-        artifact_type: Some("application/vnd.test".into()),
-        config: descriptors.remove(0),
-        layers: descriptors,
-        subject,
-        annotations: BTreeMap::new(),
-    })
-    .unwrap();
+    let (config, kind) = (descriptors.remove(0), Some("application/vnd.test"));
+    let manifest = ImageManifest { subject, ..ImageManifest::new(kind, config, descriptors) };
+    let manifest = RawManifest::write(&manifest).unwrap();
     layout.put_manifest(&manifest).unwrap();
     manifest
 }

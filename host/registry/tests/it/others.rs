@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumbline_registry::{
-    BundleConfig, Client, Descriptor, Digest, Kind, Layout, ModuleFields, Reference, media, pull, push_bundle,
-    push_module, save,
+    BundleConfig, Client, Descriptor, Digest, Kind, Layout, Reference, media, pull, push_bundle, push_module, save,
 };
 
 use crate::server::{Registry, skopeo};
@@ -38,7 +37,7 @@ async fn skopeo_reads_what_we_push_byte_for_byte() {
     let config = BundleConfig { name: "check".into(), ..BundleConfig::default() };
     let (tar, wasm) = (file(dir, "some.tar", b"the tar"), file(dir, "tap.wasm", b"\0asm\x0d\0\x01\0"));
     let pushed = push_bundle(&client, &bundle, &tar, &config, BTreeMap::new()).await.unwrap();
-    let module_pushed = push_module(&client, &module, &wasm, &ModuleFields::default(), BTreeMap::new()).await.unwrap();
+    let module_pushed = push_module(&client, &module, &wasm, None, BTreeMap::new()).await.unwrap();
 
     for (name, pushed, content) in [(&bundle, pushed, &b"the tar"[..]), (&module, module_pushed, b"\0asm\x0d\0\x01\0")]
     {
@@ -68,7 +67,7 @@ async fn artifacts_pushed_by_skopeo_can_be_pulled() {
     let dir = registry.dir.path();
     let (client, name) = (registry.client(), reference(&registry.host, "first:1"));
     let wasm = file(dir, "tap.wasm", b"\0asm\x0d\0\x01\0");
-    let pushed = push_module(&client, &name, &wasm, &ModuleFields::default(), BTreeMap::new()).await.unwrap();
+    let pushed = push_module(&client, &name, &wasm, None, BTreeMap::new()).await.unwrap();
     let layout = Layout::create(&dir.join("layout")).unwrap();
     save(&client, &name, &layout).await.unwrap();
     // From our layout to another name, with skopeo only.

@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use plumbline_registry::{
     BundleConfig, BundleModule, Cause, Client, Component, CredentialFiles, Descriptor, Digest, Kind, Manifest,
-    ModuleFields, Settings, media, pull, push_bundle, push_module,
+    Settings, media, pull, push_bundle, push_module,
 };
 
 use crate::server::Registry;
@@ -60,8 +60,7 @@ async fn a_module_is_pushed_as_others_push_theirs() {
     let wasm = file(registry.dir.path(), "tap.wasm", b"\0asm\x0d\0\x01\0");
     let (client, name) = (registry.client(), reference(&registry.host, "tap:1"));
     let component = Component { exports: vec!["plumbline:plugin/post-processor".into()], ..Component::default() };
-    let fields = ModuleFields { component: Some(component), ..ModuleFields::default() };
-    let pushed = push_module(&client, &name, &wasm, &fields, BTreeMap::new()).await.unwrap();
+    let pushed = push_module(&client, &name, &wasm, Some(&component), BTreeMap::new()).await.unwrap();
     let pulled = pull(&client, &name).await.unwrap();
     assert_eq!((pulled.kind, pulled.manifest), (Kind::Module, pushed.manifest));
     assert_eq!(pulled.layer.media_type, media::WASM);
@@ -179,7 +178,8 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     let Manifest::Image(image) = client.manifest(&name.by_digest(second)).await.unwrap().manifest else {
         panic!("no image")
     };
-    assert_eq!(client.small_blob(&name, &image.layers[0]).await.unwrap(), "two");
+    let blob = client.blob(&name, &image.layers[0]).await.unwrap();
+    assert_eq!(std::fs::read(blob.path()).unwrap(), b"two");
     assert_eq!(image.subject.unwrap().digest, bundle);
     let error =
         client.attach(&name, Digest::of(b"x"), media::DSSE, envelope("x"), Default::default()).await.unwrap_err();

@@ -10,6 +10,7 @@ use std::thread::{Builder, scope};
 use std::{io, panic};
 
 use plumbline_core::item::FlatItem;
+use plumbline_core::text::Printable;
 use plumbline_core::{Check, Ruling};
 
 use crate::call::io::{CheckProgress, CheckSink, ItemSink, LogLevel, LogSink, RulingSink};
@@ -23,7 +24,6 @@ const WAITING: usize = 2;
 /// the flag is set.
 ///
 /// # Errors
-///
 /// Returns an error if no thread can be started, or if the sink fails.
 pub(crate) fn run<R: Send>(
     stack: usize,
@@ -84,7 +84,7 @@ pub(crate) enum Message {
     Checks(Vec<Check>),
     Progress(CheckProgress),
     /// A log line.
-    Line(LogLevel, String),
+    Line(LogLevel, Printable),
 }
 
 /// Sends messages. Blocks while the receiver is behind.

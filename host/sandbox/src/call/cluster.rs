@@ -4,8 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::call::emit::ENTRY_BYTES;
 use crate::call::io::{ClusterReader, ObjectQuery};
-use crate::call::limits::Clock;
-use crate::call::meter::Meter;
+use crate::call::limits::{Clock, Meter};
 use crate::failure::{MAX_SENTENCE, Stop, cut, quoted};
 
 /// The maximum number of lists that are open at the same time, as in the WIT. Each may hold the

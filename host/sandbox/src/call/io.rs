@@ -11,8 +11,7 @@ use serde_json::Value;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::call::network::Network;
-use crate::directory::Directory;
-use crate::wasi::{Attributes, Directories};
+use crate::wasi::{Attributes, Directories, Directory};
 
 /// What a module knows about the plugin that it works for (`plugin-info` in the WIT).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,7 +100,6 @@ pub trait ResultSource: Send {
     /// Returns the next entry, or `None` at the end. It is not called again after that.
     ///
     /// # Errors
-    ///
     /// Returns an error if the entry cannot be read. The error is passed to the module, and this
     /// function is not called again.
     fn next(&mut self) -> io::Result<Option<Entry>>;
@@ -146,7 +144,6 @@ pub trait TreeSource: Send {
     /// Returns the next item, or `None` at the end. It is not called again after that.
     ///
     /// # Errors
-    ///
     /// Returns an error if the item cannot be read. The error is passed to the module, and this
     /// function is not called again.
     fn next(&mut self) -> io::Result<Option<TreeItem>>;
@@ -157,17 +154,9 @@ pub trait TreeSource: Send {
 pub trait RulingSink {
     /// Receives a ruling on a leaf. `index` is its position in the output of [`TreeSource`],
     /// counted from 0. A later ruling on an item replaces an earlier one.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`ItemSink::item`].
     fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()>;
 
     /// Receives a check. Its ID is unique in the call.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`ItemSink::item`].
     fn check(&mut self, check: Check) -> io::Result<()>;
 }
 
@@ -231,7 +220,6 @@ pub trait ClusterReader: Send {
     /// Returns the page of a list that starts at `token`, or the first page.
     ///
     /// # Errors
-    ///
     /// Returns one sentence with the cause, which is passed to the check.
     fn list(&mut self, query: &ObjectQuery, token: Option<&str>) -> Result<ObjectPage, String>;
 
@@ -239,7 +227,6 @@ pub trait ClusterReader: Send {
     /// `query` are empty.
     ///
     /// # Errors
-    ///
     /// Returns one sentence with the cause, which is passed to the check.
     fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<String>, String>;
 }
@@ -258,10 +245,6 @@ pub struct CheckProgress {
 /// Receives the output of a check in order. Runs on the caller's thread while the check continues.
 pub trait CheckSink: ItemSink {
     /// Receives progress. A check may report more often than anybody wants to know.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`ItemSink::item`].
     fn progress(&mut self, progress: CheckProgress) -> io::Result<()>;
 }
 
@@ -305,7 +288,6 @@ pub trait ItemSink {
     /// Receives one item.
     ///
     /// # Errors
-    ///
     /// Returns an error if the item cannot be stored, for example because a disk is full. It ends
     /// the call as [`ModuleFailure::Host`](crate::ModuleFailure::Host).
     fn item(&mut self, item: FlatItem) -> io::Result<()>;

@@ -1,7 +1,7 @@
-//! The wall clock, memory and tables of one call.
+//! The wall clock, memory and tables of one call, and what it reads.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use wasmtime::ResourceLimiter;
@@ -50,12 +50,12 @@ impl Clock {
 #[derive(Debug)]
 pub(crate) struct Limiter {
     /// Memories never shrink, so the usage is also the peak.
-    pub(crate) memory: Meter,
-    tables: Meter,
+    pub(crate) memory: Usage,
+    tables: Usage,
 }
 
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct Usage {
     name: &'static str,
     unit: Unit,
     limit: u64,
@@ -66,13 +66,13 @@ impl Limiter {
     /// Limits memory to `memory` bytes and tables to `table_elements` elements.
     pub(crate) fn new(memory: u64, table_elements: u64) -> Self {
         Self {
-            memory: Meter { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
-            tables: Meter { name: "table-elements", unit: Unit::Elements, limit: table_elements, used: 0 },
+            memory: Usage { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
+            tables: Usage { name: "table-elements", unit: Unit::Elements, limit: table_elements, used: 0 },
         }
     }
 }
 
-impl Meter {
+impl Usage {
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         let used = self.used.saturating_sub(current as u64).saturating_add(desired as u64);
         if used > self.limit {
@@ -94,6 +94,39 @@ impl ResourceLimiter for Limiter {
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         self.tables.grow(current, desired, maximum)
+    }
+}
+
+/// What a check has read in bytes, from files, the cluster and the network together. Clones count
+/// together.
+#[derive(Debug, Clone)]
+pub(crate) struct Meter {
+    read: Arc<AtomicU64>,
+    limit: u64,
+}
+
+impl Meter {
+    /// Allows `limit` bytes.
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { read: Arc::default(), limit }
+    }
+
+    /// Counts `bytes`.
+    pub(crate) fn charge(&self, bytes: u64) -> Result<(), Stop> {
+        // Only the module's thread counts, so no update is lost.
+        let read = self.read().saturating_add(bytes);
+        self.read.store(read, Ordering::Relaxed);
+        if read > self.limit { Err(Stop::limit("input-bytes", self.limit, Unit::Bytes)) } else { Ok(()) }
+    }
+
+    /// Returns the number of bytes that may still be read.
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.read())
+    }
+
+    /// Returns the number of bytes so far.
+    pub(crate) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
     }
 }
 

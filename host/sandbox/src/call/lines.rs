@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use plumbline_core::text::steers_terminal;
+use plumbline_core::text::Printable;
 
 use crate::call::channel::{Message, Outbox};
 use crate::call::io::LogLevel;
@@ -91,7 +91,7 @@ impl State {
         if kept < bytes {
             if self.dropped == 0 {
                 let text = format!("log limit `log-bytes` reached: {} bytes: later lines are dropped", self.limit);
-                self.outbox.send(Message::Line(LogLevel::Warning, text))?;
+                self.outbox.send(Message::Line(LogLevel::Warning, text.into()))?;
             }
             self.dropped = self.dropped.saturating_add(bytes - kept);
         }
@@ -112,19 +112,13 @@ impl State {
             Stream::Out => (LogLevel::Info, "stdout"),
             Stream::Err => (LogLevel::Warning, "stderr"),
         };
-        self.outbox.send(Message::Line(level, format!("{name}: {}", printable(&text))))
+        self.outbox.send(Message::Line(level, printable(&format!("{name}: {text}"))))
     }
 }
 
-/// Escapes characters that control a terminal, except for tabs, because logs are printed on
-/// terminals.
-fn printable(text: &str) -> String {
-    let text = text.strip_suffix('\r').unwrap_or(text);
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers_terminal(c) && c != '\t' { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
+/// Returns a line of the module. Tabs, which separate columns, become spaces.
+fn printable(text: &str) -> Printable {
+    Printable::escaped(&text.strip_suffix('\r').unwrap_or(text).replace('\t', " "), usize::MAX)
 }
 
 #[cfg(test)]

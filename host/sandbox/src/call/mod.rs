@@ -9,7 +9,6 @@ pub(crate) mod json;
 pub(crate) mod judgement;
 pub(crate) mod limits;
 pub(crate) mod lines;
-pub(crate) mod meter;
 pub(crate) mod network;
 pub(crate) mod reports;
 pub(crate) mod state;

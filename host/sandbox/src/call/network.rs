@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::call::emit::ENTRY_BYTES;
-use crate::call::limits::Clock;
-use crate::call::meter::Meter;
+use crate::call::limits::{Clock, Meter};
 use crate::failure::{MAX_SENTENCE, Stop, cut};
 
 /// The maximum number of targets of one call, as in the WIT.
@@ -134,17 +133,9 @@ pub struct Connection {
 /// Reaches other hosts for a check. It decides what the check may reach. Runs on the module's thread.
 pub trait Network: Send {
     /// Sends a request and returns the response, whatever its status is.
-    ///
-    /// # Errors
-    ///
-    /// Returns why the response is missing or incomplete.
     fn request(&mut self, request: WebRequest, limits: RequestLimits) -> Result<WebResponse, NetworkFailure>;
 
     /// Returns the addresses of a name.
-    ///
-    /// # Errors
-    ///
-    /// Returns why there are none.
     fn resolve(&mut self, name: &str, timeout: Duration) -> Result<Vec<String>, NetworkFailure>;
 
     /// Tries all connections, and returns one result for each target in the same order.

@@ -10,17 +10,16 @@ use crate::call::channel::{Message, Outbox};
 use crate::call::cluster::Cluster;
 use crate::call::emit::Emitter;
 use crate::call::input::{Files, Next, Reading};
-use crate::call::io::{CallStats, CheckProgress, Entry, Granted, Input, ObjectQuery, TreeItem};
+use crate::call::io::{CallStats, CheckProgress, Entry, Granted, Input, TreeItem};
 use crate::call::judgement::Ruler;
-use crate::call::limits::{Clock, Limiter};
+use crate::call::limits::{Clock, Limiter, Meter};
 use crate::call::lines::Lines;
-use crate::call::meter::Meter;
-use crate::call::network::{Connection, NetworkFailure, Reach, WebRequest, WebResponse};
+use crate::call::network::Reach;
 use crate::call::reports::Reports;
 use crate::call::wasi::WasiState;
 use crate::failure::Stop;
 use crate::generation::v0_1::RawItem;
-use crate::wasi::{Attributes, Directories};
+use crate::wasi::Directories;
 
 /// The maximum number of resource handles of a module, in addition to its files. WASI uses
 /// handles for clocks and streams.
@@ -36,10 +35,10 @@ pub(crate) struct CallState {
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
     pub(crate) cluster: Cluster,
-    directories: Directories,
-    reach: Reach,
+    pub(crate) directories: Directories,
+    pub(crate) reach: Reach,
     /// What a check has read.
-    meter: Meter,
+    pub(crate) meter: Meter,
     /// `None` if the role of the call does not emit items.
     emitter: Option<Emitter>,
     /// `None` if the call is not that of a judge.
@@ -145,54 +144,6 @@ impl CallState {
         let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("report"))?;
         let checks = batch.map(|check| ruler.check(check)).collect::<Result<_, _>>()?;
         self.send(checks, Message::Checks)
-    }
-
-    /// Opens a list of objects, and returns its number.
-    pub(crate) fn list_objects(&mut self, query: ObjectQuery) -> Result<Result<u32, String>, Stop> {
-        self.cluster.list(query, &self.clock)
-    }
-
-    /// Returns the next objects of a list, or none at the end.
-    pub(crate) fn next_objects(&mut self, list: u32) -> Result<Result<Vec<String>, String>, Stop> {
-        self.cluster.next(list, &self.clock, &self.meter)
-    }
-
-    /// Returns an object, or `None` if it does not exist.
-    pub(crate) fn get_object(
-        &mut self,
-        query: &ObjectQuery,
-        name: &str,
-    ) -> Result<Result<Option<String>, String>, Stop> {
-        self.cluster.get(query, name, &self.clock, &self.meter)
-    }
-
-    /// Returns the owner and mode of a file, or `None` if it does not exist.
-    pub(crate) fn attributes(&self, path: &str) -> Result<Result<Option<Attributes>, String>, Stop> {
-        self.directories.attributes(path, &self.clock, &self.meter)
-    }
-
-    /// Sends a request of a check.
-    pub(crate) fn send_request(
-        &mut self,
-        request: WebRequest,
-        timeout_ms: u32,
-    ) -> Result<Result<WebResponse, NetworkFailure>, Stop> {
-        self.reach.request(request, timeout_ms, &self.clock, &self.meter)
-    }
-
-    /// Resolves a name for a check.
-    pub(crate) fn resolve(&mut self, name: &str) -> Result<Result<Vec<String>, NetworkFailure>, Stop> {
-        self.reach.resolve(name, &self.clock, &self.meter)
-    }
-
-    /// Tries connections for a check. The times are those of an attempt and of all attempts, in
-    /// milliseconds.
-    pub(crate) fn connect(
-        &mut self,
-        targets: Vec<(String, u16)>,
-        times: [u32; 2],
-    ) -> Result<Vec<Result<Connection, NetworkFailure>>, Stop> {
-        self.reach.connect(targets, times, &self.clock, &self.meter)
     }
 
     /// Reports the progress of a check.

@@ -8,9 +8,8 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView};
 
-use crate::call::limits::Clock;
+use crate::call::limits::{Clock, Meter};
 use crate::call::lines::{Lines, Stream};
-use crate::call::meter::Meter;
 use crate::wasi::OpenFiles;
 
 /// The maximum number of host resources that a module may hold through WASI at once: streams,

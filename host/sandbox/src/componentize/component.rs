@@ -31,7 +31,6 @@ pub struct Recipe<'a> {
 
 impl<'a> Recipe<'a> {
     /// Selects a world of the embedded contract.
-    #[must_use]
     pub fn world(name: &'a str) -> Self {
         Self { world: Some(name), wit: Wit::Embedded }
     }
@@ -47,7 +46,6 @@ impl<'a> Recipe<'a> {
 /// answers.
 ///
 /// # Errors
-///
 /// Returns a [`ComponentizeError`] if the data is not WebAssembly, is too large, or does not match
 /// the world.
 pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeError> {
@@ -70,16 +68,12 @@ pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, Componenti
 }
 
 /// Returns whether the data is a component (`true`) or a core module (`false`).
-///
-/// # Errors
-///
-/// Returns an error if it is neither, or too large.
 pub(crate) fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
     let size = wasm.len() as u64;
     if size > MAX_COMPONENT_BYTES {
         return Err(ComponentizeError::TooLarge { size, limit: MAX_COMPONENT_BYTES });
     }
-    let not_wasm = |what: String| Err(ComponentizeError::NotWasm { what });
+    let not_wasm = |what: String| Err(ComponentizeError::NotWasm(what));
     match wasm.strip_prefix(MAGIC) {
         None if wasm.is_empty() => not_wasm("the file is empty".to_owned()),
         None => {
@@ -97,7 +91,7 @@ fn with_types(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeE
     let (resolve, world) = contract::world(recipe.wit, name)?;
     let mut typed = wasm.to_vec();
     embed_component_metadata(&mut typed, &resolve, world, StringEncoding::UTF8)
-        .map_err(|error| ComponentizeError::Encode { reason: format!("{error:#}") })?;
+        .map_err(|error| ComponentizeError::Encode(format!("{error:#}")))?;
     Ok(typed)
 }
 
@@ -106,7 +100,7 @@ fn with_types(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeE
 fn explain(core: &CoreModule, typed: &[u8], reason: String) -> ComponentizeError {
     let imports = core.strange_imports();
     if !imports.is_empty() {
-        return ComponentizeError::Imports { imports };
+        return ComponentizeError::Imports(imports);
     }
     if let Ok((_, bindgen)) = metadata::decode(typed) {
         let missing: Vec<String> = contract::wanted_exports(&bindgen.resolve, bindgen.world)
@@ -117,7 +111,7 @@ fn explain(core: &CoreModule, typed: &[u8], reason: String) -> ComponentizeError
             return ComponentizeError::Exports { missing, exports: core.exports.clone() };
         }
     }
-    ComponentizeError::Encode { reason }
+    ComponentizeError::Encode(reason)
 }
 
 pub(crate) const PREVIEW1: &str = "wasi_snapshot_preview1";
@@ -145,7 +139,7 @@ impl CoreModule {
         let mut count = || {
             names += 1;
             let reason = || format!("it has more than {MAX_NAMES} imports and exports");
-            if names > MAX_NAMES { Err(ComponentizeError::Broken { reason: reason() }) } else { Ok(()) }
+            if names > MAX_NAMES { Err(ComponentizeError::Broken(reason())) } else { Ok(()) }
         };
         for payload in Parser::new(0).parse_all(wasm) {
             match payload.map_err(broken)? {
@@ -200,6 +194,6 @@ const MAX_SHOWN: usize = 8;
 /// and the names of the component model's own ABI.
 const FAMILIAR: [&str; 6] = [PREVIEW1, "plumbline:plugin/", "wasi:", "[", "$", "cm32p2"];
 
-fn broken(error: BinaryReaderError) -> ComponentizeError {
-    ComponentizeError::Broken { reason: format!("at byte {}: {}", error.offset(), error.message()) }
+pub(super) fn broken(error: BinaryReaderError) -> ComponentizeError {
+    ComponentizeError::Broken(format!("at byte {}: {}", error.offset(), error.message()))
 }

@@ -33,7 +33,6 @@ pub enum Wit<'a> {
 /// Returns the names of the worlds in the embedded contract.
 ///
 /// # Errors
-///
 /// Never fails in a program that was built from a valid contract.
 pub fn worlds() -> Result<Vec<String>, ComponentizeError> {
     let (resolve, package) = resolve(Wit::Embedded)?;

@@ -7,11 +7,8 @@ use crate::InspectError;
 #[non_exhaustive]
 pub enum ComponentizeError {
     /// The data is not WebAssembly.
-    #[error("it is not WebAssembly: {what}")]
-    NotWasm {
-        /// What was found instead.
-        what: String,
-    },
+    #[error("it is not WebAssembly: {0}")]
+    NotWasm(String),
     /// The data exceeds the size that the sandbox compiles.
     #[error("it is too large: {size} bytes (limit: {limit})")]
     TooLarge {
@@ -21,11 +18,8 @@ pub enum ComponentizeError {
         limit: u64,
     },
     /// The structure is invalid.
-    #[error("it is not valid WebAssembly: {reason}")]
-    Broken {
-        /// The position and reason.
-        reason: String,
-    },
+    #[error("it is not valid WebAssembly: {0}")]
+    Broken(String),
     /// A core module without embedded types, and no world was specified.
     #[error("it is a core module without types, and its world is not set")]
     NoTypes,
@@ -57,17 +51,11 @@ pub enum ComponentizeError {
         exports: Vec<String>,
     },
     /// The module has imports that nothing provides.
-    #[error("it imports functions that modules cannot use: {}", imports.join(", "))]
-    Imports {
-        /// The import modules, with some of the names.
-        imports: Vec<String>,
-    },
+    #[error("it imports functions that modules cannot use: {}", .0.join(", "))]
+    Imports(Vec<String>),
     /// The encoder rejected the module for another reason.
-    #[error("failed to convert it to a component: {reason}")]
-    Encode {
-        /// The message of the encoder.
-        reason: String,
-    },
+    #[error("failed to convert it to a component: {0}")]
+    Encode(String),
     /// The metadata is invalid.
     #[error("invalid module metadata: {0}")]
     Metadata(InspectError),
@@ -75,12 +63,11 @@ pub enum ComponentizeError {
 
 impl ComponentizeError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::NotWasm { .. } => "a core module or component is a binary file `*.wasm`, not its text form",
+            Self::NotWasm(_) => "a core module or component is a binary file `*.wasm`, not its text form",
             Self::TooLarge { .. } => "build it without debug information (`strip`, `-s -w`), and optimize it for size",
-            Self::Broken { .. } => "build or copy the file again",
+            Self::Broken(_) => "build or copy the file again",
             Self::NoTypes => "set `world` in `module.yaml`; in Rust, call `plumbline_sdk::module!`",
             Self::Program => {
                 "build a library: Go: `-buildmode=c-shared`; C: `-mexec-model=reactor`; Rust: crate type `cdylib`"
@@ -88,10 +75,10 @@ impl ComponentizeError {
             Self::World { .. } => "choose one of these as `world` in `module.yaml`",
             Self::Wit { .. } => "copy `wit/` from a release of Plumbline again, or remove the directory",
             Self::Exports { .. } => "generate the bindings for the world in `module.yaml`, and implement its functions",
-            Self::Imports { .. } => {
+            Self::Imports(_) => {
                 "remove these imports, or link their definitions: a module can import only `plumbline:plugin` and `wasi_snapshot_preview1`"
             }
-            Self::Encode { .. } => {
+            Self::Encode(_) => {
                 "build it with the bindings of the SDK for its language, for the same version of the contract"
             }
             Self::Metadata(source) => return source.hint(),

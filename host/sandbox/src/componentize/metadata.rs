@@ -2,11 +2,12 @@
 
 use crate::{METADATA_SECTION, inspect};
 use plumbline_core::Rights;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use wasm_encoder::{CustomSection, Encode, Section};
 use wasmparser::{BinaryReader, BinaryReaderError};
 
-use crate::componentize::component::is_component;
+use crate::componentize::component::{broken, is_component};
 use crate::componentize::error::ComponentizeError;
 
 /// The length of the file header: magic and version.
@@ -14,7 +15,8 @@ const HEADER: usize = 8;
 const CUSTOM: u8 = 0;
 
 /// The metadata of a module: the section `plumbline:module`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Metadata {
     /// The name of the module.
     pub name: String,
@@ -24,56 +26,33 @@ pub struct Metadata {
     pub default_files: Vec<String>,
     /// The rules by which the host detects its files, as written in the section. Empty if there are
     /// none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub detect: Vec<Value>,
     /// The limits that it requests, with the keys and values of a definition. Empty if there are
     /// none.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub limits: Map<String, Value>,
     /// A JSON Schema of its options.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
     /// The rights that it needs as a check.
+    #[serde(skip_serializing_if = "Rights::is_empty")]
     pub rights: Rights,
-}
-
-impl Metadata {
-    /// Returns the content of the section.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut fields = Map::new();
-        fields.insert("name".into(), self.name.clone().into());
-        fields.insert("formats".into(), self.formats.clone().into());
-        fields.insert("default-files".into(), self.default_files.clone().into());
-        if !self.detect.is_empty() {
-            fields.insert("detect".into(), self.detect.clone().into());
-        }
-        if !self.limits.is_empty() {
-            fields.insert("limits".into(), Value::Object(self.limits.clone()));
-        }
-        if let Some(schema) = &self.schema {
-            fields.insert("schema".into(), schema.clone());
-        }
-        if !self.rights.is_empty() {
-            // A plain data type, which always becomes a value.
-            fields.insert("rights".into(), serde_json::to_value(&self.rights).unwrap_or_default());
-        }
-        Value::Object(fields)
-    }
 }
 
 /// Returns the component with `metadata` in place of its previous metadata. Everything else stays
 /// the same, byte for byte.
 ///
 /// # Errors
-///
 /// Returns an error if the data is not a component, or if a host would not understand the metadata.
 pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, ComponentizeError> {
     if !is_component(component)? {
         let what = "a core module cannot have metadata for the host".to_owned();
-        return Err(ComponentizeError::NotWasm { what });
+        return Err(ComponentizeError::NotWasm(what));
     }
-    let mut out = without_section(component).map_err(|error| ComponentizeError::Broken {
-        reason: format!("at byte {}: {}", error.offset(), error.message()),
-    })?;
-    let json = metadata.to_json().to_string();
+    let mut out = without_section(component).map_err(broken)?;
+    // A plain data type, which always becomes a value.
+    let json = serde_json::to_value(metadata).unwrap_or_default().to_string();
     let section = CustomSection { name: METADATA_SECTION.into(), data: json.as_bytes().into() };
     out.push(section.id());
     section.encode(&mut out);

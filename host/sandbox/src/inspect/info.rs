@@ -118,7 +118,6 @@ pub struct Roles {
 /// the size.
 ///
 /// # Errors
-///
 /// Returns an error if the data is not a component, is truncated or invalid, or has invalid
 /// metadata. Inspection does not prove that a component is valid, which
 /// [`Sandbox::load`](crate::Sandbox::load) checks.
@@ -128,10 +127,6 @@ pub fn inspect(wasm: &[u8]) -> Result<ModuleInfo, InspectError> {
 
 /// Returns the imports of a component that are not available to modules, in the component's order.
 /// [`Sandbox::load`](crate::Sandbox::load) rejects the component because of them.
-///
-/// # Errors
-///
-/// Returns the same errors as [`inspect`].
 pub fn refused_imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
     inspect_all(wasm).map(|inspected| inspected.refused)
 }
@@ -206,13 +201,13 @@ fn check_header(wasm: &[u8]) -> Result<(), InspectError> {
     let magic = b"\0asm";
     let Some(rest) = wasm.strip_prefix(magic) else {
         if magic.starts_with(wasm) {
-            return Err(InspectError::Truncated { at: wasm.len() as u64 });
+            return Err(InspectError::Truncated(wasm.len() as u64));
         }
         let beginning = wasm.get(..8).unwrap_or(wasm);
-        return Err(InspectError::NotWasm { beginning: format!("0x{}", hex::encode(beginning)) });
+        return Err(InspectError::NotWasm(format!("0x{}", hex::encode(beginning))));
     };
     let Some([v0, v1, l0, l1]) = rest.first_chunk() else {
-        return Err(InspectError::Truncated { at: wasm.len() as u64 });
+        return Err(InspectError::Truncated(wasm.len() as u64));
     };
     match (u16::from_le_bytes([*v0, *v1]), u16::from_le_bytes([*l0, *l1])) {
         (VERSION_COMPONENT, LAYER_COMPONENT) => Ok(()),

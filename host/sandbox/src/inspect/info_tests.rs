@@ -6,8 +6,8 @@ mod encoding {
         assert_eq!(check_header(b"\0asm\x0d\0\x01\0"), Ok(()));
         assert_eq!(check_header(b""), Err(InspectError::Empty));
         assert_eq!(check_header(b"\0asm\x01\0\0\0"), Err(InspectError::CoreModule));
-        assert_eq!(check_header(b"\0as"), Err(InspectError::Truncated { at: 3 }));
-        assert_eq!(check_header(b"\0asm\x0d"), Err(InspectError::Truncated { at: 5 }));
+        assert_eq!(check_header(b"\0as"), Err(InspectError::Truncated(3)));
+        assert_eq!(check_header(b"\0asm\x0d"), Err(InspectError::Truncated(5)));
         assert_eq!(check_header(b"\0asm\x0e\0\x01\0"), Err(InspectError::UnknownKind { version: 14, layer: 1 }));
         assert_eq!(
             check_header(b"#!/bin/sh\n").unwrap_err().to_string(),

@@ -5,6 +5,7 @@ use std::fmt;
 use globset::{Glob, GlobBuilder};
 use plumbline_core::Rights;
 use plumbline_core::definition::LimitsRequest;
+use plumbline_core::text::Printable;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,33 +29,21 @@ const MAX_ENTRIES: usize = 64;
 /// The maximum length of a name or pattern in bytes, that of a DNS-1123 subdomain.
 const MAX_TEXT: usize = 253;
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) struct Metadata {
     pub(super) name: String,
+    #[serde(default)]
     pub(super) formats: Vec<String>,
+    #[serde(default)]
     pub(super) default_files: Vec<String>,
+    #[serde(default)]
     pub(super) detect: Vec<DetectRule>,
+    #[serde(default)]
     pub(super) limits: LimitsRequest,
     pub(super) schema: Option<Value>,
+    #[serde(default)]
     pub(super) rights: Rights,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Raw {
-    name: String,
-    #[serde(default)]
-    formats: Vec<String>,
-    #[serde(default)]
-    default_files: Vec<String>,
-    #[serde(default)]
-    detect: Vec<DetectRule>,
-    #[serde(default)]
-    limits: LimitsRequest,
-    #[serde(default)]
-    schema: Option<Value>,
-    #[serde(default)]
-    rights: Rights,
 }
 
 impl Metadata {
@@ -62,7 +51,7 @@ impl Metadata {
         if section.len() > MAX_SECTION {
             return Err(malformed(format!("it has {} bytes (limit: {MAX_SECTION})", section.len())));
         }
-        let raw: Raw = serde_json::from_slice(section).map_err(|error| malformed(error.to_string()))?;
+        let raw: Self = serde_json::from_slice(section).map_err(|error| malformed(error.to_string()))?;
         check_name("name", &raw.name)?;
         for (key, list) in [("formats", &raw.formats), ("default-files", &raw.default_files)] {
             if list.len() > MAX_ENTRIES {
@@ -81,30 +70,25 @@ impl Metadata {
             return Err(malformed("`schema` is not a JSON Schema: expected an object".into()));
         }
         raw.rights.check().map_err(|error| malformed(format!("`rights`: {error}")))?;
-        let Raw { name, formats, default_files, detect, limits, schema, rights } = raw;
-        Ok(Self { name, formats, default_files, detect, limits, schema, rights })
+        Ok(raw)
     }
 }
 
 /// Compiles a pattern of `default-files`. `*` matches within one directory, and `**` matches any
 /// directories.
-///
-/// # Errors
-///
-/// Returns an error if the pattern is not a valid glob.
 pub fn file_pattern(pattern: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(pattern).literal_separator(true).build()
 }
 
 pub(super) fn malformed(reason: String) -> InspectError {
-    InspectError::Metadata { reason }
+    InspectError::Metadata(reason)
 }
 
 pub(super) fn check_text(key: &str, text: &str) -> Result<(), InspectError> {
     if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(char::is_control) {
-        let shown: String = text.chars().take(MAX_TEXT).flat_map(char::escape_debug).collect();
+        let shown = Printable::escaped(text, MAX_TEXT);
         let reason = format!("`{key}` must hold 1 to {MAX_TEXT} bytes without control characters: `{shown}`");
-        return Err(InspectError::Metadata { reason });
+        return Err(InspectError::Metadata(reason));
     }
     Ok(())
 }
@@ -117,7 +101,7 @@ fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
         return Ok(());
     }
     let reason = format!("`{key}`: invalid name `{text}`: use letters, digits, `-`, `_` and `.`");
-    Err(InspectError::Metadata { reason })
+    Err(InspectError::Metadata(reason))
 }
 
 /// The number of bytes at the start of a file that rules may check: 64 KiB. The host checks as many

@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
                 for instance in section {
                     if let Instance::Instantiate { module_index, .. } = instance.map_err(broken)? {
                         let what = "core module";
-                        space.total.add(get(&space.modules, module_index).ok_or(InspectError::Foreign { what })?);
+                        space.total.add(get(&space.modules, module_index).ok_or(InspectError::Foreign(what))?);
                     }
                 }
             }
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
                 for instance in section {
                     if let ComponentInstance::Instantiate { component_index, .. } = instance.map_err(broken)? {
                         let what = "component";
-                        space.total.add(get(&space.components, component_index).ok_or(InspectError::Foreign { what })?);
+                        space.total.add(get(&space.components, component_index).ok_or(InspectError::Foreign(what))?);
                         space.total.add(Shape { component_instances: 1, ..Shape::default() });
                     }
                 }
@@ -239,7 +239,7 @@ fn broken(error: BinaryReaderError) -> InspectError {
     let at = error.offset() as u64;
     // The parser has no separate error kind for truncated data.
     if error.message().starts_with("unexpected end") {
-        InspectError::Truncated { at }
+        InspectError::Truncated(at)
     } else {
         InspectError::Malformed { at, reason: error.message().to_owned() }
     }

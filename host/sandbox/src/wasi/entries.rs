@@ -1,5 +1,6 @@
-//! The entries of a directory, read one by one.
+//! What a check has open, and the entries of a directory, read one by one.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -8,10 +9,38 @@ use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types::{DescriptorType, DirectoryEntry};
 
-use super::files::Ticket;
 use crate::call::emit::ENTRY_BYTES;
-use crate::call::meter::Meter;
-use crate::failure::Stop;
+use crate::call::limits::Meter;
+use crate::failure::{OPEN_FILES, Stop, Unit};
+
+/// The maximum number of files and directories that a check has open at the same time. Processes
+/// often may open 1,024 files, and the host needs some of them.
+const MAX_OPEN: usize = 256;
+
+/// Counts the files and directories that a check has opened.
+#[derive(Default)]
+pub(crate) struct OpenFiles {
+    count: Arc<()>,
+    /// The descriptors by their numbers. Granted directories are not among them.
+    pub(super) descriptors: HashMap<u32, Ticket>,
+}
+
+/// Counts as an open file while it exists.
+pub(super) type Ticket = Arc<TicketOf>;
+
+/// The content of a [`Ticket`].
+pub(super) struct TicketOf {
+    _count: Arc<()>,
+}
+
+impl OpenFiles {
+    pub(super) fn ticket(&self) -> Result<Ticket, Stop> {
+        if Arc::strong_count(&self.count) > MAX_OPEN {
+            return Err(Stop::limit(OPEN_FILES, MAX_OPEN as u64, Unit::Files));
+        }
+        Ok(Arc::new(TicketOf { _count: Arc::clone(&self.count) }))
+    }
+}
 
 /// The entries of a directory that were not read yet.
 pub(super) struct Entries {

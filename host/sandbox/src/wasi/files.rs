@@ -4,13 +4,14 @@
 //! opens nothing but regular files and directories, counts what is read, and bounds what is open.
 //! Functions that write are not passed on.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, read_link};
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -18,42 +19,13 @@ use wasmtime_wasi::p2::bindings::sync::filesystem::types as wit;
 use wasmtime_wasi::p2::bindings::sync::io::streams;
 use wasmtime_wasi::p2::{DynInputStream, FsError, FsResult, InputStream, Pollable, StreamError, StreamResult};
 
-use super::entries::Entries;
-use crate::call::limits::Clock;
-use crate::call::meter::Meter;
+use super::entries::{Entries, OpenFiles, Ticket};
+use crate::call::limits::{Clock, Meter};
 use crate::call::state::CallState;
-use crate::failure::{OPEN_FILES, Stop, Unit};
+use crate::failure::Stop;
 
-/// The maximum number of files and directories that a check has open at the same time. Processes
-/// often may open 1,024 files, and the host needs some of them.
-const MAX_OPEN: usize = 256;
 /// The maximum number of bytes that one read returns.
 const MAX_READ: usize = 64 << 10;
-
-/// Counts the files and directories that a check has opened.
-#[derive(Default)]
-pub(crate) struct OpenFiles {
-    count: Arc<()>,
-    /// The descriptors by their numbers. Granted directories are not among them.
-    descriptors: HashMap<u32, Ticket>,
-}
-
-/// Counts as an open file while it exists.
-pub(super) type Ticket = Arc<TicketOf>;
-
-/// The content of a [`Ticket`].
-pub(super) struct TicketOf {
-    _count: Arc<()>,
-}
-
-impl OpenFiles {
-    fn ticket(&self) -> Result<Ticket, Stop> {
-        if Arc::strong_count(&self.count) > MAX_OPEN {
-            return Err(Stop::limit(OPEN_FILES, MAX_OPEN as u64, Unit::Files));
-        }
-        Ok(Arc::new(TicketOf { _count: Arc::clone(&self.count) }))
-    }
-}
 
 /// The host side of `wasi:filesystem/types`.
 pub(crate) struct NodeFiles<'a> {
@@ -96,7 +68,7 @@ impl NodeFiles<'_> {
     /// Returns whether what was opened may be read.
     fn is_allowed(&self, fd: &Resource<Descriptor>) -> FsResult<bool> {
         Ok(match self.wasi.table.get(fd)? {
-            Descriptor::File(file) => file.file.metadata()?.is_file() && !super::procfs::is_private(&file.file),
+            Descriptor::File(file) => file.file.metadata()?.is_file() && !is_private(&file.file),
             Descriptor::Dir(_) => true,
         })
     }
@@ -105,6 +77,27 @@ impl NodeFiles<'_> {
 /// Another handle of the same resource, for a second call with it.
 fn again<T: 'static>(resource: &Resource<T>) -> Resource<T> {
     Resource::new_borrow(resource.rep())
+}
+
+/// The names of files of `/proc` with the memory or the environment of a process or of the kernel,
+/// or with addresses in it. A process may always read its own. For a check, that is the process of
+/// the host, with its credentials.
+const PRIVATE: &[&str] =
+    &["auxv", "environ", "kcore", "maps", "mem", "numa_maps", "pagemap", "smaps", "smaps_rollup", "stack", "syscall"];
+
+/// Returns whether `file` is in a file system of processes, and private. A file whose name cannot be
+/// read is private.
+fn is_private(file: &File) -> bool {
+    match fstatfs(file) {
+        Ok(found) if found.f_type != PROC_SUPER_MAGIC => false,
+        Ok(_) => {
+            // The name under which the kernel opened it, after links.
+            let name = read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok();
+            let name = name.as_deref().and_then(|path| path.file_name()?.to_str());
+            name.is_none_or(|name| PRIVATE.contains(&name))
+        }
+        Err(_) => true,
+    }
 }
 
 fn read_only<T>() -> FsResult<T> {

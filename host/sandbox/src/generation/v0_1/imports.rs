@@ -140,7 +140,7 @@ impl cluster::Host for CallState {
     fn list(&mut self, query: Query) -> wasmtime::Result<Result<Resource<ObjectsHandle>, String>> {
         let Query { api_version, resource, namespace, label_selector, field_selector } = query;
         let query = ObjectQuery { api_version, resource, namespace, label_selector, field_selector };
-        Ok(self.list_objects(query)?.map(Resource::new_own))
+        Ok(self.cluster.list(query, &self.clock)?.map(Resource::new_own))
     }
 
     fn get(
@@ -151,13 +151,13 @@ impl cluster::Host for CallState {
         name: String,
     ) -> wasmtime::Result<Result<Option<String>, String>> {
         let query = ObjectQuery { api_version, resource, namespace, ..ObjectQuery::default() };
-        Ok(self.get_object(&query, &name)?)
+        Ok(self.cluster.get(&query, &name, &self.clock, &self.meter)?)
     }
 }
 
 impl HostObjects for CallState {
     fn next(&mut self, list: Resource<ObjectsHandle>) -> wasmtime::Result<Result<Vec<String>, String>> {
-        Ok(self.next_objects(list.rep())?)
+        Ok(self.cluster.next(list.rep(), &self.clock, &self.meter)?)
     }
 
     fn drop(&mut self, list: Resource<ObjectsHandle>) -> wasmtime::Result<()> {
@@ -169,7 +169,8 @@ impl HostObjects for CallState {
 impl ownership::Host for CallState {
     fn read(&mut self, path: String) -> wasmtime::Result<Result<Option<ownership::Attributes>, String>> {
         let attributes = |Attributes { mode, uid, gid }| ownership::Attributes { mode, uid, gid };
-        Ok(self.attributes(&path)?.map(|found| found.map(attributes)))
+        let found = self.directories.attributes(&path, &self.clock, &self.meter)?;
+        Ok(found.map(|found| found.map(attributes)))
     }
 }
 
@@ -189,11 +190,12 @@ impl network::Host for CallState {
             certificate,
             address,
         };
-        Ok(self.send_request(request, timeout_ms)?.map(response).map_err(network::Failure::from))
+        let answer = self.reach.request(request, timeout_ms, &self.clock, &self.meter)?;
+        Ok(answer.map(response).map_err(network::Failure::from))
     }
 
     fn resolve(&mut self, name: String) -> wasmtime::Result<Result<Vec<String>, network::Failure>> {
-        Ok(CallState::resolve(self, &name)?.map_err(network::Failure::from))
+        Ok(self.reach.resolve(&name, &self.clock, &self.meter)?.map_err(network::Failure::from))
     }
 
     fn connect(
@@ -207,7 +209,7 @@ impl network::Host for CallState {
             address,
             microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         };
-        let results = CallState::connect(self, targets, [attempt_ms, wait_ms])?;
+        let results = self.reach.connect(targets, [attempt_ms, wait_ms], &self.clock, &self.meter)?;
         Ok(results.into_iter().map(|result| result.map(connection).map_err(network::Failure::from)).collect())
     }
 }

@@ -53,7 +53,7 @@ fn invalid_metadata_is_not_written() {
     assert!(error.contains("`rights`: `files`: expected the absolute path"), "{error}");
     assert!(set_metadata(&made, &huge).unwrap_err().to_string().contains("(limit: 65536)"));
     let core = core("", "", "");
-    assert!(matches!(set_metadata(&core, &metadata("a")), Err(ComponentizeError::NotWasm { .. })));
+    assert!(matches!(set_metadata(&core, &metadata("a")), Err(ComponentizeError::NotWasm(_))));
     for cut in [9, 20, made.len() / 2, made.len() - 1] {
         assert!(set_metadata(&made[..cut], &metadata("a")).is_err(), "cut at {cut}");
     }
