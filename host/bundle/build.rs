@@ -5,11 +5,14 @@ use std::env;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+
+#[path = "build/profiles.rs"]
+mod profiles;
 
 /// The built-in modules, in the order in which help texts list them.
 const MODULES: [&str; 15] = [
@@ -58,33 +61,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     list.push_str("];\n");
     fs::write(out.join("modules.rs"), list)?;
-    fs::write(out.join("profiles.rs"), profiles(&here.join("../../plugins/profiles"))?)?;
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-env-changed=PLUMBLINE_PROFILES");
+    let named = env::var_os("PLUMBLINE_PROFILES").map(PathBuf::from);
+    let bundles = named.clone().unwrap_or_else(|| here.join("../../plugins/profiles"));
+    println!("cargo::rerun-if-changed={}", bundles.display());
+    // Included files need absolute paths.
+    let bundles = bundles.canonicalize().unwrap_or(bundles);
+    let declare = if named.is_some() { profiles::named_declaration } else { profiles::declaration };
+    fs::write(out.join("profiles.rs"), declare(&bundles)?)?;
+    // For a test: the same declaration, without any bundle.
+    fs::write(out.join("no_profiles.rs"), profiles::declaration(&out.join("no-profiles"))?)?;
     Ok(())
-}
-
-/// Lists the bundles in `root`: each directory has a definition for a cluster, and its profile.
-fn profiles(root: &Path) -> Result<String, Box<dyn Error>> {
-    println!("cargo::rerun-if-changed={}", root.display());
-    let entries = match fs::read_dir(root) {
-        Ok(entries) => entries.collect::<Result<Vec<_>, _>>()?,
-        // Git keeps no empty directory.
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let mut bundles: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
-    bundles.sort();
-    let mut list = "static PROFILES: &[BuiltInProfile] = &[\n".to_owned();
-    for bundle in bundles {
-        let (definition, profile) = (bundle.join("plugin.yaml"), bundle.join("profile.yaml"));
-        let text = fs::read_to_string(&definition).map_err(|error| format!("{}: {error}", definition.display()))?;
-        let name = text.lines().find_map(|line| line.trim().strip_prefix("plugin-name:"));
-        let name = name.ok_or_else(|| format!("{} has no `plugin-name`", definition.display()))?.trim();
-        writeln!(
-            list,
-            "    BuiltInProfile {{ plugin: BuiltInDefinition {{ name: {name:?}, local: None, \
-             cluster: Some(include_str!({definition:?})) }}, profile: include_bytes!({profile:?}) }},"
-        )?;
-    }
-    list.push_str("];\n");
-    Ok(list)
 }

@@ -4,6 +4,8 @@ use std::io::Read as _;
 use std::sync::{LazyLock, OnceLock};
 
 use flate2::read::DeflateDecoder;
+pub use plumbline_profile::Place as Environment;
+use plumbline_profile::VERSION_PLACEHOLDER;
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
 
 /// A module that is embedded in this program.
@@ -75,15 +77,6 @@ pub struct BuiltInDefinition {
     pub cluster: Option<&'static str>,
 }
 
-/// Where a plugin runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Environment {
-    /// On this machine.
-    Local,
-    /// In a cluster.
-    Cluster,
-}
-
 impl BuiltInDefinition {
     /// Returns the definition for `place`, in YAML, or `None` if the plugin does not run there.
     pub fn yaml(&self, place: Environment) -> Option<&'static str> {
@@ -106,6 +99,18 @@ pub struct BuiltInProfile {
     pub plugin: BuiltInDefinition,
     /// The bytes of `profile.yaml`.
     pub profile: &'static [u8],
+    /// The other files of its bundle: their names, and their bytes.
+    pub files: &'static [(&'static str, &'static [u8])],
+}
+
+impl BuiltInProfile {
+    /// Returns the versions in the names of the files that match `pattern`, and the bytes of these
+    /// files. In the pattern, [`VERSION_PLACEHOLDER`] stands for the version.
+    pub fn by_version(&self, pattern: &str) -> Vec<(&'static str, &'static [u8])> {
+        let Some((before, after)) = pattern.split_once(VERSION_PLACEHOLDER) else { return Vec::new() };
+        let version = |name: &'static str| name.strip_prefix(before)?.strip_suffix(after);
+        self.files.iter().filter_map(|&(name, bytes)| Some((version(name)?, bytes))).collect()
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
@@ -124,10 +129,15 @@ const PLAIN: [BuiltInDefinition; 2] = [
     },
 ];
 
-static DEFINITIONS: LazyLock<Vec<BuiltInDefinition>> =
-    LazyLock::new(|| PROFILES.iter().map(|profile| profile.plugin).chain(PLAIN).collect());
+static DEFINITIONS: LazyLock<Vec<BuiltInDefinition>> = LazyLock::new(|| definitions_with(PROFILES));
 
-/// Returns the built-in profiles: those that the build found in `plugins/profiles`.
+/// Returns the definitions of a program with these profiles.
+fn definitions_with(profiles: &[BuiltInProfile]) -> Vec<BuiltInDefinition> {
+    profiles.iter().map(|profile| profile.plugin).chain(PLAIN).collect()
+}
+
+/// Returns the built-in profiles: those that the build found in `plugins/profiles`, or in the
+/// directory `PLUMBLINE_PROFILES`.
 pub fn profiles() -> &'static [BuiltInProfile] {
     PROFILES
 }
@@ -231,7 +241,28 @@ mod definitions_tests {
             let definition = Definition::parse(built_in.plugin.cluster.unwrap()).unwrap().definition;
             let settings = plumbline_profile::Settings::choose(&profile, None, &[]).unwrap();
             settings.apply(&definition, plumbline_profile::Place::Cluster, &[]).unwrap();
+            for (key, pattern) in profile.files() {
+                let (before, after) = pattern.split_once('*').unwrap_or((pattern.as_str(), ""));
+                let fits = |(name, _): &(&str, &[u8])| name.starts_with(before) && name.ends_with(after);
+                assert!(built_in.files.iter().any(fits), "{key}: {pattern}");
+            }
         }
+    }
+
+    #[test]
+    fn the_files_of_built_in_profiles_add_less_than_one_mebibyte_to_the_program() {
+        let files = profiles().iter().flat_map(|profile| profile.files);
+        let size: usize = files.map(|(_, bytes)| bytes.len()).sum();
+        assert!(size < 1 << 20, "{size} bytes");
+    }
+
+    #[test]
+    fn files_are_found_by_the_versions_in_their_names() {
+        const FILES: &[(&str, &[u8])] = &[("lists/a-v1.gz", b"1"), ("lists/a-v2.gz", b"2"), ("lists/b-v1.gz", b"3")];
+        let plugin = BuiltInDefinition { name: "toy", local: None, cluster: None };
+        let toy = BuiltInProfile { plugin, profile: b"", files: FILES };
+        assert_eq!(toy.by_version("lists/a-{version}.gz"), [("v1", &b"1"[..]), ("v2", &b"2"[..])]);
+        assert!(toy.by_version("lists/a-v1.gz").is_empty() && toy.by_version("{version}.txt").is_empty());
     }
 
     /// The definition for a cluster, which exists in addition to the one for a machine.
@@ -242,5 +273,21 @@ mod definitions_tests {
         assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
         assert_eq!(parsed.definition.name.as_str(), "host-facts");
         assert!(!yaml.contains("privileged:") && !yaml.contains("hostPID"));
+    }
+}
+
+/// What the build writes if it finds no bundle. The type of the list is the same, so the program
+/// compiles.
+#[cfg(test)]
+mod without_profiles_tests {
+    use super::BuiltInProfile;
+
+    include!(concat!(env!("OUT_DIR"), "/no_profiles.rs"));
+
+    #[test]
+    fn a_program_without_profiles_has_the_other_plugins() {
+        assert!(PROFILES.is_empty());
+        let names: Vec<_> = super::definitions_with(PROFILES).iter().map(|definition| definition.name).collect();
+        assert_eq!(names, ["host-facts", "systemd-logs"]);
     }
 }

@@ -1,13 +1,13 @@
 //! Cache of unpacked bundles for runs, with one directory per digest. A run needs no installation,
 //! and later runs need no unpacking.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::bundle::Bundle;
-use crate::dirs;
 use crate::error::{BundleError, UnpackError};
 use crate::unpack::{Access, unpack_as};
 use plumbline_core::Digest;
@@ -52,7 +52,7 @@ impl Cache {
     /// Returns the user's cache: `$XDG_CACHE_HOME/plumbline/bundles`, or
     /// `~/.cache/plumbline/bundles`.
     pub fn user() -> Result<Self, CacheError> {
-        let cache = dirs::xdg("XDG_CACHE_HOME", ".cache").ok_or(CacheError::NoHome)?;
+        let cache = xdg("XDG_CACHE_HOME", ".cache").ok_or(CacheError::NoHome)?;
         Ok(Self::at(cache.join("plumbline/bundles")))
     }
 
@@ -60,7 +60,7 @@ impl Cache {
     /// `$XDG_CACHE_HOME/plumbline/downloads`, or `~/.cache/plumbline/downloads`. `None` if the user
     /// has no home directory.
     pub fn downloads() -> Option<PathBuf> {
-        Some(dirs::xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
+        Some(xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
     }
 
     /// Returns the cache in `dir`.
@@ -119,4 +119,16 @@ fn sound(dir: &Path, digest: &Digest) -> Option<Bundle> {
     // Records the last use. If that fails, the bundle is only removed earlier.
     let _ = File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now()));
     Some(bundle)
+}
+
+/// Returns `$VARIABLE`, or `fallback` below the home directory. The XDG Base Directory
+/// Specification says to ignore relative paths in these variables. `None` if the user has no home
+/// directory.
+pub(crate) fn xdg(variable: &str, fallback: &str) -> Option<PathBuf> {
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(fallback)))
+}
+
+/// Returns the absolute path in an environment variable.
+pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

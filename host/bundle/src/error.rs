@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use plumbline_core::definition::{DefinitionError, Warning};
 use plumbline_core::size::Bytes;
+use plumbline_core::text::Printable;
 use plumbline_profile::ProfileError;
 use plumbline_sandbox::InspectError;
 
@@ -54,8 +55,8 @@ pub enum BundleError {
     /// A file that belongs to the bundle must not be packed.
     #[error("failed to pack `{file}`: {why}")]
     Refused {
-        /// Name of the file, escaped and truncated.
-        file: String,
+        /// Name of the file, truncated.
+        file: Printable,
         /// What is wrong with the file.
         why: EntryFault,
     },
@@ -160,8 +161,8 @@ pub enum UnpackError {
     /// One of its files is too large.
     #[error("file `{entry}` in it has {}: more than {}", Bytes(*.bytes), Bytes(MAX_ENTRY_BYTES))]
     EntryTooLarge {
-        /// Name of the file, escaped and truncated.
-        entry: String,
+        /// Name of the file, truncated.
+        entry: Printable,
         /// Size in the header.
         bytes: u64,
     },
@@ -169,8 +170,8 @@ pub enum UnpackError {
     /// are not trustworthy either.
     #[error("entry `{entry}` is not allowed: {why}")]
     Refused {
-        /// Name of the entry, escaped and truncated.
-        entry: String,
+        /// Name of the entry, truncated.
+        entry: Printable,
         /// What is wrong with the entry.
         why: EntryFault,
     },

@@ -20,7 +20,6 @@
 pub mod built_in;
 mod bundle;
 mod cache;
-mod dirs;
 mod error;
 pub mod limits;
 mod lock;

@@ -18,7 +18,7 @@ fn every_error_is_in_the_catalogue() {
     all.add_with_code(
         samples!(BundleError {
             Read { path, source }, NoDefinition { 0 }, Definition { path, source = DefinitionError::Empty },
-            Pattern { path, why }, Profile { path, source = ProfileError::NotUtf8 { at: 6 } }, Refused { file, why = EntryFault::Symlink }, Module { file, source = InspectError::CoreModule },
+            Pattern { path, why }, Profile { path, source = ProfileError::NotUtf8(6) }, Refused { file = "example".into(), why = EntryFault::Symlink }, Module { file, source = InspectError::CoreModule },
             FileTooLarge { file, bytes }, TooManyBytes { 0 }, TooManyFiles { 0 }, TooManyModules { 0 },
             TooMuchToWalk { 0 }, Changed { 0 }, Write { 0 },
         }),
@@ -28,8 +28,9 @@ fn every_error_is_in_the_catalogue() {
     all.add_with_code(
         samples!(UnpackError {
             Source { 0 }, Compressed { 0 = "gzip" }, NotATar {}, Truncated { 0 }, Damaged { 0 }, Trailing {},
-            TooManyEntries {}, TooManyBytes {}, EntryTooLarge { entry, bytes }, Refused { entry, why = EntryFault::Order },
-            NoDefinition {}, Definition { 0 = DefinitionError::Empty }, Profile { 0 = ProfileError::NotUtf8 { at: 6 } }, Pattern { 0 },
+            TooManyEntries {}, TooManyBytes {}, EntryTooLarge { entry = "example".into(), bytes },
+            Refused { entry = "example".into(), why = EntryFault::Order },
+            NoDefinition {}, Definition { 0 = DefinitionError::Empty }, Profile { 0 = ProfileError::NotUtf8(6) }, Pattern { 0 },
             Digest { expected = Digest::of(b"a"), actual = Digest::of(b"b") }, Exists { 0 }, Write { path, source },
         }),
         |error| !error.is_systems(),

@@ -1,13 +1,14 @@
 //! Plugin definitions that Sonobuoy has installed: YAML files in one directory.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::definition::MAX_YAML_BYTES;
 
-use crate::dirs;
+use crate::cache::absolute;
+use crate::unpack::read_start;
 
 /// Maximum number of directory entries to list. Users have about a dozen definitions.
 const MAX_LISTED: usize = 1_000;
@@ -32,7 +33,7 @@ pub struct SonobuoyError {
 impl SonobuoyCache {
     /// Returns the user's directory. `None` if the user has no home directory.
     pub fn user() -> Option<Self> {
-        let home = || dirs::absolute("HOME").map(|home| home.join(".sonobuoy"));
+        let home = || absolute("HOME").map(|home| home.join(".sonobuoy"));
         let named = std::env::var_os("SONOBUOY_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         named.or_else(home).map(Self::at)
     }
@@ -79,10 +80,8 @@ impl SonobuoyCache {
         if !path.is_file() {
             return Ok(None);
         }
-        let mut text = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text));
-        match read {
-            Ok(_) => Ok(Some((path, text))),
+        match read_start(&path, MAX_YAML_BYTES) {
+            Ok(text) => Ok(Some((path, text))),
             Err(source) => Err(SonobuoyError { path, source }),
         }
     }

@@ -139,7 +139,7 @@ fn check_files(root: &Path, files: &BTreeSet<String>) -> Result<(), UnpackError>
 }
 
 /// Reads at most one byte more than `most`, so that the parser reports a file that is too long.
-fn read_start(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_start(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(most as u64 + 1).read_to_end(&mut text)?;
     Ok(text)

@@ -1,4 +1,4 @@
-//! Generates this crate's data about the suite's tests. `cargo xtask suite-data` calls it.
+//! Generates the lists of tests of the profile of Kubernetes. `cargo xtask suite-data` calls it.
 //!
 //! The argument is a directory with one subdirectory per version (`v1.37.2`). Each has a
 //! `conformance.yaml`. If the suite's program could be built, it also has a `tests.txt` with the
@@ -19,15 +19,15 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let from: PathBuf = env::args_os().nth(1).ok_or("usage: suite_data DIR")?.into();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/profiles/kubernetes/lists");
     let mut versions: Vec<(Release, String)> = Vec::new();
     for entry in fs::read_dir(&from)? {
         let name = entry?.file_name().into_string().map_err(|name| format!("{} is not a version", name.display()))?;
         versions.push((name.parse()?, name));
     }
     versions.sort();
-    let mut tests = Kind::new(&data.join("e2e-lists"))?;
-    let mut required = Kind::new(&data.join("required"))?;
+    let mut tests = Kind::new(&lists.join("tests"))?;
+    let mut required = Kind::new(&lists.join("required"))?;
     for (release, version) in versions.into_iter().rev() {
         let printed = from.join(&version);
         if let Ok(text) = fs::read_to_string(printed.join("tests.txt")) {
@@ -48,7 +48,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// Empties `directory`, except for its documentation.
+    /// Removes the lists in `directory`.
     fn new(directory: &Path) -> Result<Self> {
         for entry in fs::read_dir(directory)? {
             let path = entry?.path();

@@ -171,16 +171,13 @@ pub struct ListFile {
 
 impl ListFile {
     /// Reads the file at `path` and checks that it is YAML. The judge checks its entries.
-    ///
-    /// # Errors
-    /// When the file is not readable, too large, or not YAML.
     pub fn read(path: &Path) -> Result<Self, ChainError> {
         let failed = |source| ChainError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(ChainError::TooLarge { path: path.to_owned() });
+            return Err(ChainError::TooLarge(path.to_owned()));
         }
         let refused = |why: String| ChainError::NotAList { path: path.to_owned(), why };
         let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
@@ -193,7 +190,6 @@ impl ListFile {
     }
 
     /// Creates a file with this name and text, without checks.
-    #[must_use]
     pub fn new(name: &str, text: impl Into<String>) -> Self {
         Self { name: key(name), text: text.into() }
     }
@@ -251,13 +247,9 @@ impl Baseline {
     /// Collects the leaves of `root` that failed or timed out. Names are without `[It] `, and with
     /// the class in parentheses if they have one. `archive` is the file or directory that the tree
     /// comes from. For a file, its digest becomes part of the source.
-    ///
-    /// # Errors
-    /// When there are more than [`MAX_FAILURES`], the names are too long, or the archive is not
-    /// readable.
     pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
-        let leaves = root.walk().filter(|item| item.items.is_empty());
-        let failed: BTreeSet<Cow<'_, str>> = leaves
+        let failed: BTreeSet<Cow<'_, str>> = root
+            .leaves()
             .filter(|item| matches!(item.status, Status::Failed | Status::Timeout))
             .map(|item| match item.meta.get(CLASSNAME) {
                 Some(class) => Cow::Owned(format!("{} ({class})", plain_name(&item.name))),
@@ -280,9 +272,6 @@ impl Baseline {
 
     /// Takes names of tests, as [`Baseline::of_tree`] forms them. `source` says where they come
     /// from.
-    ///
-    /// # Errors
-    /// When there are more than [`MAX_FAILURES`], or the names are too long.
     pub fn of_names(failed: BTreeSet<String>, source: String) -> Result<Self, ChainError> {
         let failed = bounded(failed.into_iter().collect(), &source)?;
         Ok(Self { failed, source })
@@ -304,7 +293,7 @@ fn bounded(failed: Vec<String>, source: &str) -> Result<Vec<String>, ChainError>
         return Err(ChainError::TooManyFailures { archive: source.to_owned(), count: failed.len() });
     }
     if failed.iter().map(String::len).sum::<usize>() > MAX_NAMES {
-        return Err(ChainError::TooLongNames { archive: source.to_owned() });
+        return Err(ChainError::TooLongNames(source.to_owned()));
     }
     Ok(failed)
 }
@@ -349,11 +338,8 @@ pub enum ChainError {
         source: io::Error,
     },
     /// A file is too large for a list.
-    #[error("`{}` is too large for a list: more than {} MiB", path.display(), MAX_FILE_BYTES >> 20)]
-    TooLarge {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{}` is too large for a list: more than {} MiB", .0.display(), MAX_FILE_BYTES >> 20)]
+    TooLarge(PathBuf),
     /// A file is not a valid list.
     #[error("invalid list `{}`: {why}", path.display())]
     NotAList {
@@ -382,11 +368,8 @@ pub enum ChainError {
     #[error("the files of a chain have more than {} MiB together", MAX_BYTES >> 20)]
     TooManyBytes,
     /// The names of the failures are too long.
-    #[error("the names of failed tests in `{archive}` have more than {} MiB", MAX_NAMES >> 20)]
-    TooLongNames {
-        /// The archive.
-        archive: String,
-    },
+    #[error("the names of failed tests in `{}` have more than {} MiB", .0, MAX_NAMES >> 20)]
+    TooLongNames(String),
     /// A judge refers to files that a definition must not use.
     #[error("failed to pass files to judge `{judge}`: {source}")]
     Evidence {

@@ -11,7 +11,6 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
-mod data;
 pub mod images;
 pub mod lists;
 #[cfg(test)]

@@ -11,16 +11,16 @@ fn every_error_is_in_the_catalogue() {
     let mut all = Catalogue::default();
     all.add(
         samples!(ChainError {
-            Read { path, source }, TooLarge { path }, NotAList { path, why }, TooManyFailures { archive, count },
-            TooManyFiles { judge, count }, TooManyBytes {}, TooLongNames { archive },
+            Read { path, source }, TooLarge { 0 }, NotAList { path, why }, TooManyFailures { archive, count },
+            TooManyFiles { judge, count }, TooManyBytes {}, TooLongNames { 0 },
             Evidence { judge, source = Box::new(DefinitionError::Empty) }, TooManyJudges { plugin, count },
         }),
         |_| None,
     );
     all.add(
         samples!(ListError {
-            Unknown { version, place, known }, Version { 0 }, Read { place, error }, TooLarge { place, limit }, NoText { place },
-            Empty { place }, Difference { place, line }, Deltas { version, place, how, chain },
+            Unknown { version, place, known }, Version { 0 }, Read { place, error }, TooLarge { place, limit }, NoText { 0 },
+            Empty { 0 }, Difference { place, line }, Deltas { version, place, how, chain },
         }),
         |_| None,
     );

@@ -56,7 +56,6 @@ pub enum ApplyError {
 
 impl ApplyError {
     /// Returns a hint with the fix.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotLocal(_) => "leave out `--local`",
@@ -72,10 +71,6 @@ impl Settings<'_> {
     /// `required` must pass at least once, or at least run if only failed tests of another run are
     /// selected. The definition records the settings in
     /// `plumbline.suite`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an [`ApplyError`] if the profile does not fit the place or the definition.
     pub fn apply(&self, definition: &Definition, place: Place, required: &[String]) -> Result<Applied, ApplyError> {
         let mut json = definition.to_json();
         let Value::Object(top) = &mut json else { return Err(ApplyError::Shape("definition")) };
@@ -162,7 +157,6 @@ impl Settings<'_> {
 impl ProfileOption {
     /// Returns the value of this option in the definition of a run, if the option goes to a file or
     /// a module.
-    #[must_use]
     pub fn value_in<'a>(&self, definition: &'a Definition) -> Option<&'a str> {
         let file = self.file.as_ref().and_then(|file| definition.config_map.get(file)).map(String::as_str);
         let option = self.option.as_ref().and_then(|key| definition.plumbline.options.get(key)?.as_str());

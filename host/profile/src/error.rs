@@ -9,17 +9,11 @@ use crate::model::MAX_PROFILE_BYTES;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// The file is too large.
-    #[error("profile has {}, more than the limit of {}", Bytes(*.bytes), Bytes(MAX_PROFILE_BYTES as u64))]
-    TooLarge {
-        /// The size in bytes.
-        bytes: u64,
-    },
+    #[error("profile has {}, more than the limit of {}", Bytes(*.0), Bytes(MAX_PROFILE_BYTES as u64))]
+    TooLarge(u64),
     /// The file is not UTF-8.
-    #[error("profile is not UTF-8 text: invalid byte at offset {at}")]
-    NotUtf8 {
-        /// The offset of the first invalid byte.
-        at: usize,
-    },
+    #[error("profile is not UTF-8 text: invalid byte at offset {0}")]
+    NotUtf8(usize),
     /// The file is not valid YAML, or a value has the wrong type.
     #[error("invalid YAML: {0}")]
     Yaml(String),
@@ -79,11 +73,10 @@ pub enum ProfileError {
 
 impl ProfileError {
     /// Returns a hint with the fix.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::TooLarge { .. } => "move lists of tests to files of the bundle",
-            Self::NotUtf8 { .. } => "save the file as UTF-8",
+            Self::TooLarge(_) => "move lists of tests to files of the bundle",
+            Self::NotUtf8(_) => "save the file as UTF-8",
             Self::OtherPlugin { .. } => "write the same name into `profile.yaml` and `plugin.yaml`",
             Self::NoFile { .. } => "add the file next to `profile.yaml`, or remove the key",
             _ => "see docs/profiles.md for all keys",

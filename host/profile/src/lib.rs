@@ -24,8 +24,8 @@ mod value;
 pub use apply::{Applied, ApplyError, Place, SECRET};
 pub use error::ProfileError;
 pub use model::{
-    LocalForm, MAX_PROFILE_BYTES, OptionType, PROFILE_FILE, Profile, ProfileMode, ProfileOption, Source, SubmittedFile,
-    TestSelection, VERSION_PLACEHOLDER, Version,
+    Listing, ListingFormat, LocalForm, MAX_PROFILE_BYTES, OptionType, PROFILE_FILE, Profile, ProfileMode,
+    ProfileOption, Source, SubmittedFile, TestSelection, VERSION_PLACEHOLDER, Version,
 };
 pub use schema::profile_schema_text;
 pub use settings::{Given, Settings, SettingsError};

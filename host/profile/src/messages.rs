@@ -10,7 +10,7 @@ fn every_error_is_in_the_catalogue() {
     let mut all = Catalogue::default();
     all.add_with_code(
         samples!(ProfileError {
-            TooLarge { bytes }, NotUtf8 { at }, Yaml { 0 }, UnknownKey { key, line, meant = ": did you mean `env`?".to_owned() },
+            TooLarge { 0 }, NotUtf8 { 0 }, Yaml { 0 }, UnknownKey { key, line, meant = ": did you mean `env`?".to_owned() },
             Missing { key, line }, Invalid { path, why, line }, Name { line, source = "A".parse::<plumbline_core::PluginName>().unwrap_err() },
             OtherPlugin { profile, plugin }, NoFile { key, file },
         }),
@@ -38,7 +38,10 @@ fn every_error_is_in_the_catalogue() {
         |_| true,
         |error| Some(error.hint().to_owned()),
     );
-    all.add(samples!(ListError { TooLarge { 0 }, NotUtf8 {}, TooMany { 0 }, Name { 0 }, Empty {} }), |_| None);
+    all.add(
+        samples!(ListError { TooLarge { 0 }, NotUtf8 {}, TooMany { 0 }, Name { 0 }, Difference { 0 }, Empty {} }),
+        |_| None,
+    );
     insta::assert_snapshot!("messages", all.text());
     assert!(all.without_hint().is_empty(), "{:?}", all.without_hint());
 }

@@ -39,6 +39,8 @@ pub struct Profile {
     pub modes: Vec<ProfileMode>,
     /// File with the names of the tests.
     pub tests: Option<String>,
+    /// Program in the image of the suite that prints lists.
+    pub listing: Option<Listing>,
     /// How tests are selected by their names. `None` if they cannot be.
     pub selection: Option<TestSelection>,
     /// File with the images that the suite uses besides its own.
@@ -71,6 +73,31 @@ pub struct LocalForm {
     /// Program and arguments. A program with a slash is relative to the bundle. Empty to keep those
     /// of the definition.
     pub command: Vec<String>,
+}
+
+/// A program in the image of a suite that prints lists. Without arguments for a list, it does not
+/// print that list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// Path of the program in the image, without a slash at the start.
+    pub program: String,
+    /// Arguments for the names of all tests.
+    pub tests: Vec<String>,
+    /// Arguments for the tests that a submission must have passed.
+    pub required: Vec<String>,
+    /// Arguments for the images that the tests use.
+    pub images: Vec<String>,
+    /// Form of the names of tests.
+    pub format: ListingFormat,
+}
+
+/// The form in which a program prints the names of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListingFormat {
+    /// One name per line.
+    Lines,
+    /// Indented lines with the place in the source, a colon and the name. Other lines are not names.
+    Ginkgo,
 }
 
 /// An option of a profile.
@@ -176,7 +203,6 @@ pub enum Source {
 
 impl OptionType {
     /// Returns the name of the type, as in `profile.yaml`.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::String => "string",
@@ -206,26 +232,22 @@ impl TestSelection {
 
 impl Profile {
     /// Returns the option named `name`.
-    #[must_use]
     pub fn option(&self, name: &str) -> Option<&ProfileOption> {
         self.options.iter().find(|option| option.name == name)
     }
 
     /// Returns the mode that is used if the user names none.
-    #[must_use]
     pub fn default_mode(&self) -> Option<&ProfileMode> {
         self.modes.iter().find(|mode| mode.default)
     }
 
     /// Returns the only mode whose results can be submitted. `None` if those of each can.
-    #[must_use]
     pub fn submitted_mode(&self) -> Option<&ProfileMode> {
         self.modes.iter().find(|mode| mode.submit)
     }
 
     /// Returns the version to show before a run: the text, or the default of the option. `None` if
     /// only the run or its cluster decides.
-    #[must_use]
     pub fn shown_version(&self) -> Option<&str> {
         match &self.version {
             Version::Fixed(text) => Some(text),
@@ -236,7 +258,6 @@ impl Profile {
 
     /// Returns how failed tests of `plugin`, which runs the suite, run again. `None` if the suite
     /// cannot select tests by their names.
-    #[must_use]
     pub fn reruns(&self, plugin: PluginName) -> Option<Reruns> {
         let selection = self.selection.as_ref()?;
         // Each of these options has a variable.

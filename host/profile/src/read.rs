@@ -1,6 +1,7 @@
 //! Reads `profile.yaml`.
 
 mod check;
+mod listing;
 mod raw;
 mod rules;
 mod submission;
@@ -13,15 +14,11 @@ use crate::model::{MAX_PROFILE_BYTES, Profile};
 
 impl Profile {
     /// Parses and checks a profile from the bytes of its file. Unknown keys are errors.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`ProfileError`] that names the key and the line.
     pub fn parse(yaml: &[u8]) -> Result<Self, ProfileError> {
         if yaml.len() > MAX_PROFILE_BYTES {
-            return Err(ProfileError::TooLarge { bytes: yaml.len() as u64 });
+            return Err(ProfileError::TooLarge(yaml.len() as u64));
         }
-        let text = std::str::from_utf8(yaml).map_err(|error| ProfileError::NotUtf8 { at: error.valid_up_to() })?;
+        let text = std::str::from_utf8(yaml).map_err(|error| ProfileError::NotUtf8(error.valid_up_to()))?;
         let options = serde_saphyr::options! {
             budget: serde_saphyr::budget! { max_aliases: 0, max_documents: 1, },
             with_snippet: false,

@@ -4,7 +4,6 @@
 ///
 /// The reader accepts no document that the schema rejects, apart from limits of its own. It also
 /// checks what refers to something else, such as a mode that sets an option.
-#[must_use]
 pub fn profile_schema_text() -> &'static str {
     include_str!("../../../docs/profile.schema.json")
 }
@@ -46,6 +45,7 @@ mod tests {
         for (pointer, yaml) in [
             ("", "zzzzzzzzzzzz: 1"),
             ("/properties/local", "local: {zzzzzzzzzzzz: 1}"),
+            ("/properties/listing", "listing: {zzzzzzzzzzzz: 1}"),
             ("/properties/options/items", "options: [{zzzzzzzzzzzz: 1}]"),
             ("/properties/modes/items", "modes: [{zzzzzzzzzzzz: 1}]"),
             ("/properties/selection", "selection: {zzzzzzzzzzzz: 1}"),

@@ -85,7 +85,6 @@ pub enum SettingsError {
 
 impl SettingsError {
     /// Returns a hint with the fix.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::UnknownOption { profile, .. } | Self::UnknownMode { profile, .. } | Self::Value { profile, .. } => {
@@ -124,10 +123,6 @@ pub struct Settings<'a> {
 impl<'a> Settings<'a> {
     /// Chooses the values of a run: those that the user gives, then those of the mode, then
     /// defaults. Without a mode, that is the default mode of the profile.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`SettingsError`] that names the option or mode, with the nearest name.
     pub fn choose(profile: &'a Profile, mode: Option<&str>, given: &[Given]) -> Result<Self, SettingsError> {
         match mode {
             None => Self::set(profile, profile.default_mode(), given),
@@ -137,10 +132,6 @@ impl<'a> Settings<'a> {
 
     /// Chooses values as [`choose`](Self::choose) does, but without the default mode: what nobody
     /// sets stays as a definition has it that people edit.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`SettingsError`] that names the option or mode, with the nearest name.
     pub fn choose_changes(profile: &'a Profile, mode: Option<&str>, given: &[Given]) -> Result<Self, SettingsError> {
         Self::set(profile, mode.map(|name| find_mode(profile, name)).transpose()?, given)
     }
@@ -171,10 +162,6 @@ impl<'a> Settings<'a> {
 
     /// Selects the failed tests of another run by an expression, in place of what the mode and
     /// defaults select. The user must not select tests too.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`SettingsError`] if the suite cannot select tests, or the user selects some.
     pub fn select_failed(&mut self, expression: String) -> Result<(), SettingsError> {
         let profile = self.profile;
         let Some(selection) = &profile.selection else {
@@ -198,19 +185,16 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns the value of the option with this name.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
     /// Returns the profile.
-    #[must_use]
     pub fn profile(&self) -> &'a Profile {
         self.profile
     }
 
     /// Returns the mode.
-    #[must_use]
     pub fn mode(&self) -> Option<&ProfileMode> {
         self.mode
     }
@@ -222,10 +206,6 @@ impl<'a> Settings<'a> {
     }
 
     /// Replaces the values of paths. `change` gets the option and the path as it was given.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `change`.
     pub fn resolve_paths<E>(
         &mut self,
         mut change: impl FnMut(&ProfileOption, &str) -> Result<String, E>,
@@ -242,7 +222,6 @@ impl<'a> Settings<'a> {
     /// decides.
     ///
     /// # Errors
-    ///
     /// Returns a [`SettingsError`] if the text is not a version. It becomes part of file names.
     pub fn set_cluster_version(&mut self, version: &str) -> Result<(), SettingsError> {
         if !is_version(version) {
@@ -253,7 +232,6 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns the version of the suite. It is empty if the cluster decides it, and it was not set.
-    #[must_use]
     pub fn version(&self) -> &str {
         match &self.profile.version {
             Version::Fixed(text) => text,
@@ -264,7 +242,6 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns what the archive of the run says about these settings.
-    #[must_use]
     pub fn suite_run(&self) -> SuiteRun {
         SuiteRun {
             version: Some(self.version().to_owned()).filter(|version| !version.is_empty()),
@@ -275,32 +252,20 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns the file with the tests that must pass in this mode and version.
-    #[must_use]
-    pub fn required_file(&self) -> Option<String> {
-        self.mode.and_then(|mode| mode.required.as_ref()).map(|file| self.of_version(file))
+    /// Returns the file with the tests that must pass in this mode. Its name may have a place for the
+    /// version.
+    pub fn required(&self) -> Option<&'a str> {
+        self.mode.and_then(|mode| mode.required.as_deref())
     }
 
-    /// Returns the file with the names of the tests of this version.
-    #[must_use]
-    pub fn tests_file(&self) -> Option<String> {
-        self.profile.tests.as_ref().map(|file| self.of_version(file))
-    }
-
-    /// Returns the file with the images that the suite of this version uses besides its own.
-    #[must_use]
-    pub fn images_file(&self) -> Option<String> {
-        self.profile.images.as_ref().map(|file| self.of_version(file))
+    /// Returns the name of a file of the profile for this version.
+    pub fn of_version(&self, file: &str) -> String {
+        file.replace(VERSION_PLACEHOLDER, self.version())
     }
 
     /// Returns the value that the suite gets in the variable `name`.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.values().find(|(option, _)| option.env.as_deref() == Some(name)).map(|(_, value)| value)
-    }
-
-    fn of_version(&self, file: &str) -> String {
-        file.replace(VERSION_PLACEHOLDER, self.version())
     }
 }
 

@@ -34,9 +34,9 @@ fn the_user_comes_before_the_mode_and_the_mode_before_defaults() {
 fn files_of_a_version_have_it_in_their_names() {
     let profile = profile();
     let chosen = |mode| Settings::choose(&profile, mode, &[given("endpoint", "x"), given("spec", "1.0")]).unwrap();
-    assert_eq!(chosen(None).required_file().as_deref(), Some("required/1.0.txt"));
-    assert_eq!(chosen(Some("quick")).required_file(), None);
-    assert_eq!(chosen(None).tests_file().as_deref(), Some("tests-1.0.txt"));
+    assert_eq!(chosen(None).required(), Some("required/{version}.txt"));
+    assert_eq!(chosen(Some("quick")).required(), None);
+    assert_eq!(chosen(None).of_version("tests-{version}.txt"), "tests-1.0.txt");
 }
 
 #[test]
@@ -95,7 +95,8 @@ fn the_version_of_the_cluster_is_part_of_file_names_and_must_be_a_version() {
     let mut settings = Settings::choose(&profile, None, &[]).unwrap();
     assert_eq!(settings.version(), "");
     settings.set_cluster_version("v1.6.1").unwrap();
-    assert_eq!((settings.version(), settings.tests_file().as_deref()), ("v1.6.1", Some("tests-v1.6.1.txt")));
+    assert_eq!(settings.version(), "v1.6.1");
+    assert_eq!(settings.of_version("tests-{version}.txt"), "tests-v1.6.1.txt");
     for wrong in ["../x", "", "v1 6", &"1".repeat(64)] {
         let error = settings.set_cluster_version(wrong).unwrap_err();
         assert!(error.to_string().contains("is not a version"), "{error}");

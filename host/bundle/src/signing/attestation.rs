@@ -4,12 +4,13 @@
 //! Lists may also contain DSSE envelopes without a bundle, which older versions wrote, and may be a
 //! JSON array.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::dsse::{Envelope, EnvelopeDocument, at_most, decode_base64};
-use super::error::EnvelopeError;
-use super::statement::UnverifiedStatement;
+use super::dsse::{Envelope, EnvelopeDocument, PAYLOAD_TYPE, Signature, at_most, decode_base64, pae};
+use super::error::{EnvelopeError, SigningError};
+use super::key::PrivateKey;
+use super::statement::{Predicate, RELEASE, Subject, UnverifiedStatement, write_statement};
 use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
 
 /// Media type of a Sigstore bundle in the version that is written.
@@ -77,13 +78,13 @@ struct KeyHint {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: String,
+pub(super) struct RawBytes {
+    pub(super) raw_bytes: String,
 }
 
 #[derive(Deserialize)]
-struct Chain {
-    certificates: Vec<RawBytes>,
+pub(super) struct Chain {
+    pub(super) certificates: Vec<RawBytes>,
 }
 
 #[derive(Deserialize)]
@@ -222,9 +223,30 @@ pub fn write_attestations(attestations: &[Attestation]) -> String {
     attestations.iter().map(|attestation| format!("{}\n", attestation.json)).collect()
 }
 
+/// Signs a statement with `key` that `subject` is a released bundle, with `predicate` as additional
+/// information.
+pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Attestation, SigningError> {
+    sign_statement(std::slice::from_ref(subject), RELEASE, predicate, key)
+}
+
+/// Signs an in-toto statement about `subjects` with `key`. Readers accept at most 256 subjects.
+pub fn sign_statement(
+    subjects: &[Subject],
+    predicate_type: &str,
+    predicate: &impl Serialize,
+    key: &PrivateKey,
+) -> Result<Attestation, SigningError> {
+    let payload = write_statement(subjects, predicate_type, predicate)?;
+    let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload))?;
+    let public = key.public();
+    // The bundle has a hint at the key. Cosign rejects a key ID that it would have made otherwise.
+    let signatures = vec![Signature { key_id: String::new(), bytes }];
+    let envelope = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
+    Ok(Attestation::of_key(envelope, &public.hint()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::dsse::Signature;
     use super::*;
 
     const ONE: &str = r#"{"payload":"aGVsbG8gd29ybGQ=","payloadType":"t","signatures":[{"sig":"_-8="}]}"#;

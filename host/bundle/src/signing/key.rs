@@ -1,8 +1,8 @@
 //! ECDSA keys over P-256, in memory and in files.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,9 @@ use ring::signature::{
 };
 
 use super::error::{KeyError, SigningError};
+use crate::unpack::read_start;
 use plumbline_core::Digest;
 
-/// Bytes to read of a key file: one more than is accepted, to detect a file that is too long.
-const MAX_READ: u64 = MAX_PEM as u64 + 1;
 /// Maximum size of a PEM text, in bytes. A P-256 key has less than 400. Comments and parameters
 /// around it are allowed.
 const MAX_PEM: usize = 64 << 10;
@@ -199,10 +198,7 @@ pub fn is_open_to_others(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, SigningError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_READ).read_to_end(&mut bytes));
-    read.map_err(SigningError::read("key", path))?;
-    Ok(bytes)
+    read_start(path, MAX_PEM).map_err(SigningError::read("key", path))
 }
 
 /// Writes a file without following a link or changing an existing file. It creates a new file at

@@ -21,14 +21,14 @@ mod key;
 mod keyless;
 mod policy;
 mod results;
-mod sign;
 mod statement;
 mod unique_keys;
 mod verify;
 
 pub use crate::limits::MAX_ENVELOPES;
 pub use attestation::{
-    Attestation, BUNDLE_TYPE, Signer, parse_attestations, readable_attestations, write_attestations,
+    Attestation, BUNDLE_TYPE, Signer, parse_attestations, readable_attestations, sign, sign_statement,
+    write_attestations,
 };
 pub use dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 pub use error::{EnvelopeError, KeyError, SigningError};
@@ -37,6 +37,5 @@ pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_privat
 pub use keyless::{Keyless, TrustedRoot};
 pub use policy::{Policy, TrustedKey, default_policy_path};
 pub use results::{ResultStatement, Trusted, VerifiedResult, Wanted, archive_subjects, folder_subjects, verify_result};
-pub use sign::{sign, sign_statement};
 pub use statement::{ModuleDigest, Predicate, RELEASE, Subject, TEST_RESULT, UnverifiedStatement};
 pub use verify::{Verified, verify};

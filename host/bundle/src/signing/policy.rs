@@ -1,6 +1,5 @@
 //! Policy: which keys are trusted for which names.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use serde_json::{Map, Value};
 use super::error::SigningError;
 use super::key::{PublicKey, read_public};
 use super::statement::shown;
+use crate::cache::xdg;
 
 /// Supported version of the policy file.
 const VERSION: u64 = 1;
@@ -106,10 +106,8 @@ fn repository(reference: &str) -> &str {
 
 /// Returns the default path of the policy: `plumbline/policy.yaml` below `$XDG_CONFIG_HOME`, or
 /// below `~/.config`. `None` if the user has no home directory.
-pub fn default_policy_path(config_home: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
-    let absolute = |dir: &OsStr| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
-    let config = config_home.and_then(absolute).or_else(|| Some(home.and_then(absolute)?.join(".config")))?;
-    Some(config.join("plumbline/policy.yaml"))
+pub fn default_policy_path() -> Option<PathBuf> {
+    Some(xdg("XDG_CONFIG_HOME", ".config")?.join("plumbline/policy.yaml"))
 }
 
 fn parse(text: &str, dir: &Path) -> Result<Policy, Wrong> {
@@ -120,7 +118,7 @@ fn parse(text: &str, dir: &Path) -> Result<Policy, Wrong> {
         budget: serde_saphyr::budget! { max_aliases: 0, },
     };
     let document: Value = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| shown(error.to_string().lines().next().unwrap_or_default()))?;
+        .map_err(|error| String::from(shown(error.to_string().lines().next().unwrap_or_default())))?;
     let document = mapping(&document, "", &["version", "keys", "rules"])?;
     match document.get("version") {
         Some(version) if version.as_u64() == Some(VERSION) => {}
@@ -296,16 +294,6 @@ mod model_tests {
         ] {
             assert_eq!(repository(reference), wanted, "{reference}");
         }
-    }
-
-    #[test]
-    fn the_policy_is_below_the_configuration() {
-        let path = |config: Option<&str>, home: Option<&str>| {
-            default_policy_path(config.map(OsStr::new), home.map(OsStr::new))
-        };
-        assert_eq!(path(Some("/c"), Some("/h")), Some("/c/plumbline/policy.yaml".into()));
-        assert_eq!(path(Some("c"), Some("/h")), Some("/h/.config/plumbline/policy.yaml".into()));
-        assert_eq!(path(None, None), None);
     }
 }
 

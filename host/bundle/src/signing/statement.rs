@@ -1,5 +1,6 @@
 //! The content of an envelope: an in-toto statement (version 1).
 
+use plumbline_core::text::Printable;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -171,7 +172,7 @@ pub(super) fn not_a_statement(error: &serde_json::Error) -> String {
     format!("its payload is not an in-toto statement: {error}")
 }
 
-/// Truncates untrusted text for a message.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().take(MAX_SHOWN).collect()
+/// Returns untrusted text for a message.
+pub(super) fn shown(text: &str) -> Printable {
+    Printable::escaped(text, MAX_SHOWN)
 }

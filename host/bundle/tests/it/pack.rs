@@ -17,7 +17,7 @@ fn names(bundle: &Bundle) -> Vec<&str> {
 
 fn refused(dir: &Path) -> (String, EntryFault) {
     match Bundle::open(dir) {
-        Err(BundleError::Refused { file, why }) => (file, why),
+        Err(BundleError::Refused { file, why }) => (file.into(), why),
         other => panic!("{other:?}"),
     }
 }
@@ -178,7 +178,7 @@ fn links_sockets_and_pipes_are_refused_by_name() {
     fs::remove_file(dir.join("LICENSE")).unwrap();
 
     bed.write("b/tests/a\\b", "");
-    assert_eq!(refused(&dir), ("tests/a\\\\b".to_owned(), EntryFault::Character));
+    assert_eq!(refused(&dir), ("tests/a\\b".to_owned(), EntryFault::Character));
     fs::remove_file(dir.join("tests/a\\b")).unwrap_or_else(|_| fs::remove_dir_all(dir.join("tests")).unwrap());
     assert_eq!(Bundle::open(&dir).unwrap().name(), "sample");
 }

@@ -6,7 +6,7 @@ mod redirect;
 mod set;
 mod transfer;
 
-pub use program::{Listing, ListingError, Program, ProgramError, SUITE_PROGRAM, listing, local_platform, program};
+pub use program::{ListingError, Program, ProgramError, listing, local_platform, program};
 pub use redirect::{Prefix, PrefixError, SUITE_FILE, defaults, images_of, is_suite, redirect, repo_config, rewrite};
-pub use set::{ImageSet, LeftOut, SetError, Wanted, suite_image};
+pub use set::{ImageSet, LeftOut, SetError, Wanted};
 pub use transfer::{Event, Job, Outcome, Source, State, Target, TransferProgress, TransferResult, compare, transfer};

@@ -1,4 +1,4 @@
-//! Programs from images, in the user's cache, and the lists that the suite's program prints.
+//! Programs from images, in the user's cache, and the lists that they print.
 //!
 //! The program is foreign and runs on this machine. Its environment contains only `PATH` and, on
 //! request, the file with registries. Its working directory is empty, and its time and output are
@@ -18,8 +18,6 @@ use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// Path of the suite's program in its image.
-pub const SUITE_PROGRAM: &str = "usr/local/bin/e2e.test";
 /// Subdirectory of the cache.
 const DIRECTORY: &str = "programs";
 /// Maximum size of the record next to a program. A record is a single line.
@@ -86,11 +84,6 @@ pub fn local_platform() -> Result<Platform, ProgramError> {
 /// Extracts the program at `path` from an image for `platform`. `cache` is this program's cache
 /// directory of the user. Programs are cached by the digest of the image's manifest, so that each
 /// image is unpacked once. A cached program is verified before use.
-///
-/// # Errors
-///
-/// The registry is not available, the image does not have the file or the platform, or the cache
-/// cannot be written.
 pub async fn program(
     client: &Client,
     image: &Reference,
@@ -158,63 +151,37 @@ fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Time limit. The program answers within a second, but a busy machine may need a while to read its
-/// 200 MiB.
+/// Time limit. A program answers within a second, but a busy machine may need a while to read the
+/// 200 MiB of a large one.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Maximum output. The names of all 7,000 tests have 1 MiB.
+/// Maximum output. The names of 7,000 tests have 1 MiB.
 const MAX_OUTPUT: u64 = 64 << 20;
 /// Maximum length of the program's error output in a message.
 const MAX_COMPLAINT: u64 = 4 << 10;
-
-/// A list that the program can print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
-    /// Images that the tests use.
-    Images,
-    /// Names of all tests.
-    Tests,
-    /// Names of the conformance tests.
-    ConformanceTests,
-}
-
-impl Listing {
-    /// Returns the argument that requests the list.
-    pub fn argument(self) -> &'static str {
-        match self {
-            Self::Images => "--list-images",
-            Self::Tests => "--list-tests",
-            Self::ConformanceTests => "--list-conformance-tests",
-        }
-    }
-}
 
 /// Error while running the program: what failed, on which program, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ListingError(String);
 
-/// Runs `program` and returns the list that it prints. `registries` is the file for its
+/// Runs `program` with `args` and returns the list that it prints. `registries` is the file for its
 /// `KUBE_TEST_REPO_LIST`.
-///
-/// # Errors
-///
-/// The program cannot be started, fails, or exceeds a limit.
-pub async fn listing(program: &Path, what: Listing, registries: Option<&Path>) -> Result<String, ListingError> {
-    within(PATIENCE, program, what, registries).await
+pub async fn listing(program: &Path, args: &[String], registries: Option<&Path>) -> Result<String, ListingError> {
+    within(PATIENCE, program, args, registries).await
 }
 
 async fn within(
     patience: Duration,
     program: &Path,
-    what: Listing,
+    args: &[String],
     registries: Option<&Path>,
 ) -> Result<String, ListingError> {
-    let call = format!("{} {}", program.display(), what.argument());
+    let call = format!("{} {}", program.display(), args.join(" "));
     let execute = |error: io::Error| ListingError(format!("execute `{}`: {error}", program.display()));
     let wrong = |why: &str| ListingError(format!("read the output of `{call}`: {why}"));
     let dir = tempfile::tempdir().map_err(execute)?;
     let mut command = Command::new(program);
-    command.arg(what.argument()).env_clear().current_dir(dir.path()).kill_on_drop(true);
+    command.args(args).env_clear().current_dir(dir.path()).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);
@@ -288,10 +255,14 @@ mod tests {
         path
     }
 
+    fn images() -> [String; 1] {
+        ["--list-images".to_owned()]
+    }
+
     async fn output_of(text: &str) -> Result<String, String> {
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), text);
-        listing(&program, Listing::Images, None).await.map_err(|error| error.to_string())
+        listing(&program, &images(), None).await.map_err(|error| error.to_string())
     }
 
     #[tokio::test]
@@ -303,7 +274,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "cat \"$KUBE_TEST_REPO_LIST\"");
         fs::write(dir.path().join("list"), "registries").unwrap();
-        let said = listing(&program, Listing::Images, Some(&dir.path().join("list"))).await.unwrap();
+        let said = listing(&program, &images(), Some(&dir.path().join("list"))).await.unwrap();
         assert_eq!(said, "registries");
     }
 
@@ -314,11 +285,11 @@ mod tests {
         assert!(output_of("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
         assert!(output_of("printf '\\377'").await.unwrap_err().contains("not UTF-8 text"));
         assert!(output_of("yes").await.unwrap_err().contains("64 MiB"));
-        let missing = listing(Path::new("/no/such/program"), Listing::Tests, None).await.unwrap_err();
+        let missing = listing(Path::new("/no/such/program"), &images(), None).await.unwrap_err();
         assert!(missing.to_string().contains("/no/such/program"));
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "exec sleep 1000");
-        let slow = within(Duration::from_millis(50), &program, Listing::ConformanceTests, None).await.unwrap_err();
-        assert!(slow.to_string().contains("--list-conformance-tests` took longer"), "{slow}");
+        let slow = within(Duration::from_millis(50), &program, &images(), None).await.unwrap_err();
+        assert!(slow.to_string().contains("--list-images` took longer"), "{slow}");
     }
 }

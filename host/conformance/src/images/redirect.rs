@@ -57,7 +57,6 @@ impl fmt::Display for Prefix {
 /// `registry.k8s.io/pause:3.9` becomes `PREFIX/pause:3.9`. `busybox`, which is
 /// `docker.io/library/busybox`, becomes `PREFIX/library/busybox`. The rest of the text is not
 /// validated, so variables in it are kept.
-#[must_use]
 pub fn rewrite(image: &str, prefix: &Prefix) -> String {
     let image = image.strip_prefix(SCHEME).unwrap_or(image);
     if image.strip_prefix(&prefix.0).is_some_and(|rest| rest.starts_with('/')) {
@@ -77,7 +76,6 @@ const REPO_VARIABLE: &str = "KUBE_TEST_REPO";
 
 /// Returns the images of a plugin's pod as they are in the definition. If the version is known,
 /// each [`K8S_VERSION_VARIABLE`] is replaced.
-#[must_use]
 pub fn images_of(definition: &Definition, version: Option<&str>) -> Vec<String> {
     let mut json = definition.to_json();
     let mut found = Vec::new();
@@ -91,7 +89,6 @@ pub fn images_of(definition: &Definition, version: Option<&str>) -> Vec<String> 
 }
 
 /// Returns whether a plugin runs the suite, which its name or its image tells.
-#[must_use]
 pub fn is_suite(definition: &Definition) -> bool {
     let image = definition.spec.image().unwrap_or_default();
     let last = image.rsplit('/').next().unwrap_or_default();
@@ -103,7 +100,6 @@ pub fn is_suite(definition: &Definition) -> bool {
 /// sets one.
 ///
 /// # Errors
-///
 /// The changed definition is invalid, which does not happen if the original one is valid.
 pub fn redirect(definition: &Definition, prefix: &Prefix, tell: bool) -> Result<Definition, DefinitionError> {
     let mut json = definition.to_json();
@@ -192,14 +188,12 @@ const REGISTRIES: [(&str, &str, Kind); 11] = [
 ];
 
 /// Returns the file with the default registries of the suite, as a starting point.
-#[must_use]
 pub fn defaults() -> String {
     file(|_, registry| registry.to_owned())
 }
 
 /// Returns the file for a cluster that has the suite's images below `prefix`, as `images copy --to`
 /// puts them there.
-#[must_use]
 pub fn repo_config(prefix: &Prefix) -> String {
     file(|kind, registry| match kind {
         Kind::Kept => registry.to_owned(),

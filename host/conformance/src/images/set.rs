@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumbline_registry::{Reference, ReferenceError};
 use serde::Serialize;
 
-use crate::suite::BUILT_IN_IMAGE;
-
 /// Maximum number of images in a set. The suite has some 40, and definitions have a few.
 const MAX_IMAGES: usize = 10_000;
 
@@ -64,10 +62,6 @@ pub struct ImageSet {
 
 impl ImageSet {
     /// Adds an image that `used_by` needs.
-    ///
-    /// # Errors
-    ///
-    /// The string is not a valid image name, or there are too many images.
     pub fn add(&mut self, image: &str, used_by: &str) -> Result<(), SetError> {
         let reference = Reference::of_image(image).map_err(|cause| SetError::Name {
             image: plumbline_core::text::excerpt(image, 255),
@@ -107,12 +101,6 @@ impl ImageSet {
     pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter()
     }
-}
-
-/// Returns the image of the suite for a version such as `v1.30.2`.
-#[must_use]
-pub fn suite_image(version: &str) -> String {
-    format!("{BUILT_IN_IMAGE}:{version}")
 }
 
 #[cfg(test)]

@@ -16,8 +16,6 @@ use tokio::task::JoinSet;
 const AT_ONCE: usize = 4;
 /// Interval of progress events.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// Annotation that containerd uses as the name of an imported image.
-const CONTAINERD_NAME: &str = "io.containerd.image.name";
 
 /// Source of an image.
 #[derive(Debug, Clone)]
@@ -206,7 +204,7 @@ async fn copy(
 
 /// Adds an image to the index of a layout, unless it is listed. Returns whether it was added.
 fn list(layout: &Layout, name: &str, mut descriptor: Descriptor) -> Result<bool, Cause> {
-    descriptor.annotations.insert(CONTAINERD_NAME.into(), name.to_owned());
+    descriptor.annotations.insert(media::CONTAINERD_NAME.into(), name.to_owned());
     let is_same = |entry: &Descriptor| {
         entry.digest == descriptor.digest && entry.annotations.get(media::REF_NAME).is_some_and(|there| there == name)
     };
@@ -287,7 +285,6 @@ fn is_same(there: &RawManifest, wanted: &RawManifest) -> bool {
 impl State {
     /// Returns whether an error means that the registry is unreachable. In that case, further
     /// requests for other images only take time.
-    #[must_use]
     pub fn is_out_of_reach(error: &RegistryError) -> bool {
         matches!(*error.cause, Cause::Connection(_) | Cause::Slow(_))
     }

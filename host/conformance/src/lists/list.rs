@@ -41,7 +41,6 @@ pub struct TestList {
 impl TestList {
     /// Creates a list of `names`. They can be in any order, contain duplicates, and have the prefix
     /// `[It] `.
-    #[must_use]
     pub fn new<'a>(version: &str, names: impl IntoIterator<Item = &'a str>, source: &str) -> Self {
         let names = names.into_iter().map(plain_name).filter(|name| !name.is_empty());
         let mut tests: Vec<String> = names.map(str::to_owned).collect();
@@ -70,7 +69,6 @@ impl TestList {
 }
 
 /// Returns a name without the prefix of reports and without surrounding whitespace.
-#[must_use]
 pub fn plain_name(name: &str) -> &str {
     let name = name.trim();
     let marked = name.strip_prefix(MARK).filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
@@ -78,7 +76,6 @@ pub fn plain_name(name: &str) -> &str {
 }
 
 /// Returns whether the name is a setup or teardown node of the suite, not a test.
-#[must_use]
 pub fn is_suite_node(name: &str) -> bool {
     let name = plain_name(name);
     NODES.iter().any(|node| name.starts_with(node))
@@ -111,7 +108,7 @@ pub(super) enum StoredList {
 /// When the bytes are not such a text, exceed a limit, contain no name, or are a delta, which needs
 /// [`resolve`](super::resolve()).
 pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListError> {
-    match decode(bytes, place)? {
+    match decode(bytes, place, &mut TextBudget::default())? {
         StoredList::Whole(names) => Ok(TestList::new(version, names.iter().map(String::as_str), place)),
         StoredList::Delta { of, .. } => Err(ListError::Unknown {
             version: of,
@@ -121,7 +118,17 @@ pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListE
     }
 }
 
-pub(super) fn decode(bytes: &[u8], place: &str) -> Result<StoredList, ListError> {
+/// The bytes of text that a list and the deltas of a chain may still have.
+pub(super) struct TextBudget(u64);
+
+impl Default for TextBudget {
+    fn default() -> Self {
+        Self(MAX_TEXT)
+    }
+}
+
+/// Decodes a list, and takes its text from `budget`. `place` is for messages.
+pub(super) fn decode(bytes: &[u8], place: &str, budget: &mut TextBudget) -> Result<StoredList, ListError> {
     let large = |limit| ListError::TooLarge { place: place.to_owned(), limit };
     if bytes.len() as u64 > MAX_PACKED {
         return Err(large("16 MiB as stored"));
@@ -129,20 +136,21 @@ pub(super) fn decode(bytes: &[u8], place: &str) -> Result<StoredList, ListError>
     let mut text = Vec::new();
     if bytes.starts_with(&GZIP) {
         MultiGzDecoder::new(bytes)
-            .take(MAX_TEXT + 1)
+            .take(budget.0 + 1)
             .read_to_end(&mut text)
             .map_err(|error| ListError::Read { place: place.to_owned(), error })?;
     } else {
         text.extend_from_slice(bytes);
     }
-    if text.len() as u64 > MAX_TEXT {
-        return Err(large("64 MiB of text"));
-    }
-    let text = String::from_utf8(text).map_err(|_| ListError::NoText { place: place.to_owned() })?;
+    budget.0 = budget.0.checked_sub(text.len() as u64).ok_or_else(|| match budget.0 {
+        MAX_TEXT => large("64 MiB of text"),
+        _ => large("64 MiB of text, with the lists that refer to it"),
+    })?;
+    let text = String::from_utf8(text).map_err(|_| ListError::NoText(place.to_owned()))?;
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().take(MAX_TESTS + 1).collect();
     check_lines(&lines, place)?;
     if lines.iter().any(|line| line.chars().any(|c| c.is_control() && c != '\t')) {
-        return Err(ListError::NoText { place: place.to_owned() });
+        return Err(ListError::NoText(place.to_owned()));
     }
     match lines.first().and_then(|line| line.strip_prefix('#')) {
         Some(of) => delta(of, &lines, place),
@@ -150,7 +158,7 @@ pub(super) fn decode(bytes: &[u8], place: &str) -> Result<StoredList, ListError>
             let names: Vec<String> =
                 lines.into_iter().map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect();
             if names.is_empty() {
-                return Err(ListError::Empty { place: place.to_owned() });
+                return Err(ListError::Empty(place.to_owned()));
             }
             Ok(StoredList::Whole(names))
         }
@@ -190,15 +198,12 @@ const INDENT: &str = "    ";
 /// Parses the output of `e2e.test --list-tests`: a heading, then indented lines `FILE:NUMBER:
 /// NAME`. Early versions print the name alone. Lines without indentation are ignored. `source` is
 /// for messages.
-///
-/// # Errors
-/// When there is no test, or a limit for lists is exceeded.
 pub fn from_program(output: &str, version: &str, source: &str) -> Result<TestList, ListError> {
     let lines = output.lines().filter_map(|line| line.strip_prefix(INDENT));
     let names: Vec<&str> = lines.map(without_location).filter(|name| !name.is_empty()).take(MAX_TESTS + 1).collect();
     check_lines(&names, source)?;
     if names.is_empty() {
-        return Err(ListError::Empty { place: source.to_owned() });
+        return Err(ListError::Empty(source.to_owned()));
     }
     Ok(TestList::new(version, names, source))
 }
@@ -251,17 +256,11 @@ pub enum ListError {
         limit: &'static str,
     },
     /// The input is not text.
-    #[error("`{place}` is not UTF-8 text")]
-    NoText {
-        /// Name of the file or stream.
-        place: String,
-    },
+    #[error("`{0}` is not UTF-8 text")]
+    NoText(String),
     /// The list has no tests.
-    #[error("`{place}` has no tests")]
-    Empty {
-        /// Name of the file or stream.
-        place: String,
-    },
+    #[error("`{0}` has no tests")]
+    Empty(String),
     /// A delta has an invalid line.
     #[error(
         "`{place}` is a delta, and line {line} is invalid: expected `+NAME` for a test that is added, `-NAME` for one that is removed"

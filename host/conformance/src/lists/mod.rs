@@ -1,7 +1,7 @@
 //! Names of tests by version, and selections by Go regular expressions.
 //!
-//! * [`embedded`], [`read_dir`], [`read_file`], [`parse`] and [`resolve`] return a [`TestList`] from
-//!   this program, a directory, a file, bytes, or any other storage of lists by version.
+//! * [`Embedded`] has the lists of a program. [`read_dir`], [`read_file`], [`parse`] and [`resolve`]
+//!   return a [`TestList`] from a directory, a file, bytes, or any other storage by version.
 //! * [`GoRegex`] is a regular expression in the syntax of Go's package `regexp`.
 //! * [`Selection`] is a focus and a skip, and [`check_selection`] tells what they select.
 //! * [`rerun_focus`] returns a focus that matches given tests.
@@ -21,6 +21,4 @@ pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
 pub use selection::{
     Checked, Selection, SelectionError, alternatives, check_list, check_selection, near, rerun_focus, tags,
 };
-pub use sources::{
-    MAX_DELTAS, Read, embedded, embedded_for, embedded_versions, read_dir, read_file, resolve, versions_in,
-};
+pub use sources::{Embedded, MAX_DELTAS, Read, read_dir, read_file, read_version, resolve, versions_in};

@@ -22,11 +22,8 @@ pub enum GoRegexError {
     #[error("{0}")]
     Syntax(String),
     /// The expression is longer than [`MAX_PATTERN`].
-    #[error("it has {bytes} bytes; the limit is {MAX_PATTERN}")]
-    TooLong {
-        /// Size in bytes.
-        bytes: usize,
-    },
+    #[error("it has {0} bytes; the limit is {MAX_PATTERN}")]
+    TooLong(usize),
     /// The compiled expression needs more memory than [`MAX_PROGRAM`].
     #[error("compiled, it needs more than {MAX_PROGRAM} bytes of memory")]
     TooLarge,
@@ -43,7 +40,7 @@ impl GoRegex {
     /// Compiles `pattern`.
     pub fn new(pattern: &str) -> Result<Self, GoRegexError> {
         if pattern.len() > MAX_PATTERN {
-            return Err(GoRegexError::TooLong { bytes: pattern.len() });
+            return Err(GoRegexError::TooLong(pattern.len()));
         }
         let compiled = RegexBuilder::new(&rewrite(pattern)).size_limit(MAX_PROGRAM).build();
         let compiled = compiled.map_err(|error| match error {

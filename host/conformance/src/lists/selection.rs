@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::list::{ListError, SUITE, TestList, is_suite_node, plain_name};
 use super::regex::{GoRegex, GoRegexError};
-use super::sources::embedded_for;
+use super::sources::Embedded;
 use super::version::Version;
 
 /// A selection of tests: those that the focus matches, except those that the skip matches. Both are
@@ -21,7 +21,6 @@ pub struct Selection {
 
 impl Selection {
     /// Creates a selection from compiled expressions.
-    #[must_use]
     pub fn new(focus: Option<GoRegex>, skip: Option<GoRegex>) -> Self {
         Self { focus, skip }
     }
@@ -139,20 +138,21 @@ pub enum SelectionError {
     List(#[from] ListError),
 }
 
-/// Applies a focus and a skip to the embedded list for `version`. An empty expression is ignored.
+/// Applies a focus and a skip to the closest list for `version`. An empty expression is ignored.
 /// For a version that is newer than all lists, the newest list is used. In that case, a selection
 /// without tests is only a warning.
 ///
 /// # Errors
 /// When an expression is invalid, or no test is selected and the list is of the same minor version.
 pub fn check_selection(
+    lists: &Embedded<'_>,
     version: Option<&str>,
     focus: Option<&str>,
     skip: Option<&str>,
 ) -> Result<Checked, SelectionError> {
     let selection =
         Selection::parse(focus, skip).map_err(|(what, error)| SelectionError::Expression { what, error })?;
-    let list = embedded_for(version)?;
+    let list = lists.closest(version)?;
     let certain =
         Version::parse(&list.version).zip(version.and_then(Version::parse)).is_some_and(|(a, b)| a.same_minor(&b));
     // Within a minor version, tests keep their names.

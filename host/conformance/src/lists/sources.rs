@@ -6,50 +6,64 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::list::{ListError, MAX_PACKED, StoredList, TestList, decode, parse};
+use super::list::{ListError, MAX_PACKED, StoredList, TestList, TextBudget, decode, parse};
 use super::version::{Version, closest, latest, listed, older};
-use crate::data::TESTS;
 
 /// Name of the location in messages.
 const PLACE: &str = "this program";
 
-/// Returns the versions of the embedded lists, oldest first.
-pub fn embedded_versions() -> impl Iterator<Item = &'static str> {
-    TESTS.iter().map(|(version, _)| *version)
+/// Lists by version that are part of a program, oldest version first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Embedded<'a> {
+    lists: Vec<(&'a str, &'a [u8])>,
 }
 
-/// Returns the embedded list of exactly `version`, if there is one.
-#[must_use]
-pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
-    let name = Version::parse(version)?.name();
-    bytes(&name)?;
-    Some(resolve(&name, PLACE, &mut |version| Ok(bytes(version).map(<[u8]>::to_vec))))
-}
+impl<'a> Embedded<'a> {
+    /// Sorts lists: the version and the bytes of each. Lists of invalid versions are left out.
+    pub fn new(lists: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let versions = lists.into_iter().filter_map(|list| Some((Version::parse(list.0)?, list)));
+        let mut sorted: Vec<_> = versions.collect();
+        sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Self { lists: sorted.into_iter().map(|(_, list)| list).collect() }
+    }
 
-/// Returns the embedded list that is closest to `version` within the same minor version. If there
-/// is none, it returns the latest list that is older. Without a version, it returns the latest
-/// list. The list tells its version ([`TestList::replacement_note`]).
-///
-/// # Errors
-/// When `version` is invalid, or older than all lists.
-pub fn embedded_for(version: Option<&str>) -> Result<TestList, ListError> {
-    let chosen = match version {
-        None => latest(embedded_versions()),
-        Some(version) => {
-            let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
-            closest(&wanted, embedded_versions()).or_else(|| older(&wanted, embedded_versions()))
-        }
-    };
-    let unknown = || ListError::Unknown {
-        version: version.unwrap_or_default().to_owned(),
-        place: PLACE.to_owned(),
-        known: listed(embedded_versions()),
-    };
-    embedded(chosen.ok_or_else(unknown)?).ok_or_else(unknown)?
-}
+    /// Returns the versions of the lists, oldest first.
+    pub fn versions(&self) -> impl Iterator<Item = &'a str> {
+        self.lists.iter().map(|(version, _)| *version)
+    }
 
-fn bytes(version: &str) -> Option<&'static [u8]> {
-    TESTS.iter().find(|(known, _)| *known == version).map(|(_, bytes)| *bytes)
+    /// Returns the list of exactly `version`, if there is one.
+    pub fn exact(&self, version: &str) -> Option<Result<TestList, ListError>> {
+        let name = Version::parse(version)?.name();
+        self.bytes(&name)?;
+        Some(resolve(&name, PLACE, &mut |version| Ok(self.bytes(version).map(<[u8]>::to_vec))))
+    }
+
+    /// Returns the list that is closest to `version` within the same minor version. If there is
+    /// none, it returns the latest list that is older. Without a version, it returns the latest
+    /// list. The list tells its version ([`TestList::replacement_note`]).
+    ///
+    /// # Errors
+    /// When `version` is invalid, or older than all lists.
+    pub fn closest(&self, version: Option<&str>) -> Result<TestList, ListError> {
+        let chosen = match version {
+            None => latest(self.versions()),
+            Some(version) => {
+                let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
+                closest(&wanted, self.versions()).or_else(|| older(&wanted, self.versions()))
+            }
+        };
+        let unknown = || ListError::Unknown {
+            version: version.unwrap_or("any version").to_owned(),
+            place: PLACE.to_owned(),
+            known: listed(self.versions()),
+        };
+        self.exact(chosen.ok_or_else(unknown)?).ok_or_else(unknown)?
+    }
+
+    fn bytes(&self, version: &str) -> Option<&'a [u8]> {
+        self.lists.iter().find(|(known, _)| *known == version).map(|(_, bytes)| *bytes)
+    }
 }
 
 /// Suffixes of list files.
@@ -61,10 +75,6 @@ const MAX_ENTRIES: usize = 10_000;
 /// Reads the list of `version` from a directory with files `VERSION.gz`, `VERSION.txt` or
 /// `VERSION`. If that version is missing, it reads the closest one of the same minor version, and
 /// the list tells its version. An empty `version` means the latest.
-///
-/// # Errors
-/// When the directory or a file is not readable, `version` is invalid or has no list, or a file is
-/// not a valid list.
 pub fn read_dir(dir: &Path, version: &str) -> Result<TestList, ListError> {
     let place = dir.display().to_string();
     let known = versions_in(dir)?;
@@ -121,15 +131,12 @@ pub fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
 
 /// Reads the list in one file. The version comes from the file name, if it has one. If the file is
 /// a delta, it is resolved with the other files in the directory.
-///
-/// # Errors
-/// When the file is not readable, or not a valid or complete list.
 pub fn read_file(path: &Path) -> Result<TestList, ListError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     let version = Version::parse(stem).map(|version| version.name()).unwrap_or_default();
     let (bytes, place) = (read(path)?, path.display().to_string());
-    match decode(&bytes, &place)? {
+    match decode(&bytes, &place, &mut TextBudget::default())? {
         StoredList::Delta { .. } if !version.is_empty() => {
             let dir = path.parent().unwrap_or(Path::new(""));
             resolve(&version, &dir.display().to_string(), &mut |wanted| match wanted == version {
@@ -157,14 +164,12 @@ pub type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError> + 'a;
 
 /// Reads the list of `version` from a storage of lists by version. `read` returns the bytes of a
 /// version, or `None` if it does not exist. `place` is for messages.
-///
-/// # Errors
-/// When `version` or a list is invalid, `read` fails or finds no list, or a chain of deltas is cyclic
-/// or too long.
 pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestList, ListError> {
     let asked = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?.name();
     let mut chain = vec![asked.clone()];
     let mut deltas = Vec::new();
+    // All lists of a chain are in memory at the same time.
+    let mut budget = TextBudget::default();
     let mut wanted = asked.clone();
     let whole = loop {
         let Some(bytes) = read(&wanted)? else {
@@ -174,7 +179,7 @@ pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestLi
             };
             return Err(ListError::Unknown { version: wanted, place: place.to_owned(), known });
         };
-        match decode(&bytes, &format!("{wanted} in {place}"))? {
+        match decode(&bytes, &format!("{wanted} in {place}"), &mut budget)? {
             StoredList::Whole(names) => break names,
             StoredList::Delta { of, added, removed } => {
                 let lost = |how| ListError::Deltas {
@@ -203,5 +208,20 @@ pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestLi
             names.remove(name);
         }
     }
+    // A list of no required tests would make every run pass.
+    if names.is_empty() {
+        return Err(ListError::Empty(format!("{asked} in {place}")));
+    }
     Ok(TestList::new(&asked, names.iter().map(String::as_str), place))
+}
+
+/// Reads the list of exactly `version` from files by version. Only versions such as `v1.30.2` have
+/// deltas. `read` and `place` are as for [`resolve`].
+pub fn read_version(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestList, ListError> {
+    if Version::parse(version).is_some_and(|parsed| parsed.name() == version) {
+        return resolve(version, place, read);
+    }
+    let unknown =
+        || ListError::Unknown { version: version.to_owned(), place: place.to_owned(), known: "others".to_owned() };
+    parse(&read(version)?.ok_or_else(unknown)?, version, place)
 }

@@ -1,7 +1,6 @@
 //! Writing the folder of a submission, completely or not at all, and its `README.md`, which tells how
 //! to reproduce the results.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -111,18 +110,13 @@ pub struct Facts<'a> {
 }
 
 /// Returns the text in Markdown.
-#[must_use]
 pub fn readme(facts: &Facts<'_>) -> String {
     let get = |field: &str| line(facts.product.get(field));
-    let release = facts.place.release;
-    let mut text = String::new();
     let name = if get("name").is_empty() { facts.place.product.clone() } else { get("name") };
     // The numbers are not known if the results could not be read.
     let known = facts.ran > 0 || facts.skipped > 0;
     let tests = if known { format!("{} ran, {} skipped", facts.ran, facts.skipped) } else { String::new() };
-    let _ = writeln!(text, "# Conformance results of {name} for Kubernetes {release}\n");
-    let _ = writeln!(text, "| | |\n|---|---|");
-    for (title, value) in [
+    let rows = [
         ("vendor", get("vendor")),
         ("product", name.clone()),
         ("version", get("version")),
@@ -130,35 +124,37 @@ pub fn readme(facts: &Facts<'_>) -> String {
         ("results by", line(facts.tool)),
         ("run", facts.run.map(line).unwrap_or_default()),
         ("tests", tests),
-    ] {
-        if !value.is_empty() {
-            let _ = writeln!(text, "| {title} | {value} |");
-        }
-    }
+    ];
+    let rows = rows.iter().filter(|(_, value)| !value.is_empty());
+    let rows: String = rows.map(|(title, value)| format!("| {title} | {value} |\n")).collect();
     let docs = get("documentation_url");
-    let _ = writeln!(text, "\n## Reproduce these results\n");
-    let _ = writeln!(
-        text,
-        "1. Set up a cluster of {name} {} with at least two nodes that pods can run on{}.",
+    let docs = if docs.is_empty() { docs } else { format!(" (<{docs}>)") };
+    format!(
+        "# Conformance results of {name} for Kubernetes {}
+
+| | |
+|---|---|
+{rows}
+## Reproduce these results
+
+1. Set up a cluster of {name} {} with at least two nodes that pods can run on{docs}.
+2. Point `KUBECONFIG` at it, as a cluster's administrator.
+3. Run the suite in the mode that certification requires, with this folder's `PRODUCT.yaml`:
+
+   ```sh
+   plumbline conformance run --submission-dir submission --product PRODUCT.yaml
+   ```
+
+4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To check them against the rules again:
+
+   ```sh
+   plumbline conformance submission check submission
+   ```
+",
+        facts.place.release,
         get("version"),
-        if docs.is_empty() { String::new() } else { format!(" (<{docs}>)") }
-    );
-    let _ = writeln!(text, "2. Point `KUBECONFIG` at it, as a cluster's administrator.");
-    let _ = writeln!(
-        text,
-        "3. Run the suite in the mode that certification requires, with this folder's `PRODUCT.yaml`:\n"
-    );
-    let _ = writeln!(
-        text,
-        "   ```sh\n   plumbline conformance run --submission-dir submission --product PRODUCT.yaml\n   ```\n"
-    );
-    let _ = writeln!(
-        text,
-        "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To check them against the rules again:\n",
         facts.place
-    );
-    let _ = writeln!(text, "   ```sh\n   plumbline conformance submission check submission\n   ```");
-    text
+    )
 }
 
 /// Returns the text on one line, escaped for a table cell.

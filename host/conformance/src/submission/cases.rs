@@ -23,7 +23,6 @@ const LEFT_OVER: [(&str, &str); 3] = [("&#39;", "'"), ("&#34;", "\""), ("&gt;", 
 const OTHER_QUOTES: (&str, &str) = ("'cat /tmp/health'", "\"cat /tmp/health\"");
 
 /// Returns the name that is compared with the required names.
-#[must_use]
 pub fn cleaned(name: &str) -> Cow<'_, str> {
     let mut name = Cow::Borrowed(name);
     for (from, to) in LEFT_OVER.into_iter().chain([OTHER_QUOTES]) {
@@ -49,10 +48,14 @@ pub struct Cases {
     /// Conformance tests that ran at least once without an element `failure`. As in the verifier, an
     /// element `error` does not matter for this list.
     pub(super) without_failure: BTreeSet<String>,
-    passed: BTreeSet<String>,
-    failed: BTreeSet<String>,
-    ran: u64,
-    skipped: u64,
+    /// Conformance tests that passed at least once.
+    pub passed: BTreeSet<String>,
+    /// Conformance tests that failed at least once.
+    pub failed: BTreeSet<String>,
+    /// Number of tests that ran, conformance tests or not. The suite's setup counts if it failed.
+    pub ran: u64,
+    /// Number of skipped tests.
+    pub skipped: u64,
     /// Test cases that the verifier does not read: in nested suites, outside of suites, or after the
     /// outermost element.
     pub(super) unread: u64,
@@ -62,34 +65,12 @@ pub struct Cases {
 
 impl Cases {
     /// Reads a file of results.
-    #[must_use]
     pub fn read(document: &[u8]) -> Self {
         let mut reader = Reader { decoder: Decoder::new(document), cases: Self::default() };
         match reader.document() {
             Ok(()) => reader.cases,
             Err(problem) => Self { problem: Some(problem), ..Self::default() },
         }
-    }
-
-    /// Returns the conformance tests that passed at least once.
-    pub fn passed(&self) -> &BTreeSet<String> {
-        &self.passed
-    }
-
-    /// Returns the conformance tests that failed at least once.
-    pub fn failed(&self) -> &BTreeSet<String> {
-        &self.failed
-    }
-
-    /// Returns the number of tests that ran, conformance tests or not. The suite's setup counts if
-    /// it failed.
-    pub fn ran(&self) -> u64 {
-        self.ran
-    }
-
-    /// Returns the number of skipped tests.
-    pub fn skipped(&self) -> u64 {
-        self.skipped
     }
 
     fn add(&mut self, case: &Case) {
@@ -278,16 +259,16 @@ mod tests {
              <testcase name='d'><failure/></testcase><testcase name='e [Conformance]'><error/></testcase>",
         );
         assert_eq!(cases.problem, None);
-        assert_eq!(cases.passed().iter().collect::<Vec<_>>(), ["a [Conformance]", "b 'x' [Conformance]"]);
-        assert_eq!(cases.failed().iter().collect::<Vec<_>>(), ["b 'x' [Conformance]", "e [Conformance]"]);
+        assert_eq!(cases.passed.iter().collect::<Vec<_>>(), ["a [Conformance]", "b 'x' [Conformance]"]);
+        assert_eq!(cases.failed.iter().collect::<Vec<_>>(), ["b 'x' [Conformance]", "e [Conformance]"]);
         assert!(cases.without_failure.contains("e [Conformance]"));
-        assert_eq!((cases.ran(), cases.skipped(), cases.unread), (5, 1, 0));
+        assert_eq!((cases.ran, cases.skipped, cases.unread), (5, 1, 0));
     }
 
     #[test]
     fn cases_in_other_places_are_counted() {
         let nested = read("<testsuite><testcase name='a [Conformance]'/></testsuite><testCase name='b'/>");
-        assert_eq!((nested.ran(), nested.unread), (0, 2));
+        assert_eq!((nested.ran, nested.unread), (0, 2));
         let behind = Cases::read(b"<testsuites/><testsuites><testsuite><testcase/></testsuite></testsuites> &");
         assert_eq!((behind.problem, behind.unread), (None, 1));
     }

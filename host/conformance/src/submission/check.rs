@@ -15,7 +15,6 @@ const NO_PULL_REQUEST: &str = "it is about the pull request";
 
 /// Checks a submission against every rule, in the verifier's order. Rules that need the network or
 /// the pull request are reported as not checked, with a hint.
-#[must_use]
 pub fn check(contents: &Contents<'_>) -> Vec<Finding> {
     let release = contents.release();
     let mut findings = vec![required_files(contents)];
@@ -182,7 +181,7 @@ fn results_readable(cases: &Cases) -> Finding {
         return Finding::failed(rule, format!("the verifier cannot read `{JUNIT}`: {problem}"))
             .hint("use the file as the suite wrote it: not merged from several runs, and not a symbolic link");
     }
-    Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
+    Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran as usize, "case", "cases"), cases.skipped))
 }
 
 /// Hint on how to provide the list of required tests.
@@ -231,11 +230,11 @@ fn no_failed_tests(cases: &Cases) -> Finding {
     if cases.problem.is_some() {
         return Finding::failed(rule, UNREADABLE).hint(UNREADABLE_HINT);
     }
-    let failed = cases.failed();
+    let failed = &cases.failed;
     if failed.is_empty() {
         return Finding::passed(rule, "no conformance test failed");
     }
-    let again = failed.intersection(cases.passed()).count();
+    let again = failed.intersection(&cases.passed).count();
     let hint = if again > 0 {
         format!("{again} of them passed at another try, which does not count: submit a run in which all pass at once")
     } else {

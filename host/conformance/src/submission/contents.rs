@@ -52,7 +52,6 @@ impl SubmissionPath {
     }
 
     /// Returns a folder name for a product name: `My  Engine (2)` becomes `my-engine-2`.
-    #[must_use]
     pub fn folder_of(name: &str) -> String {
         let words = name.to_lowercase();
         let words = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').filter(|word| !word.is_empty());
@@ -84,7 +83,6 @@ pub struct FoundFile {
 
 impl FoundFile {
     /// Returns the first of `files` with this name. Like the verifier, it ignores case.
-    #[must_use]
     pub fn find<'a>(files: &'a [Self], name: &str) -> Option<&'a Self> {
         files.iter().find(|file| file.name().eq_ignore_ascii_case(name))
     }
@@ -165,7 +163,6 @@ pub struct LogVersions {
 
 impl LogVersions {
     /// Reads the versions from the start of a log.
-    #[must_use]
     pub fn read(head: &str) -> Self {
         let mut found = Self::default();
         for line in head.lines() {

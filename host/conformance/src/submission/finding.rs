@@ -156,7 +156,6 @@ pub struct Summary {
 
 impl Summary {
     /// Counts findings.
-    #[must_use]
     pub fn of(findings: &[Finding]) -> Self {
         let mut summary = Self::default();
         for finding in findings {

@@ -7,8 +7,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::data::REQUIRED;
-use crate::lists::{ListError, resolve};
+use crate::lists::{Embedded, ListError};
 
 /// A minor version of Kubernetes, such as `v1.30`. A submission is for one minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,13 +20,6 @@ pub struct Release {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("invalid version `{0}`: expected a version such as `v1.30`")]
 pub struct ReleaseError(pub String);
-
-impl Release {
-    /// Returns the release that is `back` minor versions older, but at least minor version 0.
-    pub fn older(self, back: u32) -> Self {
-        Self { minor: self.minor.saturating_sub(back), ..self }
-    }
-}
 
 impl FromStr for Release {
     type Err = ReleaseError;
@@ -127,16 +119,14 @@ impl Required {
         Ok(Self { release, names, source: source.into() })
     }
 
-    /// Returns the embedded list for `release`. For a release that is newer than all lists, it
-    /// returns the newest one, as its field `release` tells. `None` if `release` is older than all
-    /// lists.
-    pub fn embedded(release: Release) -> Result<Option<Self>, ListError> {
-        let Some((version, release)) = Self::known().filter(|(_, known)| *known <= release).last() else {
+    /// Returns the list for `release`. For a release that is newer than all lists, it returns the
+    /// newest one, as its field `release` tells. `None` if `release` is older than all lists.
+    pub fn embedded(lists: &Embedded<'_>, release: Release) -> Result<Option<Self>, ListError> {
+        let Some((version, release)) = Self::known(lists).filter(|(_, known)| *known <= release).last() else {
             return Ok(None);
         };
-        let bytes = |wanted: &str| REQUIRED.iter().find(|(known, _)| *known == wanted).map(|(_, bytes)| bytes.to_vec());
-        let list = resolve(version, "this program", &mut |version| Ok(bytes(version)))?;
-        let names = list.tests.into_iter().collect();
+        let Some(list) = lists.exact(version) else { return Ok(None) };
+        let names = list?.tests.into_iter().collect();
         Ok(Some(Self {
             release,
             names,
@@ -144,9 +134,9 @@ impl Required {
         }))
     }
 
-    /// Returns the versions of the embedded lists, oldest first.
-    pub fn known() -> impl Iterator<Item = (&'static str, Release)> {
-        REQUIRED.iter().filter_map(|(version, _)| Some((*version, version.parse().ok()?)))
+    /// Returns the versions of the lists, oldest first.
+    pub fn known<'a>(lists: &Embedded<'a>) -> impl Iterator<Item = (&'a str, Release)> {
+        lists.versions().filter_map(|version| Some((version, version.parse().ok()?)))
     }
 }
 
@@ -174,7 +164,6 @@ mod tests {
         }
         let of = |text: &str| text.parse::<Release>().unwrap();
         assert!(of("v1.9") < of("v1.10") && of("v1.36") < of("v2.0"));
-        assert_eq!(of("v1.30").older(2), of("v1.28"));
     }
 
     #[test]
@@ -213,19 +202,5 @@ mod tests {
             let error = Required::from_yaml(text, release("v1.2"), "here").unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
-    }
-
-    #[test]
-    fn every_version_has_its_list_and_a_newer_one_that_of_the_newest() {
-        for (version, release) in Required::known() {
-            let required = Required::embedded(release).unwrap().unwrap();
-            assert_eq!(required.release, release);
-            assert!((380..600).contains(&required.names.len()), "{version}: {}", required.names.len());
-            assert!(required.names.iter().all(|name| name.contains(super::super::CONFORMANCE)), "{version}");
-            assert!(required.source.contains(version));
-        }
-        let (_, newest) = Required::known().last().unwrap();
-        assert_eq!(Required::embedded(release("v1.99")).unwrap().unwrap().release, newest);
-        assert_eq!(Required::embedded(release("v1.28")).unwrap(), None);
     }
 }

@@ -41,7 +41,6 @@ pub enum NotSubmittable {
 impl SuiteSettings {
     /// Reads the settings from the `definition.json` of an archive, either ours or Sonobuoy's.
     /// Missing settings are not known.
-    #[must_use]
     pub fn from_definition(document: &Value) -> Self {
         let spec = &document.get("Definition").unwrap_or(document)["spec"];
         let mut settings = Self { image: spec["image"].as_str().map(str::to_owned), ..Self::default() };

@@ -1,4 +1,4 @@
-//! The plugin `e2e`: its versions, its reruns, and the settings that its profile cannot express.
+//! The suite of Kubernetes: its versions, its reruns, and the settings that its profile cannot express.
 //!
 //! ```text
 //! definition with the values of the profile ──▶ Settings::apply ──▶ definition ──▶ chosen: what its image will select
@@ -15,9 +15,6 @@ pub use settings::{
     CONFIG_DIR, CREDENTIALS_DIR, Chosen, ConfigFile, DEFAULT_FOCUS, EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG,
     Settings, SettingsError, appended, chosen, with_progress,
 };
-
-/// Name of the plugin that the settings are for.
-pub const PLUGIN: &str = "e2e";
 
 /// Image of the suite in the built-in definition, without a tag.
 pub const BUILT_IN_IMAGE: &str = "registry.k8s.io/conformance";
@@ -52,7 +49,6 @@ pub fn latest_version(answer: &str) -> Result<String, NoVersion> {
 
 /// Returns the image of the latest build that corresponds to `image`, because such builds are
 /// published in another registry. `None` if `image` is not the built-in image with a tag.
-#[must_use]
 pub fn image_of_latest(image: &str) -> Option<String> {
     let tag = image.strip_prefix(BUILT_IN_IMAGE)?.strip_prefix(':')?;
     Some(format!("{LATEST_IMAGE}:{tag}"))
@@ -60,7 +56,6 @@ pub fn image_of_latest(image: &str) -> Option<String> {
 
 /// Returns whether the suite of this version accepts a file with credentials
 /// (`--e2e-docker-config-file`). `None` if the string is not a version, such as `ignore`.
-#[must_use]
 pub fn takes_credentials(version: &str) -> Option<bool> {
     major_minor(version).map(|version| version >= CREDENTIALS_SINCE)
 }

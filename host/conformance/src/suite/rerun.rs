@@ -32,7 +32,6 @@ pub enum RerunError {
 
 /// Returns the names of the tests in a result tree that failed or timed out, unique and in order,
 /// without the framework's prefix. Items for files and for setup and teardown nodes are left out.
-#[must_use]
 pub fn failed_tests(root: &Item) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let failed = root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
@@ -42,7 +41,6 @@ pub fn failed_tests(root: &Item) -> Vec<&str> {
 
 /// Returns whether any test in a result tree ran. Otherwise the failures are not known: the suite
 /// did not start, or its report is lost.
-#[must_use]
 pub fn any_test_ran(root: &Item) -> bool {
     root.leaves().any(|leaf| {
         let is_test = !leaf.meta.contains_key("file") && !leaf.meta.contains_key("error");

@@ -203,7 +203,6 @@ fn separator_or_space(separator: &str) -> &str {
 /// Returns `given` with the progress URL of the worker next to the suite, which listens on `port`.
 /// The URL is added at the front and replaces a local URL with another port. A URL of another host
 /// is deliberate and is kept.
-#[must_use]
 pub fn with_progress(given: &str, port: &str, separator: &str) -> String {
     let separator = separator_or_space(separator);
     let local = |word: &str| word.starts_with(&format!("{PROGRESS_FLAG}=http://localhost:"));
@@ -216,7 +215,6 @@ pub fn with_progress(given: &str, port: &str, separator: &str) -> String {
 }
 
 /// Returns `given` followed by `more`. A progress URL in `more` replaces the one in `given`.
-#[must_use]
 pub fn appended(given: &str, more: &str, separator: &str) -> String {
     let separator = separator_or_space(separator);
     let another = words(more, separator).any(is_progress);
@@ -248,7 +246,6 @@ pub struct Chosen {
 
 /// Returns the tests that the image will run with the environment of `definition`. `None` if the
 /// value of a variable is only known in the cluster.
-#[must_use]
 pub fn chosen(definition: &Definition) -> Option<Chosen> {
     let focus = variable(definition, "E2E_FOCUS")?.filter(|text| !text.is_empty());
     let skip = variable(definition, "E2E_SKIP")?.filter(|text| !text.is_empty());

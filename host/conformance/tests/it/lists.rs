@@ -1,4 +1,4 @@
-//! Tests of embedded lists, lists in directories, and untrusted lists.
+//! Tests of built-in lists, lists in directories, and untrusted lists.
 
 use std::fs;
 use std::io::Write;
@@ -7,9 +7,11 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plumbline_conformance::lists::{
-    ListError, Selection, SelectionError, check_selection, embedded, embedded_for, embedded_versions, is_suite_node,
-    near, parse, read_dir, read_file, resolve, tags,
+    Embedded, ListError, Selection, SelectionError, check_selection, is_suite_node, near, parse, read_dir, read_file,
+    read_version, resolve, tags,
 };
+
+use crate::built_in::lists;
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -30,7 +32,8 @@ fn full_message(error: &dyn std::error::Error) -> String {
 }
 
 #[test]
-fn every_embedded_list_is_complete() {
+fn every_built_in_list_is_complete() {
+    let Some(built_in) = lists("tests") else { return };
     for (version, tests, conformance) in [
         ("v1.29.15", 7411, 388),
         ("v1.30.14", 7203, 402),
@@ -40,35 +43,75 @@ fn every_embedded_list_is_complete() {
         ("v1.36.3", 7579, 446),
         ("v1.37.2", 3206, 462),
     ] {
-        let list = embedded(version).unwrap().unwrap();
+        let list = built_in.exact(version).unwrap().unwrap();
         assert_eq!((list.version.as_str(), list.tests.len()), (version, tests));
         assert!(list.tests.is_sorted() && list.tests.iter().all(|name| !is_suite_node(name)));
         let selection = Selection::parse(Some(r"\[Conformance\]"), None).unwrap();
         assert_eq!(selection.select(&list.tests).count(), conformance, "{version}");
     }
-    assert_eq!(embedded_versions().count(), 7);
-    assert!(embedded("v1.30.3").is_none() && embedded("nonsense").is_none());
+    assert_eq!(built_in.versions().count(), 7);
+    assert!(built_in.exact("v1.30.3").is_none() && built_in.exact("nonsense").is_none());
+}
+
+#[test]
+fn a_program_without_lists_says_so() {
+    let none = Embedded::default();
+    let error = |version| none.closest(version).unwrap_err().to_string();
+    assert_eq!(error(Some("v1.30.2")), "no list of tests of v1.30.2 in this program; it has none");
+    assert_eq!(error(None), "no list of tests of any version in this program; it has none");
+    let found = check_selection(&none, Some("v1.30.2"), Some("a"), None);
+    assert!(matches!(found, Err(SelectionError::List(ListError::Unknown { .. }))));
+}
+
+#[test]
+fn lists_of_a_program_are_sorted_by_version() {
+    let lists = Embedded::new(
+        [("v1.10.0", "c"), ("README", "x"), ("v1.9.1", "b"), ("v1.9.0", "#v1.9.1\n+a")]
+            .map(|(version, list)| (version, list.as_bytes())),
+    );
+    assert_eq!(lists.versions().collect::<Vec<_>>(), ["v1.9.0", "v1.9.1", "v1.10.0"]);
+    assert_eq!(lists.exact("v1.9.0").unwrap().unwrap().tests, ["a", "b"]);
+    assert_eq!(lists.closest(Some("v1.9.7")).unwrap().version, "v1.9.1");
+}
+
+#[test]
+fn versions_of_any_form_have_lists() {
+    let mut read = |version: &str| -> Result<Option<Vec<u8>>, ListError> {
+        Ok(match version {
+            "1.1" => Some(gzip(b"one\n")),
+            "v1.2.0" => Some(gzip(b"#v1.2.1\n+two\n")),
+            "v1.2.1" => Some(b"three\n".to_vec()),
+            _ => None,
+        })
+    };
+    assert_eq!(read_version("1.1", "there", &mut read).unwrap().tests, ["one"]);
+    assert_eq!(read_version("v1.2.0", "there", &mut read).unwrap().tests, ["three", "two"]);
+    for missing in ["dev", "v1.3.0"] {
+        let error = read_version(missing, "there", &mut read).unwrap_err().to_string();
+        assert_eq!(error, format!("no list of tests of {missing} in there; it has others"));
+    }
 }
 
 #[test]
 fn the_closest_list_is_used_with_a_note() {
-    let list = embedded_for(Some("v1.30.9+rke2r1")).unwrap();
+    let Some(built_in) = lists("tests") else { return };
+    let list = built_in.closest(Some("v1.30.9+rke2r1")).unwrap();
     assert_eq!(list.version, "v1.30.14");
     assert_eq!(
         list.replacement_note("v1.30.9+rke2r1").unwrap(),
         "no list of the tests of v1.30.9 in this program: using that of v1.30.14"
     );
-    assert_eq!(embedded_for(None).unwrap().version, "v1.37.2");
-    let newer = embedded_for(Some("v1.99.0")).unwrap();
+    assert_eq!(built_in.closest(None).unwrap().version, "v1.37.2");
+    let newer = built_in.closest(Some("v1.99.0")).unwrap();
     assert_eq!(newer.version, "v1.37.2");
     assert_eq!(
         newer.replacement_note("v1.99.0").unwrap(),
         "no list of the tests of v1.99.0 in this program: using that of v1.37.2, although tests were added and renamed since"
     );
-    assert_eq!(embedded_for(Some("v1.32.13")).unwrap().version, "v1.30.14", "the one before it");
-    let older = embedded_for(Some("v1.28.0")).unwrap_err().to_string();
+    assert_eq!(built_in.closest(Some("v1.32.13")).unwrap().version, "v1.30.14", "the one before it");
+    let older = built_in.closest(Some("v1.28.0")).unwrap_err().to_string();
     assert!(older.starts_with("no list of tests of v1.28.0 in this program; it has v1.37.2,"), "{older}");
-    assert!(matches!(embedded_for(Some("x")), Err(ListError::Version(_))));
+    assert!(matches!(built_in.closest(Some("x")), Err(ListError::Version(_))));
 }
 
 #[test]
@@ -166,8 +209,43 @@ fn deltas_end() {
 }
 
 #[test]
+fn differences_that_leave_no_test_are_an_error() {
+    let mut read = |version: &str| -> Result<Option<Vec<u8>>, ListError> {
+        Ok(Some(if version == "v1.2.0" { gzip(b"ball\nkite\n") } else { gzip(b"#v1.2.0\n-ball\n-kite\n") }))
+    };
+    assert_eq!(resolve("v1.2.0", "there", &mut read).unwrap().tests, ["ball", "kite"]);
+    let error = resolve("v1.1.0", "there", &mut read).unwrap_err();
+    assert_eq!(error.to_string(), "`v1.1.0 in there` has no tests");
+    let (whole, delta) = (&b"ball\n"[..], &b"#v1.2.0\n-ball\n"[..]);
+    let embedded = Embedded::new([("v1.2.0", whole), ("v1.1.0", delta)]);
+    assert!(matches!(embedded.exact("v1.1.0"), Some(Err(ListError::Empty { .. }))));
+}
+
+#[test]
+fn the_lists_of_a_chain_have_no_more_text_than_one_list() {
+    // Parts of 1 MiB, because a compressed file may have several members.
+    let line = [b"+".repeat(16 << 10), b"\n".to_vec()].concat();
+    let part = gzip(&line.repeat(64));
+    let of_size = |first: &str, parts: usize| [gzip(first.as_bytes()), part.repeat(parts)].concat();
+    let mut read = |version: &str| -> Result<Option<Vec<u8>>, ListError> {
+        Ok(Some(match version {
+            "v1.3.0" => of_size("#v1.2.0\n", 1),
+            "v1.2.0" => of_size("#v1.1.0\n", 33),
+            _ => of_size("ball\n", 31),
+        }))
+    };
+    // Each list is within the limit.
+    assert_eq!(resolve("v1.1.0", "there", &mut read).unwrap().tests.len(), 2);
+    assert_eq!(
+        resolve("v1.3.0", "there", &mut read).unwrap_err().to_string(),
+        "`v1.1.0 in there` is too large for a list of tests: more than 64 MiB of text, with the lists that refer to it"
+    );
+}
+
+#[test]
 fn a_focus_is_checked_before_anything_starts() {
-    let check = |version, focus, skip| check_selection(version, Some(focus), Some(skip));
+    let Some(built_in) = lists("tests") else { return };
+    let check = |version, focus, skip| check_selection(&built_in, version, Some(focus), Some(skip));
     let all = check(Some("v1.30.14"), r"\[Conformance\]", "").unwrap();
     assert_eq!((all.selected, all.total, all.warnings.len()), (402, 7203, 0));
     let fewer = check(Some("v1.30.9"), r"\[Conformance\]", r"\[Disruptive\]|NoExecuteTaintManager").unwrap();
@@ -203,7 +281,8 @@ fn a_focus_is_checked_before_anything_starts() {
 
 #[test]
 fn tags_and_neighbours() {
-    let list = embedded("v1.30.14").unwrap().unwrap();
+    let Some(built_in) = lists("tests") else { return };
+    let list = built_in.exact("v1.30.14").unwrap().unwrap();
     let counts = tags(list.tests.iter().map(String::as_str));
     assert_eq!((counts["[sig-storage]"], counts["[Conformance]"], counts["[Slow]"]), (5985, 402, 3031));
     assert!(near(r"\[sig-nope\]", ["a", "b"].into_iter()).is_empty());

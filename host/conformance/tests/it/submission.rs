@@ -5,12 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use plumbline_conformance::lists::embedded;
+use plumbline_conformance::lists::Embedded;
 use plumbline_conformance::submission::{
     Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Release, Required, SubmissionPath, Summary,
     assemble, check,
 };
 use proptest::prelude::*;
+
+use crate::built_in::lists;
 
 const PRODUCT: &str = "vendor: Example\nname: Engine\nversion: '2'\ntype: distribution\ndescription: an engine\nwebsite_url: https://example.org\n\
     documentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
@@ -188,11 +190,25 @@ fn results_that_the_verifier_cannot_read() {
 }
 
 #[test]
+fn every_version_has_its_required_tests() {
+    let Some(built_in) = lists("required") else { return };
+    for (version, release) in Required::known(&built_in) {
+        let required = Required::embedded(&built_in, release).unwrap().unwrap();
+        assert_eq!(required.release, release);
+        assert!((380..600).contains(&required.names.len()), "{version}: {}", required.names.len());
+        assert!(required.names.iter().all(|name| name.contains("[Conformance]")), "{version}");
+        assert!(required.source.contains(version));
+    }
+    assert_eq!(Required::known(&built_in).count(), 9);
+}
+
+#[test]
 fn required_tests_are_tests_of_their_version() {
+    let Some((tests, required)) = lists("tests").zip(lists("required")) else { return };
     let mut compared = 0;
-    for (version, release) in Required::known() {
-        let required = Required::embedded(release).unwrap().unwrap();
-        let Some(list) = embedded(version) else { continue };
+    for (version, release) in Required::known(&required) {
+        let required = Required::embedded(&required, release).unwrap().unwrap();
+        let Some(list) = tests.exact(version) else { continue };
         let list = list.unwrap();
         let unknown: Vec<_> = required.names.iter().filter(|name| list.tests.binary_search(name).is_err()).collect();
         assert!(unknown.is_empty(), "{version}: {unknown:?}");
@@ -246,9 +262,10 @@ const SINCE: &[(&str, &str)] = &[
 
 #[test]
 fn required_tests_are_in_the_lists_from_their_first_version_on() {
+    let Some(built_in) = lists("required") else { return };
     let (mut versions, mut first) = (0, BTreeSet::new());
-    for (version, release) in Required::known() {
-        let required = Required::embedded(release).unwrap().unwrap().names;
+    for (version, release) in Required::known(&built_in) {
+        let required = Required::embedded(&built_in, release).unwrap().unwrap().names;
         for (since, name) in SINCE {
             let since: Release = since.parse().unwrap();
             assert_eq!(required.contains(*name), since <= release, "{version}: {name}");
@@ -266,14 +283,15 @@ fn required_tests_are_those_of_the_sources() {
     let cache = Command::new("go").args(["env", "GOMODCACHE"]).env("GOTOOLCHAIN", "local").output();
     let cache = cache.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
     let cache = String::from_utf8(cache).unwrap();
-    for (version, release) in Required::known() {
+    let Some(built_in) = lists("required") else { return };
+    for (version, release) in Required::known(&built_in) {
         let module = Path::new(cache.trim()).join(format!("k8s.io/kubernetes@{version}"));
         let Ok(yaml) = fs::read_to_string(module.join("test/conformance/testdata/conformance.yaml")) else {
             eprintln!("SKIPPED: required tests of {version}: its sources are not in the module cache of Go");
             continue;
         };
         let source = Required::from_yaml(&yaml, release, version).unwrap();
-        assert_eq!(Required::embedded(release).unwrap().unwrap().names, source.names, "{version}");
+        assert_eq!(Required::embedded(&built_in, release).unwrap().unwrap().names, source.names, "{version}");
     }
 }
 
@@ -281,16 +299,20 @@ fn required_tests_are_those_of_the_sources() {
 fn the_documentation_has_the_number_of_required_tests_of_each_version() {
     let page = include_str!("../../../../docs/submission.md");
     let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| v1.")).collect();
-    let numbers = Required::known().map(|(version, release)| {
-        format!("| {release} | {version} | {} |", Required::embedded(release).unwrap().unwrap().names.len())
+    let Some(built_in) = lists("required") else { return };
+    let numbers = Required::known(&built_in).map(|(version, release)| {
+        let required = Required::embedded(&built_in, release).unwrap().unwrap();
+        format!("| {release} | {version} | {} |", required.names.len())
     });
     assert_eq!(documented, numbers.collect::<Vec<_>>());
 }
 
 #[test]
 fn the_list_of_an_older_version_does_not_make_a_submission_complete() {
-    let newest = Required::known().last().unwrap().1;
-    assert_eq!(Required::embedded("v1.99".parse().unwrap()).unwrap().unwrap().release, newest);
+    let built_in = Embedded::new([("v1.28.9", &b"b [Conformance]"[..]), ("v1.29.1", &b"a [Conformance]"[..])]);
+    let of = |release: &str| Required::embedded(&built_in, release.parse().unwrap()).unwrap();
+    assert_eq!(of("v1.30").unwrap().release, "v1.29".parse().unwrap());
+    assert_eq!(of("v1.27"), None);
     let mut newer = Submission::good();
     newer.required.as_mut().unwrap().release = "v1.29".parse().unwrap();
     let findings = newer.check();

@@ -6,6 +6,7 @@ use plumbline_core::closest;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
+use super::listing::listing;
 use super::raw::{RawLocal, RawMode, RawOption, RawProfile, RawSelection, Text};
 use super::rules::{
     MAX_TEXT, alternation, bounded, cut, fits_argument, invalid, is_annotation, is_crd_name, is_file_name,
@@ -43,8 +44,22 @@ pub(super) fn checked(raw: RawProfile) -> Result<Profile, ProfileError> {
     let modes = modes(raw.modes, &options, selection.as_ref(), &version)?;
     let tests = raw.tests.map(|file| list_file("tests", file, &version)).transpose()?;
     let images = raw.images.map(|file| list_file("images", file, &version)).transpose()?;
+    let listing = raw.listing.map(listing).transpose()?;
     let submission = submission(raw.submission, &options)?;
-    Ok(Profile { name, title, description, version, local, options, modes, tests, selection, images, submission })
+    Ok(Profile {
+        name,
+        title,
+        description,
+        version,
+        local,
+        options,
+        modes,
+        tests,
+        listing,
+        selection,
+        images,
+        submission,
+    })
 }
 
 fn local(raw: RawLocal) -> Result<LocalForm, ProfileError> {

@@ -14,21 +14,17 @@ pub(super) type Text = Spanned<String>;
 pub(super) struct RawProfile {
     pub(super) name: Text,
     pub(super) title: Text,
-    #[serde(default)]
     pub(super) description: Option<Text>,
     /// A text, or a mapping that says where the version is.
     pub(super) version: Spanned<Value>,
-    #[serde(default)]
     pub(super) local: Option<RawLocal>,
     #[serde(default)]
     pub(super) options: Vec<RawOption>,
     #[serde(default)]
     pub(super) modes: Vec<RawMode>,
-    #[serde(default)]
     pub(super) tests: Option<Text>,
-    #[serde(default)]
+    pub(super) listing: Option<RawListing>,
     pub(super) selection: Option<RawSelection>,
-    #[serde(default)]
     pub(super) images: Option<Text>,
     #[serde(default)]
     pub(super) submission: Vec<RawSubmitted>,
@@ -37,8 +33,17 @@ pub(super) struct RawProfile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLocal {
-    #[serde(default)]
     pub(super) command: Option<Spanned<Vec<String>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawListing {
+    pub(super) program: Text,
+    pub(super) tests: Option<Spanned<Vec<String>>>,
+    pub(super) required: Option<Spanned<Vec<String>>>,
+    pub(super) images: Option<Spanned<Vec<String>>>,
+    pub(super) format: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,24 +53,18 @@ pub(super) struct RawOption {
     pub(super) help: Text,
     #[serde(rename = "type")]
     pub(super) kind: Text,
-    #[serde(default)]
     pub(super) values: Option<Spanned<Vec<String>>>,
     /// A scalar.
-    #[serde(default)]
     pub(super) default: Option<Spanned<Value>>,
     #[serde(default)]
     pub(super) required: bool,
     #[serde(default)]
     pub(super) secret: bool,
-    #[serde(default)]
     pub(super) env: Option<Text>,
-    #[serde(default)]
     pub(super) arg: Option<Text>,
-    #[serde(default)]
     pub(super) file: Option<Text>,
     #[serde(default)]
     pub(super) image: bool,
-    #[serde(default)]
     pub(super) option: Option<Text>,
 }
 
@@ -79,7 +78,6 @@ pub(super) struct RawMode {
     /// Scalars by the names of options.
     #[serde(default)]
     pub(super) set: BTreeMap<String, Value>,
-    #[serde(default)]
     pub(super) required: Option<Text>,
     #[serde(default)]
     pub(super) submit: bool,
@@ -89,13 +87,10 @@ pub(super) struct RawMode {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSelection {
     pub(super) focus: Text,
-    #[serde(default)]
     pub(super) skip: Option<Text>,
     #[serde(default)]
     pub(super) clear: Vec<Text>,
-    #[serde(default)]
     pub(super) strip: Option<Text>,
-    #[serde(default)]
     pub(super) prefix: Option<Text>,
 }
 
@@ -103,8 +98,6 @@ pub(super) struct RawSelection {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSubmitted {
     pub(super) name: Text,
-    #[serde(default)]
     pub(super) from: Option<Text>,
-    #[serde(default)]
     pub(super) option: Option<Text>,
 }

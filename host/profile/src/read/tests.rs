@@ -33,6 +33,7 @@ modes:
 - {name: full, description: All tests, default: true, set: {snapshots: true}, required: 'required/{version}.txt', submit: true}
 tests: tests-{version}.txt
 images: images.txt
+listing: {program: /bin/suite, tests: [--list, all], required: [--required], images: [--images], format: ginkgo}
 selection: {focus: focus, skip: skip, clear: [snapshots], strip: '[It] ', prefix: 'Storage '}
 submission:
 - {name: junit.xml, from: plugins/storage/results/global/junit.xml}
@@ -72,6 +73,14 @@ pub(crate) const DOCUMENTS: &[(&str, bool)] = &[
     ("name: a\ntitle: A\nversion: '1'\nmodes: [{name: m}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\nmodes: [{name: m, description: d, default: true, submit: maybe}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\nselection: {skip: o}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, tests: [--list]}\n", true),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: a, tests: [--list]}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /../a, tests: [--list]}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, tests: []}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, tests: ['']}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, tests: [--list], format: json}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, format: lines}\n", false),
+    ("name: a\ntitle: A\nversion: '1'\nlisting: {tests: [--list]}\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a_b.c}]\n", true),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a b}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: ''}]\n", false),
@@ -102,6 +111,9 @@ fn every_key_is_read() {
     assert_eq!(selection.options().collect::<Vec<_>>(), ["focus", "skip", "snapshots"]);
     assert_eq!((selection.strip.as_str(), selection.prefix.as_str()), ("[It] ", "Storage "));
     assert_eq!(profile.submission.last().unwrap().source, crate::Source::Option("product".to_owned()));
+    let listing = profile.listing.as_ref().unwrap();
+    assert_eq!((listing.program.as_str(), listing.format), ("bin/suite", crate::ListingFormat::Ginkgo));
+    assert_eq!((&listing.tests[..], listing.required.len()), (&["--list".to_owned(), "all".to_owned()][..], 1));
     let files: Vec<_> = profile.files().collect();
     let named = |key, file: &str| (key, file.to_owned());
     assert_eq!(
@@ -178,6 +190,10 @@ fn what_is_wrong_is_named_with_its_key_and_line() {
             "`modes[1].submit`: results of mode `m` are submitted already",
         ),
         ("tests: tests-{version}.txt".to_owned(), "the version is fixed"),
+        ("listing: {program: a, tests: [b]}".to_owned(), "`listing.program`: write the path of the program"),
+        ("listing: {program: /a}".to_owned(), "`listing`: the program prints nothing"),
+        ("listing: {program: /a, images: ['']}".to_owned(), "`listing.images`: write arguments of 1 to 500"),
+        ("listing: {program: /a, tests: [b], format: c}".to_owned(), "`listing.format`: write `lines` or `ginkgo`"),
         ("local: {command: [../run.sh]}".to_owned(), "`local.command`: the program is a file of the bundle"),
         ("tests: 'tests/*.txt'".to_owned(), "`tests`: write the path of a file"),
         ("submission: [{name: a, from: ../b}]".to_owned(), "`submission[0].from`: write a path in the archive"),
@@ -229,8 +245,8 @@ fn sizes_are_bounded() {
     let many: String = (0..201).map(|at| format!("- {{name: o{at}, help: h, type: bool, env: A{at}}}\n")).collect();
     assert!(error_of(&format!("options:\n{many}")).contains("it has 201 entries, more than 200"));
     let large = vec![b'#'; MAX_PROFILE_BYTES + 1];
-    assert!(matches!(Profile::parse(&large), Err(ProfileError::TooLarge { .. })));
-    assert_eq!(Profile::parse(b"name: \xff"), Err(ProfileError::NotUtf8 { at: 6 }));
+    assert!(matches!(Profile::parse(&large), Err(ProfileError::TooLarge(_))));
+    assert_eq!(Profile::parse(b"name: \xff"), Err(ProfileError::NotUtf8(6)));
     assert!(error_of(&format!("title: {}", "x".repeat(2000))).len() < 400);
 }
 

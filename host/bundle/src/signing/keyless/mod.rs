@@ -57,7 +57,7 @@ pub(super) fn verify(attestation: &Attestation, signature: &Signature, policy: &
         .min()
         .ok_or("nothing proves when it was signed: it has neither a log entry with a time nor a timestamp")?;
     for time in &times {
-        verify_chain(leaf, intermediates, policy.root.authorities(), CODE_SIGNING, *time)
+        verify_chain(leaf, intermediates, &policy.root.authorities, CODE_SIGNING, *time)
             .map_err(|reason| format!("its certificate does not count: {reason}"))?;
     }
     if !certificate.key.verifies(&message, &signature.bytes) {

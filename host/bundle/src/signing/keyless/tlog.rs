@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::dsse::decode_base64;
 use super::super::statement::shown;
-use super::trusted_root::{Log, TrustedRoot};
+use super::trusted_root::{Log, LogId, TrustedRoot};
 
 /// Maximum number of hashes in a proof of inclusion: enough for every tree.
 const MAX_HASHES: usize = 64;
@@ -46,12 +46,6 @@ struct Entry {
     inclusion_promise: Option<Promise>,
     inclusion_proof: Option<Proof>,
     canonicalized_body: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogId {
-    key_id: String,
 }
 
 #[derive(Deserialize)]

@@ -1,21 +1,20 @@
 //! The trusted root: which certificate authorities, transparency logs and timestamp authorities are
 //! trusted, and when. The format is Sigstore's `trusted_root.json`.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::Deserialize;
 
-use super::super::attestation::decode_material;
+use super::super::attestation::{Chain, decode_material};
 use super::super::dsse::decode_base64;
 use super::super::error::{EnvelopeError, SigningError};
 use super::super::key::PublicKey;
+use crate::unpack::read_start;
 
 /// Maximum size of the file, in bytes. That of the public instance has 10 KiB.
-const MAX_BYTES: u64 = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// First part of the media type of a trusted root. The version follows.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.trustedroot";
 /// Maximum number of authorities or logs.
@@ -26,8 +25,8 @@ const ED25519_FRAME: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65,
 /// Trusted authorities and logs.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedRoot {
-    authorities: Vec<Authority>,
-    timestamp_authorities: Vec<Authority>,
+    pub(super) authorities: Vec<Authority>,
+    pub(super) timestamp_authorities: Vec<Authority>,
     logs: Vec<Log>,
 }
 
@@ -112,21 +111,16 @@ struct AuthorityDocument {
 }
 
 #[derive(Deserialize)]
-struct Chain {
-    certificates: Vec<RawBytes>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: String,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LogDocument {
     public_key: KeyDocument,
     log_id: LogId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LogId {
+    pub(super) key_id: String,
 }
 
 #[derive(Deserialize)]
@@ -137,24 +131,16 @@ struct KeyDocument {
     valid_for: Validity,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogId {
-    key_id: String,
-}
-
 impl TrustedRoot {
     /// Reads the file at `path`.
     pub fn load(path: &Path) -> Result<Self, SigningError> {
-        let mut text = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
-        read.map_err(SigningError::read("trusted root", path))?;
+        let text = read_start(path, MAX_BYTES).map_err(SigningError::read("trusted root", path))?;
         Self::parse(&text).map_err(|reason| SigningError::TrustedRoot(path.to_owned(), reason))
     }
 
     /// Parses a trusted root. The error is a sentence.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        if text.len() as u64 > MAX_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(format!("it has more than {MAX_BYTES} bytes"));
         }
         let document: Document = serde_json::from_slice(text).map_err(|error| error.to_string())?;
@@ -181,16 +167,6 @@ impl TrustedRoot {
             Ok(root)
         };
         decode().map_err(|error| error.to_string())
-    }
-
-    /// Returns the certificate authorities.
-    pub(super) fn authorities(&self) -> &[Authority] {
-        &self.authorities
-    }
-
-    /// Returns the timestamp authorities.
-    pub(super) fn timestamp_authorities(&self) -> &[Authority] {
-        &self.timestamp_authorities
     }
 
     /// Returns the log with this ID.

@@ -5,8 +5,6 @@
 
 mod address;
 mod xml;
-mod yaml;
 
 pub(super) use address::{is_mail_address, is_request_uri};
 pub(super) use xml::{Decoder, Start, Token};
-pub(super) use yaml::yaml_1_1_problem;
