@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use serde::Serialize;
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::history::CACHE_DIR;
 use crate::local_runs;
 use crate::modules::cache_root;
@@ -124,8 +124,7 @@ pub fn clean(names: &[String]) -> Result<CacheContents, AppError> {
     let mut contents = selected(contents()?, names)?;
     for section in &mut contents.sections {
         let path = contents.path.join(&section.name);
-        remove(&path)
-            .map_err(|error| AppError::system(format!("failed to remove `{}`", path.display())).because(&error))?;
+        remove(&path).system_error(format_args!("failed to remove `{}`", path.display()))?;
         section.removed = true;
     }
     Ok(contents)

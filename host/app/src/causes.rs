@@ -120,9 +120,8 @@ pub(crate) struct TestDocument {
     classname: String,
 }
 
-/// Returns `causes` of the tree below `root` as data.
-pub(crate) fn documents(root: &Item, causes: &[Cause]) -> Vec<CauseDocument> {
-    let tests = test_documents(root, &groups(causes));
+/// Returns `causes` as data, each with its failures.
+pub(crate) fn documents(causes: &[Cause], tests: Vec<Vec<TestDocument>>) -> Vec<CauseDocument> {
     let document = |(cause, tests): (&Cause, _)| CauseDocument {
         id: cause.id.clone(),
         template: cause.template.clone(),
@@ -137,24 +136,68 @@ pub(crate) fn groups(causes: &[Cause]) -> Vec<&[usize]> {
     causes.iter().map(|cause| cause.items.as_slice()).collect()
 }
 
-/// Returns the failures of each group as data.
+/// Returns the failures of each group as data. A group has the numbers of leaves, and a leaf may be
+/// in several groups.
 pub(crate) fn test_documents(root: &Item, groups: &[&[usize]]) -> Vec<Vec<TestDocument>> {
-    let mut tests: Vec<Vec<TestDocument>> = groups.iter().map(|_| Vec::new()).collect();
-    for_each_failure(root, groups, |at, TestId { node, suites, classname, name }, _| {
-        if let Some(tests) = tests.get_mut(at) {
-            tests.push(TestDocument { name, node, suites, classname });
+    let mut tests = GroupedTests::new(groups);
+    let mut walk = root.walk();
+    while let Some(item) = walk.next() {
+        tests.item(walk.depth(), item, item.is_leaf());
+    }
+    tests.finish()
+}
+
+/// Collects the failures of groups in a tree whose items come one by one.
+pub(crate) struct GroupedTests {
+    by_leaf: HashMap<usize, Vec<usize>>,
+    tests: Vec<Vec<TestDocument>>,
+    /// The number of the next leaf.
+    next: usize,
+    /// The items above the current one, the root first.
+    above: Vec<Item>,
+}
+
+impl GroupedTests {
+    pub(crate) fn new(groups: &[&[usize]]) -> Self {
+        let tests = groups.iter().map(|_| Vec::new()).collect();
+        Self { by_leaf: by_leaf(groups), tests, next: 0, above: Vec::new() }
+    }
+
+    /// Adds an item, parents before children. The root has depth 0.
+    pub(crate) fn item(&mut self, depth: usize, item: &Item, is_leaf: bool) {
+        self.above.truncate(depth);
+        if !is_leaf {
+            self.above.push(Item { details: serde_json::Map::new(), ..bare(item) });
+            return;
         }
-    });
-    tests
+        for at in self.by_leaf.get(&self.next).into_iter().flatten() {
+            if let Some(tests) = self.tests.get_mut(*at) {
+                let TestId { node, suites, classname, name } = TestId::of(self.above.iter(), item);
+                tests.push(TestDocument { name, node, suites, classname });
+            }
+        }
+        self.next += 1;
+    }
+
+    /// Returns the failures of each group.
+    pub(crate) fn finish(self) -> Vec<Vec<TestDocument>> {
+        self.tests
+    }
+}
+
+/// Returns the groups of each leaf that is in one.
+fn by_leaf(groups: &[&[usize]]) -> HashMap<usize, Vec<usize>> {
+    let mut by_leaf: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        group.iter().for_each(|number| by_leaf.entry(*number).or_default().push(at));
+    }
+    by_leaf
 }
 
 /// Calls `each` for each failure in a group, in the order of the tree, with the position of the
 /// group. A group has the numbers of leaves, and a leaf may be in several groups.
 pub(crate) fn for_each_failure<'a>(root: &'a Item, groups: &[&[usize]], mut each: impl FnMut(usize, TestId, &'a Item)) {
-    let mut by_leaf: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (at, group) in groups.iter().enumerate() {
-        group.iter().for_each(|number| by_leaf.entry(*number).or_default().push(at));
-    }
+    let by_leaf = by_leaf(groups);
     for_each_leaf(root, |number, id, leaf| {
         for at in by_leaf.get(&number).into_iter().flatten() {
             each(*at, id(), leaf);

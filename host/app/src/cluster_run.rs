@@ -1,73 +1,31 @@
 //! Runs in a cluster: checks the cluster, makes the objects of the run, and creates them.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use plumbline_bundle::built_in::Environment;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::rbac;
-use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
-use plumbline_kubernetes::{Change, Cluster, ConnectOptions, ServerVersion, create, plan_creation, title};
+use plumbline_kubernetes::preflight::{Finding, Preflight};
+use plumbline_kubernetes::{Change, Cluster, ServerVersion, create, plan_creation, title};
 use plumbline_local::SecretValues;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::{AppError, SELECT_OTHERS};
+use crate::error::{AppError, Explain as _, SELECT_OTHERS};
 use crate::files::read_input_text;
-use crate::judges::{self, JudgeOptions};
-use crate::manifest::options::{Circumstances, ClusterRunOptions};
-use crate::manifest::schedule::not_scheduled;
-use crate::manifest::{self, SuiteChecks};
-use crate::modules::LimitsFile;
-use crate::profiles::{self, AppliedProfile, ProfileRun};
+use crate::judges;
+use crate::manifest::options::not_scheduled;
+use crate::manifest::{self, Circumstances, SuiteChecks};
+use crate::options::{RunOptions, SkipPreflight};
+use crate::profiles::{self, AppliedProfile};
 use crate::reruns::Retries;
 use crate::signing;
-use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
+use crate::suite::default_plugins;
 use crate::telemetry;
 
 /// The largest manifest, in bytes.
 const MAX_MANIFEST: u64 = 64 << 20;
-
-/// What is started in a cluster, and which checks are made before.
-#[derive(Debug, Clone)]
-pub struct StartOptions {
-    /// References to plugins. By default, those of [`DEFAULT_PLUGINS`].
-    pub plugins: Vec<String>,
-    /// The file with a manifest (`-` for standard input), instead of plugins.
-    pub manifest: Option<PathBuf>,
-    /// What the run requires of its plugins.
-    pub requirements: Requirements,
-    /// How failures are judged.
-    pub judges: JudgeOptions,
-    /// The file with limits.
-    pub limits: LimitsFile,
-    /// The namespace of the run.
-    pub namespace: String,
-    /// The time limit of plugins whose definition has none; zero for no limit.
-    pub timeout: Option<Duration>,
-    /// The cluster.
-    pub cluster: ConnectOptions,
-    /// Options of the run.
-    pub run: ClusterRunOptions,
-    /// Options of the suite.
-    pub suite: SuiteOptions,
-    /// The profile of the first plugin, and what the run sets of it.
-    pub profile: Option<ProfileRun>,
-    /// The namespace of the cluster's DNS pods.
-    pub dns_namespace: String,
-    /// The labels of the cluster's DNS pods.
-    pub dns_labels: Vec<String>,
-    /// Checks of the cluster that are not made.
-    pub skip: Vec<Check>,
-    /// Whether the tests and the image of the suite are not checked.
-    pub skip_suite_checks: bool,
-    /// Whether the reasons for permissions are reported.
-    pub explain_permissions: bool,
-    /// The log level of the aggregator.
-    pub log_level: String,
-}
 
 /// A run that can be created.
 pub struct PreparedRun {
@@ -92,38 +50,44 @@ pub struct FoundPlugins {
 
 /// Finds the plugins of a run, applies the profile, and checks that they may run together. Without
 /// effect if a manifest is given, which has its plugins already.
-pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<FoundPlugins, AppError> {
+pub fn find_plugins(context: &Context, options: &RunOptions) -> Result<FoundPlugins, AppError> {
     if options.manifest.is_some() {
         check_manifest_options(options)?;
         return Ok(FoundPlugins::default());
     }
-    let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
+    let mut found = sources::find_all(context, &options.plugins, &default_plugins()?, Environment::Cluster)?;
     let AppliedProfile { secrets, retries } =
-        profiles::apply(context, options.profile.as_ref(), &mut found, Some(&options.cluster))?;
+        profiles::apply(context, options.profile.as_ref(), &mut found, Some(&options.cluster.connect_options()))?;
     signing::check(context, &found, &options.requirements)?;
-    judges::apply(context, &options.judges, &mut found, &options.limits.load()?)?;
+    let limits = options.limits.load()?;
+    judges::apply(context, &options.judge, &mut found, options.profile.is_some(), &limits)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    plumbline_core::definition::check_set(&definitions)
-        .map_err(|error| AppError::usage("invalid set of plugins").because(&error).hint(SELECT_OTHERS))?;
+    plumbline_core::definition::check_set(&definitions).usage_error("invalid set of plugins").hint(SELECT_OTHERS)?;
     let retries = retries.or_else(|| options.suite.retries());
     Ok(FoundPlugins { plugins: found, secrets, retries })
 }
 
-fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
+fn check_manifest_options(options: &RunOptions) -> Result<(), AppError> {
     const HINT: &str = "pass it to `plumbline gen`, which creates the manifest";
     let plugin =
         options.suite.given().map(|option| (option, "changes a plugin, but the manifest already has its plugins"));
     let manifest =
-        || options.run.changes_manifest().map(|option| (option, "changes the manifest, which already exists"));
+        || options.cluster_run.changes_manifest().map(|option| (option, "changes the manifest, which already exists"));
     if let Some((option, why)) = plugin.or_else(manifest) {
         return Err(AppError::usage(format!("`{option}` {why}")).hint(HINT));
     }
-    judges::not_with(&options.judges, "the manifest already has its plugins", HINT)
+    judges::not_with(&options.judge, "the manifest already has its plugins", HINT)
 }
 
-/// Checks the cluster, and makes the objects of a run with these plugins.
-pub async fn prepare(context: &Context, options: &StartOptions, found: FoundPlugins) -> Result<PreparedRun, AppError> {
-    let mut config = options.run.config(&options.namespace, options.timeout)?;
+/// Checks the cluster, and makes the objects of a run with these plugins. The aggregator logs at
+/// `log_level`.
+pub async fn prepare(
+    context: &Context,
+    options: &RunOptions,
+    found: FoundPlugins,
+    log_level: String,
+) -> Result<PreparedRun, AppError> {
+    let mut config = options.cluster_run.config(&options.cluster.namespace, options.timeout)?;
     not_scheduled(&config)?;
     telemetry::take_context(context, &mut config);
     manifest::check_modules(&found.plugins, &config)?;
@@ -132,18 +96,18 @@ pub async fn prepare(context: &Context, options: &StartOptions, found: FoundPlug
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
         None => config.namespace.clone(),
     };
-    let cluster = Cluster::connect(&options.cluster).await?;
+    let cluster = Cluster::connect(&options.cluster.connect_options()).await?;
     let preflight = Preflight {
         namespace: namespace.clone(),
         dns_namespace: options.dns_namespace.clone(),
-        dns_labels: options.dns_labels.clone(),
-        skip: options.skip.clone(),
+        dns_labels: options.dns_pod_labels.clone(),
+        skip: options.skipped_checks(),
     };
     let (version, findings) = preflight.run(&cluster).await?;
     report_findings(context, findings)?;
     let objects = match given {
         Some(objects) => objects,
-        None => make_objects(context, options, &cluster, config, found, version).await?,
+        None => make_objects(context, options, &cluster, config, found, version, log_level).await?,
     };
     report_findings(context, preflight.permissions(&cluster, &objects).await)?;
     report_findings(context, preflight.leftovers(&cluster, &objects).await?)?;
@@ -171,24 +135,28 @@ impl PreparedRun {
 
 async fn make_objects(
     context: &Context,
-    options: &StartOptions,
+    options: &RunOptions,
     cluster: &Cluster,
     config: Config,
     found: FoundPlugins,
     version: ServerVersion,
+    log_level: String,
 ) -> Result<Vec<Value>, AppError> {
     let FoundPlugins { plugins, secrets, retries } = found;
-    let serves_rbac = match options.run.questions(&config, true).rbac {
+    let serves_rbac = match options.cluster_run.questions(&config, true).rbac {
         true => Some(manifest::serves_rbac(cluster).await?),
         false => None,
     };
-    let log_level = options.log_level.clone();
     let circumstances = Circumstances { plugins, retries, log_level, server: Some(version), serves_rbac };
-    let checks = if options.skip_suite_checks { SuiteChecks::None } else { SuiteChecks::TestsAndImage };
+    let checks = match options.skip_preflight.contains(&SkipPreflight::All) {
+        true => SuiteChecks::None,
+        false => SuiteChecks::TestsAndImage,
+    };
     let mut manifest =
-        Box::pin(manifest::compose(context, &options.run, &options.suite, config, circumstances, checks)).await?;
+        Box::pin(manifest::compose(context, &options.cluster_run, &options.suite, config, circumstances, checks))
+            .await?;
     manifest.secrets = secrets;
-    for line in rbac::why(&manifest).iter().filter(|_| options.explain_permissions && manifest.rbac) {
+    for line in rbac::why(&manifest).iter().filter(|_| options.dry_run && manifest.rbac) {
         context.reporter.progress(&format!("permission: {line}"));
     }
     rbac::notices(&manifest).iter().for_each(|line| context.reporter.note(line));

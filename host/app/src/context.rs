@@ -10,36 +10,26 @@ use crate::error::AppError;
 /// Receives what use cases report while they run. Results and errors are returned instead.
 pub trait Reporter: Send + Sync {
     /// Something failed that the use case can continue without.
-    fn error(&self, error: &AppError);
+    fn error(&self, _error: &AppError) {}
 
     /// Something is wrong or suspicious, and the use case continues.
-    fn warning(&self, text: &str);
+    fn warning(&self, _text: &str) {}
 
     /// What to do about the warning before it.
-    fn hint(&self, text: &str);
+    fn hint(&self, _text: &str) {}
 
     /// Something that is not obvious from the results.
-    fn note(&self, text: &str);
+    fn note(&self, _text: &str) {}
 
     /// What the use case does now, or has just done.
-    fn progress(&self, text: &str);
+    fn progress(&self, _text: &str) {}
 }
 
 /// A reporter that drops everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
-impl Reporter for Silent {
-    fn error(&self, _: &AppError) {}
-
-    fn warning(&self, _: &str) {}
-
-    fn hint(&self, _: &str) {}
-
-    fn note(&self, _: &str) {}
-
-    fn progress(&self, _: &str) {}
-}
+impl Reporter for Silent {}
 
 /// The settings of the caller that most use cases share. Cloning is cheap.
 #[derive(Clone)]

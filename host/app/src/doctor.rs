@@ -10,14 +10,15 @@ use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY};
 use plumbline_core::schedule::{KeepLimits, Schedule};
 use plumbline_kubernetes::preflight::{Check, Preflight};
 use plumbline_kubernetes::schedule::{self, ScheduleInCluster};
-use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, has_configuration};
+use plumbline_kubernetes::{Cluster, ClusterError, has_configuration};
 use plumbline_registry::Reference;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::user_dir;
 use crate::modules::{self, LimitsFile};
+use crate::options::ClusterArgs;
 use crate::runtime::runtime;
 use crate::sources::registry;
 use crate::{local_runs, signing, sources};
@@ -94,23 +95,15 @@ impl CheckReport {
     }
 }
 
-/// What is examined.
-#[derive(Debug, Clone, Default)]
-pub struct DoctorOptions {
-    /// The cluster.
-    pub cluster: ConnectOptions,
-    /// The namespace of runs.
-    pub namespace: String,
-    /// Images whose registries must answer.
-    pub images: Vec<String>,
-    /// The file with limits.
-    pub limits: LimitsFile,
-}
-
 /// Examines this machine, then the cluster if one is configured, then the registries of images.
-pub fn examine(context: &Context, options: &DoctorOptions) -> Result<Vec<CheckReport>, AppError> {
+pub fn examine(
+    context: &Context,
+    images: &[String],
+    access: &ClusterArgs,
+    limits: &LimitsFile,
+) -> Result<Vec<CheckReport>, AppError> {
     let mut reports = vec![
-        sandbox(&options.limits),
+        sandbox(limits),
         directory("cache", modules::cache_root()),
         directory("state", user_dir("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("plumbline"))),
         plugins(),
@@ -118,8 +111,8 @@ pub fn examine(context: &Context, options: &DoctorOptions) -> Result<Vec<CheckRe
         local_runs_report(),
     ];
     let runtime = runtime()?;
-    reports.extend(runtime.block_on(cluster(options)));
-    for image in &options.images {
+    reports.extend(runtime.block_on(cluster(access)));
+    for image in images {
         reports.push(runtime.block_on(image_report(context, image)));
     }
     Ok(reports)
@@ -211,9 +204,9 @@ fn local_runs_report() -> CheckReport {
 }
 
 /// Asks the cluster, if one is configured.
-async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
+async fn cluster(access: &ClusterArgs) -> Vec<CheckReport> {
     const NAME: &str = "cluster";
-    if !has_configuration(&options.cluster) {
+    if !has_configuration(&access.connect_options()) {
         let what = "no cluster is configured (needed for runs in a cluster only)";
         return vec![
             CheckReport::new(NAME, CheckOutcome::Skipped, what)
@@ -221,14 +214,14 @@ async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
         ];
     }
     let mut preflight = Preflight {
-        namespace: options.namespace.clone(),
+        namespace: access.namespace.clone(),
         dns_namespace: DNS_NAMESPACE.to_owned(),
         dns_labels: DNS_LABELS.map(str::to_owned).to_vec(),
         skip: Vec::new(),
     };
     let asked = tokio::time::timeout(TIMEOUT, async {
-        let cluster = Cluster::connect(&options.cluster).await?;
-        let scheduled = schedule::in_cluster(&cluster, &options.namespace).await;
+        let cluster = Cluster::connect(&access.connect_options()).await?;
+        let scheduled = schedule::in_cluster(&cluster, &access.namespace).await;
         // The pods of scheduled runs stay, and do not prevent the next one.
         if matches!(scheduled, Ok(Some(_))) {
             preflight.skip.push(Check::ExistingRun);
@@ -301,8 +294,7 @@ pub const DNS_LABELS: [&str; 2] = ["k8s-app=kube-dns", "k8s-app=coredns"];
 async fn image_report(context: &Context, image: &str) -> CheckReport {
     const NAME: &str = "image";
     let asked = async {
-        let reference = Reference::of_image(image)
-            .map_err(|error| AppError::usage(format!("`{image}` is not an image")).because(&error))?;
+        let reference = Reference::of_image(image).usage_error(format_args!("`{image}` is not an image"))?;
         let client = registry::client(context)?;
         let asked = tokio::time::timeout(TIMEOUT, client.manifest(&reference)).await.map_err(|_| {
             AppError::system(format!("the registry of `{image}` did not answer within {} s", TIMEOUT.as_secs()))

@@ -1,7 +1,8 @@
 //! The error of every use case: what failed, why, and what to do about it.
 
 use std::error::Error;
-use std::{fmt, io};
+use std::fmt::{self, Display};
+use std::io;
 
 use plumbline_bundle::{BundleError, CacheError, StoreError};
 use plumbline_core::RunFailure;
@@ -92,6 +93,14 @@ impl AppError {
         self
     }
 
+    /// Makes an error of the input one of the system, because a part of the input is already in the
+    /// output.
+    #[must_use]
+    pub(crate) fn into_system(self) -> Self {
+        let kind = if self.is_usage() { ErrorKind::System } else { self.kind };
+        Self { kind, ..self }
+    }
+
     /// Sets the hint: what the user can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -157,8 +166,41 @@ impl AppError {
     }
 }
 
+/// Makes an [`AppError`] of the error in a result. Summaries and hints are formatted only if there
+/// is an error, so they can be `format_args!`.
+pub trait Explain<T, E>: Into<Result<T, E>> {
+    /// Makes it an error of the caller with the summary `what`: an option or an input file is wrong.
+    fn usage_error(self, what: impl Display) -> Result<T, AppError>
+    where
+        E: Error,
+    {
+        let result: Result<T, E> = self.into();
+        result.map_err(|error| AppError::usage(what.to_string()).because(&error))
+    }
+
+    /// Makes it an error of the system with the summary `what`.
+    fn system_error(self, what: impl Display) -> Result<T, AppError>
+    where
+        E: Error,
+    {
+        let result: Result<T, E> = self.into();
+        result.map_err(|error| AppError::system(what.to_string()).because(&error))
+    }
+
+    /// Sets the hint of the error: what the user can do.
+    fn hint(self, hint: impl Display) -> Result<T, AppError>
+    where
+        E: Into<AppError>,
+    {
+        let result: Result<T, E> = self.into();
+        result.map_err(|error| Into::<AppError>::into(error).hint(hint.to_string()))
+    }
+}
+
+impl<T, E> Explain<T, E> for Result<T, E> {}
+
 /// Writes the summary and its causes on one line, without the hint.
-impl fmt::Display for AppError {
+impl Display for AppError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary)?;
         for cause in &self.causes {

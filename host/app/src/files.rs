@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use plumbline_core::size::Bytes;
 use tempfile::TempDir;
 
-use crate::error::{AppError, CHECK_FILE};
+use crate::error::{AppError, CHECK_FILE, Explain as _};
+
+/// The error if there is no directory for temporary files.
+pub(crate) const NO_ROOM: &str = "failed to create a directory for temporary files";
 
 /// The largest file with credentials, in bytes. A Secret can hold 1 MiB.
 pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
@@ -15,12 +18,12 @@ pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
 /// Reads a text file of at most `max` bytes. `what` is the summary of the error if that fails.
 pub(crate) fn read_text(path: &Path, max: usize, what: &str) -> Result<String, AppError> {
     let bytes = read_bytes(path, max as u64, what)?;
-    String::from_utf8(bytes).map_err(|error| AppError::usage(what).because(&error).hint(CHECK_FILE))
+    String::from_utf8(bytes).usage_error(what).hint(CHECK_FILE)
 }
 
 /// Reads a file of at most `max` bytes. `what` is the summary of the error if that fails.
 pub(crate) fn read_bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, AppError> {
-    let bytes = read_start(path, max + 1).map_err(|error| AppError::usage(what).because(&error).hint(CHECK_FILE))?;
+    let bytes = read_start(path, max + 1).usage_error(what).hint(CHECK_FILE)?;
     if bytes.len() as u64 > max {
         return Err(AppError::usage(what)
             .cause(format!("it has more than {}", Bytes(max)))
@@ -55,8 +58,7 @@ pub(crate) fn read_input_text(path: &Path, max: u64) -> io::Result<String> {
 
 /// Creates a directory for temporary files.
 pub(crate) fn scratch() -> Result<TempDir, AppError> {
-    tempfile::tempdir()
-        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))
+    tempfile::tempdir().system_error(NO_ROOM)
 }
 
 /// The directory that the variable names, or the one `below` the home directory (XDG Base Directory

@@ -1,20 +1,20 @@
 //! Turns options into chains of judges, and checks the lists that judges read before a run starts.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumbline_aggregator::{Judged, Source, judge_plugin, plan_judges};
+use plumbline_archive::layout::META_MODULES;
 use plumbline_conformance::chain::{Baseline, Chain, ChainError, ListFile};
 use plumbline_core::definition::Definition;
 use plumbline_sandbox::PluginInfo;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files;
 use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, is_history, known_failures};
 use crate::modules::{Limits, modules};
@@ -86,8 +86,12 @@ impl JudgeOptions {
     }
 }
 
-/// Selects the one of `plugins` that is judged.
-pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<String, AppError> {
+/// Selects the one of `plugins` that is judged. `suite` is the one that runs the suite of a profile.
+pub(crate) fn judged_plugin(
+    options: &JudgeOptions,
+    plugins: &[String],
+    suite: Option<String>,
+) -> Result<String, AppError> {
     let names = || format!("plugins: `{}`", plugins.join("`, `"));
     match &options.judge_plugin {
         Some(name) if plugins.contains(name) => Ok(name.clone()),
@@ -95,9 +99,10 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
             let wrong = AppError::usage(format!("plugin `{name}` not found"));
             Err(if plugins.is_empty() { wrong } else { wrong.hint(names()) })
         }
-        None => match plugins {
-            [only] => Ok(only.clone()),
-            several if several.iter().any(|name| name == SUITE) => Ok(SUITE.to_owned()),
+        None => match (plugins, suite) {
+            ([only], _) => Ok(only.clone()),
+            (_, Some(suite)) => Ok(suite),
+            (several, None) if several.iter().any(|name| name == SUITE) => Ok(SUITE.to_owned()),
             _ => {
                 let option = options.given().unwrap_or("--checks");
                 Err(AppError::usage(format!("`{option}` judges one plugin, but there are several"))
@@ -120,11 +125,9 @@ pub fn chain(
 ) -> Result<Chain, AppError> {
     let read = |files: &[PathBuf]| {
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
-        lists.map_err(|error| {
-            AppError::usage("failed to pass files to the judges")
-                .because(&error)
-                .hint("see docs/judges.md for the format and the limits of lists and checks")
-        })
+        lists
+            .usage_error("failed to pass files to the judges")
+            .hint("see docs/judges.md for the format and the limits of lists and checks")
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
         options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
@@ -192,9 +195,8 @@ fn baseline(
         let (report, source) = history(context, archive, plugin, limits, judged)?;
         let known = known_failures(&report, options.baseline_runs);
         let names = known.iter().map(|test| test.list_name()).collect();
-        return Baseline::of_names(names, source).map_err(|error| {
-            AppError::usage(format!("failed to use the history in `{}` as baseline", archive.display())).because(&error)
-        });
+        return Baseline::of_names(names, source)
+            .usage_error(format_args!("failed to use the history in `{}` as baseline", archive.display()));
     }
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
     let known = trees.plugins();
@@ -206,40 +208,58 @@ fn baseline(
         .hint(format!("it has the plugins `{}`", known.join("`, `"))));
     }
     let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: choose another archive"))?;
-    let baseline = Baseline::of_tree(&root, archive).map_err(|error| {
-        AppError::usage(format!("failed to use archive `{}` as baseline", archive.display()))
-            .because(&error)
-            .hint("choose the results archive of an earlier run")
-    });
+    let baseline = Baseline::of_tree(&root, archive)
+        .usage_error(format_args!("failed to use archive `{}` as baseline", archive.display()))
+        .hint("choose the results archive of an earlier run");
     root.dismantle();
     baseline
 }
 
 /// Appends the judges of `options` to the chain of their plugin, and lets them read their lists, so
-/// that mistakes are reported before the run starts.
+/// that mistakes are reported before the run starts. `runs_profile` says whether the first plugin runs
+/// the suite of a profile. A definition that says so may be that of an earlier run.
 pub fn apply(
     context: &Context,
     options: &JudgeOptions,
     found: &mut [ResolvedPlugin],
+    runs_profile: bool,
     limits: &Limits,
 ) -> Result<(), AppError> {
     if options.given().is_none() {
         return Ok(());
     }
     let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
-    let plugin = judged_plugin(options, &names)?;
+    let suite = names.first().filter(|_| runs_profile).cloned();
+    let plugin = judged_plugin(options, &names, suite)?;
     let chain = chain(context, options, &plugin, limits, None)?;
     let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
     for one in judged {
         let before = one.source.definition.plumbline.verdict.len();
-        chain.apply(Arc::make_mut(&mut one.source.definition)).map_err(|error| {
-            AppError::usage(format!("failed to judge plugin `{plugin}`"))
-                .because(&error)
-                .hint("see docs/judges.md for the format of lists and checks")
-        })?;
-        rehearse(&one.source, before, limits)?;
+        chain
+            .apply(Arc::make_mut(&mut one.source.definition))
+            .usage_error(format_args!("failed to judge plugin `{plugin}`"))
+            .hint("see docs/judges.md for the format of lists and checks")?;
+        rehearse(&one.source, before, &plugin, limits)?;
     }
     Ok(())
+}
+
+/// Returns the one of `plugins` that ran the suite of a profile, if only one did. The definition of
+/// another plugin may be that of an earlier run, and is not part of a bundle.
+pub(crate) fn suite_of_profile(trees: &mut Trees, plugins: &[String]) -> Option<String> {
+    let modules = trees.document(META_MODULES);
+    let entries = modules.get("plugins").and_then(Value::as_array).into_iter().flatten();
+    let bundles = entries.filter(|entry| entry.get("bundle").is_some_and(Value::is_string));
+    let in_bundle: Vec<&str> = bundles.filter_map(|entry| entry.get("plugin")?.as_str()).collect();
+    let mut ran = |plugin: &str| {
+        let Some(member) = trees.archive().definition(plugin) else { return false };
+        let document = trees.document(&member);
+        let plumbline = document.get("Definition").unwrap_or(&document).get("plumbline");
+        // A rerun is a copy of the suite's plugin.
+        plumbline.is_some_and(|own| own.get("suite").is_some() && own.get("reruns").is_none())
+    };
+    let mut suites = plugins.iter().filter(|plugin| in_bundle.contains(&plugin.as_str()) && ran(plugin));
+    suites.next().filter(|_| suites.next().is_none()).cloned()
 }
 
 /// Checks that no option is set if the definitions of plugins cannot change. `why` says why they
@@ -253,22 +273,17 @@ pub fn not_with(options: &JudgeOptions, why: &str, hint: &str) -> Result<(), App
 
 /// Lets the judges of `chain` read their lists for `plugin`, whose definition is not known.
 pub fn rehearse_chain(chain: &Chain, plugin: &str, limits: &Limits) -> Result<(), AppError> {
-    let wrong =
-        |error: &dyn std::error::Error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(error);
+    let wrong = format!("failed to judge plugin `{plugin}`");
     // Names in old archives may be invalid today. The name does not matter here.
     let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {}});
-    let mut definition = Definition::from_json(document).map_err(|error| wrong(&error))?.definition;
-    chain.apply(&mut definition).map_err(|error| wrong(&error))?;
-    rehearse_as(&Source { definition: Arc::new(definition), bundle: None }, 0, plugin, limits)
+    let mut definition = Definition::from_json(document).usage_error(&wrong)?.definition;
+    chain.apply(&mut definition).usage_error(&wrong)?;
+    rehearse(&Source { definition: Arc::new(definition), bundle: None }, 0, plugin, limits)
 }
 
 /// Lets the judges of `source`, from index `first`, judge an empty tree without evidence, so that
-/// each reads its lists and reports errors in them.
-fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result<(), AppError> {
-    rehearse_as(source, first, source.definition.name.as_str(), limits)
-}
-
-fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Result<(), AppError> {
+/// each reads its lists and reports errors in them. `name` is the plugin's name for messages.
+fn rehearse(source: &Source, first: usize, name: &str, limits: &Limits) -> Result<(), AppError> {
     let mut definition = source.definition.as_ref().clone();
     definition.plumbline.verdict.drain(..first);
     // There is no evidence, and the judge itself reports wrong patterns, with their places.
@@ -277,14 +292,11 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
         return Ok(());
     }
     let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
-    let wrong =
-        |error: &dyn std::error::Error| AppError::usage(format!("failed to judge plugin `{name}`")).because(error);
-    let judges = plan_judges(&modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
-    let no_room =
-        |error: io::Error| AppError::system("failed to create a directory for temporary files").because(&error);
+    let judges = plan_judges(&modules(limits)?, &limits.modules, &source)
+        .usage_error(format_args!("failed to judge plugin `{name}`"))?;
     let scratch = files::scratch()?;
     let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
-    File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
+    File::create(&items).and_then(|_| fs::create_dir(&root)).system_error(files::NO_ROOM)?;
     let info = PluginInfo {
         name: name.to_owned(),
         driver: source.definition.driver.as_str().to_owned(),
@@ -297,8 +309,7 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
         data: &source.definition.config_map,
         day: Timestamp::now().to_zoned(TimeZone::UTC).date(),
     };
-    let verdict = judge_plugin(&judges, judged)
-        .map_err(|error| AppError::system(format!("failed to judge plugin `{name}`")).because(&error))?;
+    let (verdict, _) = judge_plugin(&judges, judged).system_error(format_args!("failed to judge plugin `{name}`"))?;
     match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
         None => Ok(()),
         Some((judge, error)) => {

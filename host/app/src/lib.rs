@@ -20,6 +20,7 @@
 //! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JSON, YAML, and in formats of other tools.
 //! * [`mcp`]: answers questions about archives over the Model Context Protocol.
+//! * [`options`]: options of runs, clusters and registries, which several use cases share.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
 //!
@@ -59,6 +60,7 @@ pub mod local_runs;
 pub mod manifest;
 pub mod mcp;
 pub mod modules;
+pub mod options;
 pub mod process;
 pub mod profiles;
 pub mod report;
@@ -75,4 +77,4 @@ pub mod timeline;
 pub mod trees;
 
 pub use context::{Context, Reporter};
-pub use error::{AppError, ErrorKind};
+pub use error::{AppError, ErrorKind, Explain};

@@ -11,7 +11,7 @@ use plumbline_core::RunId;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::user_dir;
 
 /// Finished runs that are recorded.
@@ -108,7 +108,7 @@ fn list_in(directory: &Path) -> io::Result<Vec<LocalRun>> {
 
 /// Finds the run whose ID starts with `wanted`, or the newest run with the others.
 pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
-    let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
+    let runs = list().system_error("failed to list the runs")?;
     let Some(wanted) = wanted else {
         let mut runs = runs.into_iter();
         let newest = runs.next().ok_or_else(|| {
@@ -156,8 +156,8 @@ pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
             return Err(AppError::system(format!("failed to read the status `{}`", path.display())).because(&error));
         }
     };
-    let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| AppError::system(format!("invalid status `{}`", path.display())).because(&error))?;
+    let published: Published =
+        serde_json::from_slice(&bytes).system_error(format_args!("invalid status `{}`", path.display()))?;
     Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }
 
@@ -170,7 +170,7 @@ pub(super) fn open_interrupted(wanted: &str) -> Result<WorkDir, AppError> {
     if !wanted.is_empty() && path.join("run.json").is_file() {
         return opened(absolute(path)?);
     }
-    let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
+    let runs = list().system_error("failed to list the runs")?;
     if wanted.is_empty() {
         return newest(&runs);
     }
@@ -187,7 +187,7 @@ pub(super) fn open_interrupted(wanted: &str) -> Result<WorkDir, AppError> {
         (Some(_), Some(_)) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
             .hint("write more characters of its ID")),
         (None, _) => Err(AppError::usage(format!(
-            "no run to continue: `{wanted}` is neither the id nor the working directory of one"
+            "no run to continue: `{wanted}` is neither the ID nor the working directory of one"
         ))
         .hint(LIST_HINT)),
     }
@@ -214,6 +214,5 @@ fn unusable(error: &WorkDirError) -> AppError {
 }
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, AppError> {
-    std::path::absolute(path)
-        .map_err(|error| AppError::system(format!("failed to resolve the path `{}`", path.display())).because(&error))
+    std::path::absolute(path).system_error(format_args!("failed to resolve the path `{}`", path.display()))
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::{read_start_text, user_dir};
 use crate::runtime::memory_limit;
 
@@ -34,9 +34,9 @@ pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> 
         ..base_config()
     };
     let sandbox = new_sandbox(config)?;
-    let built_in = plumbline_bundle::built_in::accept(&sandbox).map_err(|error| {
-        AppError::system("failed to load the built-in modules").because(&error).hint("install this program again")
-    })?;
+    let built_in = plumbline_bundle::built_in::accept(&sandbox)
+        .system_error("failed to load the built-in modules")
+        .hint("install this program again")?;
     Ok((sandbox, built_in.into_iter().map(LazyModule::from).collect()))
 }
 

@@ -17,10 +17,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files;
 use crate::modules::{self, LimitsFile};
-use crate::sources::{self, ResolvedPlugin, SourceKind};
+use crate::sources::{self, ResolvedPlugin};
 
 /// Which results are processed, and as those of which plugin. Options override the definition.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -81,9 +81,7 @@ pub fn process(context: &Context, options: &ProcessOptions) -> Result<Processed,
     let scratch = files::scratch()?;
     let tree = scratch.path().join(TREE_FILE);
     let outcome = post_process(&plugin.subject(), &options.dir, &plugin.post_processor, scratch.path(), &tree)
-        .map_err(|error| {
-            AppError::system(format!("failed to post-process `{}`", options.dir.display())).because(&error)
-        })?;
+        .system_error(format_args!("failed to post-process `{}`", options.dir.display()))?;
     Ok(Processed { plugin: plugin.name().clone(), outcome, tree, scratch })
 }
 
@@ -110,29 +108,17 @@ fn definition(options: &ProcessOptions) -> Result<ResolvedPlugin, AppError> {
                 "sonobuoy-config": {"plugin-name": name, "driver": options.driver.unwrap_or(Driver::Job)},
                 "spec": {},
             });
-            let parsed = Definition::from_json(least).map_err(|error| {
-                AppError::usage("invalid options for a plugin")
-                    .because(&error)
-                    .hint("correct them, or pass a definition with `--definition`")
-            })?;
-            let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-            ResolvedPlugin {
-                source,
-                directory: None,
-                warnings: parsed.warnings,
-                origin: name.to_owned(),
-                digest: None,
-                kind: SourceKind::Named,
-                signatures: None,
-                pinned: None,
-            }
+            let parsed = Definition::from_json(least)
+                .usage_error("invalid options for a plugin")
+                .hint("correct them, or pass a definition with `--definition`")?;
+            let found = ResolvedPlugin::of_definition(parsed.definition, name.to_owned());
+            ResolvedPlugin { warnings: parsed.warnings, ..found }
         }
     };
     let mut definition = (*found.source.definition).clone();
     if let Some(name) = &options.name {
-        definition.name = name.parse().map_err(|error| {
-            AppError::usage("invalid `--name`").because(&error).hint("use lower-case letters, digits and `-`")
-        })?;
+        definition.name =
+            name.parse().usage_error("invalid `--name`").hint("use lower-case letters, digits and `-`")?;
     }
     if let Some(driver) = options.driver {
         definition.driver = driver;
@@ -156,17 +142,15 @@ fn plan(
     let mut plugin = prepare(modules, limits, source)
         .map_err(|error| AppError::usage("failed to prepare the plugin").because(&error).hint_if(error.hint()))?;
     if let Some(path) = &options.module {
-        plugin.post_processor = modules.post_processor_in(path).map_err(|error| {
-            AppError::usage("failed to load the module of `--module`")
-                .because(&error)
-                .hint("pass a module file, such as `NAME.wasm`")
-        })?;
+        plugin.post_processor = modules
+            .post_processor_in(path)
+            .usage_error("failed to load the module of `--module`")
+            .hint("pass a module file, such as `NAME.wasm`")?;
     }
-    plugin.ready().map_err(|error| {
-        AppError::usage("failed to prepare the plugin")
-            .because(&error)
-            .hint("find problems with `plumbline plugin lint DIR`")
-    })?;
+    plugin
+        .ready()
+        .usage_error("failed to prepare the plugin")
+        .hint("find problems with `plumbline plugin lint DIR`")?;
     Ok(plugin)
 }
 
@@ -222,7 +206,7 @@ fn adapter_result(outcome: &Outcome, format: &str) -> Result<AdapterResult, Stri
         Verdict::Passed => (true, "ChecksPassed"),
         Verdict::Failed => (false, "ChecksFailed"),
         Verdict::Incomplete => (false, "ChecksIncomplete"),
-        _ => return Err(format!("no verdict for it as format `{format}`{}", why(&outcome.failures))),
+        _ => return Err(format!("format `{format}` gives no verdict for it{}", why(&outcome.failures))),
     };
     let message = format!("{}{}", counted(&outcome.total.counts), why(&outcome.failures));
     let failures: Vec<_> = outcome.failures.iter().map(|one| json!({"name": one.name, "reason": one.reason})).collect();

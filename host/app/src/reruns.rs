@@ -12,7 +12,7 @@ use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 use plumbline_profile::MAX_REQUIRED;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::trees::{Reprocess, Trees};
 
 /// Reruns of failed tests, which are added to a run.
@@ -28,11 +28,9 @@ impl Retries {
     /// Returns the definitions of the reruns of `suite`. They are copies of it, so this is the last
     /// change to it.
     pub(crate) fn of(&self, suite: &mut Arc<Definition>) -> Result<Vec<Arc<Definition>>, AppError> {
-        let added = suite::add_retries(Arc::make_mut(suite), self.count, &self.how).map_err(|error| {
-            AppError::usage(format!("invalid `--retry-failed {}`", self.count))
-                .because(&error)
-                .hint("use another number of retries")
-        })?;
+        let added = suite::add_retries(Arc::make_mut(suite), self.count, &self.how)
+            .usage_error(format_args!("invalid `--retry-failed {}`", self.count))
+            .hint("use another number of retries")?;
         Ok(added.into_iter().map(Arc::new).collect())
     }
 }

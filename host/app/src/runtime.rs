@@ -7,7 +7,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 
 /// Starts a runtime with as many threads as the machine has processors.
 pub fn runtime() -> Result<Runtime, AppError> {
@@ -43,7 +43,7 @@ impl Termination {
 }
 
 fn started(runtime: io::Result<Runtime>) -> Result<Runtime, AppError> {
-    runtime.map_err(|error| AppError::system("failed to start the threads of this command").because(&error))
+    runtime.system_error("failed to start the threads of this command")
 }
 
 /// Makes `/proc/PID/environ`, `/proc/PID/root` and the memory of this process unreadable without

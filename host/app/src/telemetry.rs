@@ -3,7 +3,7 @@
 //! Nothing here decides whether a run passes or fails. What a user asks for and cannot work is an
 //! error before the run starts. Everything later is a warning.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use plumbline_aggregator::{Run, TelemetrySettings};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 
 /// Options for metrics and traces.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -124,16 +124,12 @@ pub(crate) fn in_cluster(config: &config::Telemetry) -> TelemetrySettings {
     TelemetrySettings { parent, export }
 }
 
-/// Binds the address on which a local run serves metrics.
-pub(crate) async fn bind_local(port: u16) -> Result<BoundAddress, AppError> {
-    bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)).await
-}
-
 /// Binds an address for metrics.
 pub(crate) async fn bind(address: SocketAddr) -> Result<BoundAddress, AppError> {
-    BoundAddress::bind(address).await.map_err(|error| {
-        AppError::system("failed to serve metrics").because(&error).hint("choose another port with `--metrics=PORT`")
-    })
+    BoundAddress::bind(address)
+        .await
+        .system_error("failed to serve metrics")
+        .hint("choose another port with `--metrics=PORT`")
 }
 
 /// The metrics of a run while it is executed, and what serves and exports them.

@@ -138,13 +138,11 @@ impl Catalogue {
     }
 
     /// Returns the errors with exit code 2 that have no hint.
-    #[must_use]
     pub fn without_hint(&self) -> &[String] {
         &self.without_hint
     }
 
     /// Returns the catalogue, for a snapshot.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -23,14 +23,15 @@ const OTHERS: &[&str] =
 /// Calls that say what a text among their arguments is for.
 #[rustfmt::skip]
 const CALLS: &[(&str, &str)] = &[
-    (USAGE, "usage error"), ("::system", "system error"), ("::failed", "failure"), ("::printing", "system error"),
+    ("::usage", USAGE), (".usage_error", USAGE), ("::system", "system error"), (".system_error", "system error"),
+    ("::failed", "failure"), ("::printing", "system error"),
     ("ClusterError::new", "failed to"), ("ClusterError::api", "failed to"), (".of", "failed to"), (".cause", "cause"),
     (".hint", "hint"), (".hint_if", "hint"), (".hint_more", "hint"), (".warning", "warning"), (".note", "note"),
     (".progress", "progress"), ("error!", "log error"), ("warn!", "log warning"), ("info!", "log info"), ("debug!", "log debug"),
 ];
 
-/// The call that makes an error that the user caused.
-const USAGE: &str = "::usage";
+/// What the calls that make an error that the user caused are for.
+const USAGE: &str = "usage error";
 
 #[test]
 fn every_text_is_in_the_catalogue() {
@@ -97,7 +98,7 @@ impl Found {
                 TokenTree::Group(group) => {
                     let before = before(&trees[..at]);
                     let call = CALLS.iter().find(|(call, _)| before.ends_with(call));
-                    if call.is_some_and(|(call, _)| *call == USAGE) {
+                    if call.is_some_and(|(_, purpose)| *purpose == USAGE) {
                         self.count(&trees[at + 1..], &group.to_string());
                     }
                     let attribute = group.delimiter() == Delimiter::Bracket && before.ends_with(['#', '!']);

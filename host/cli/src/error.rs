@@ -20,6 +20,8 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const INCOMPLETE: u8 = 3;
 /// A system failure.
 pub(crate) const SYSTEM: u8 = 4;
+/// An interrupt: 128 plus the number of SIGINT, as shells report it.
+pub(crate) const INTERRUPTED: u8 = 130;
 /// The reader of the output closed it: 128 plus the number of SIGPIPE, as shells report it.
 pub(crate) const PIPE_CLOSED: u8 = 141;
 

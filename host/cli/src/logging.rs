@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use plumbline_aggregator::RunLogLayer;
-use plumbline_app::AppError;
+use plumbline_app::{AppError, Explain as _};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -33,9 +34,8 @@ pub(crate) fn init(global: &Global) {
 
 /// Logs to stderr and into the file at `run_log`.
 pub(crate) fn init_run(global: &Global, run_log: &Path) -> Result<(), AppError> {
-    let layer = RunLogLayer::create(run_log).map_err(|error| {
-        AppError::system(format!("failed to write the log of the run to `{}`", run_log.display())).because(&error)
-    })?;
+    let layer = RunLogLayer::create(run_log)
+        .system_error(format_args!("failed to write the log of the run to `{}`", run_log.display()))?;
     let _ = tracing_subscriber::registry().with(stderr(global)).with(layer).try_init();
     Ok(())
 }
@@ -44,11 +44,17 @@ fn stderr<S>(global: &Global) -> impl Layer<S>
 where
     S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
-    tracing_subscriber::fmt::layer()
-        .with_writer(crate::ui::log_writer)
-        .with_ansi(false)
-        .with_target(false)
-        .with_filter(targets(filter(global.level), std::env::var("RUST_LOG").ok().as_deref()))
+    let filter = targets(filter(global.level), std::env::var("RUST_LOG").ok().as_deref());
+    formatted::<S, _>(crate::ui::log_writer).with_filter(filter)
+}
+
+/// Formats events for a terminal.
+fn formatted<S, W>(writer: W) -> impl Layer<S>
+where
+    S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
+    W: for<'w> MakeWriter<'w> + 'static,
+{
+    tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false).with_target(false)
 }
 
 /// Returns the filter: all events of this program up to `level`, and less from libraries. Libraries
@@ -70,9 +76,50 @@ fn targets(level: LevelFilter, asked: Option<&str>) -> Targets {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use plumbline_core::text::steers_terminal;
     use tracing::Level;
 
     use super::*;
+
+    /// Keeps the events as a terminal gets them.
+    #[derive(Clone, Default)]
+    struct Terminal(Arc<Mutex<Vec<String>>>);
+
+    impl io::Write for Terminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().push(crate::ui::log_event(bytes));
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn text_from_outside_stays_in_its_event_and_controls_no_terminal() {
+        let terminal = Terminal::default();
+        let writer = {
+            let terminal = terminal.clone();
+            move || terminal.clone()
+        };
+        let foreign = "x\u{1b}[2J\u{202e}y\u{9b}z\r\nerror: forged\u{2028}";
+        let error = io::Error::other(foreign);
+        let layer = formatted::<tracing_subscriber::Registry, _>(writer);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::warn!("failed to read `{foreign}`: {error}");
+            tracing::error!(file = foreign, path = %foreign, %error, "failed");
+        });
+        let events = terminal.0.lock().unwrap().clone();
+        assert_eq!(events.len(), 2, "{events:?}");
+        for event in events {
+            assert!(event.contains("forged") && !event.contains("\nerror: forged"), "{event}");
+            assert!(!event.chars().any(|c| steers_terminal(c) && c != '\n'), "{event:?}");
+        }
+    }
 
     #[test]
     fn libraries_do_not_drown_what_the_program_says() {

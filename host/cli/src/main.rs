@@ -20,6 +20,7 @@ use args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
 use args::{Cli, Command};
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
+use commands::conformance::{ConformanceCommand, print_help_of_profile};
 use error::PrintError as _;
 
 fn main() -> ExitCode {
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
 fn print_more_help(name: Name, args: Vec<OsString>) {
     let is_help = |word: &OsString| ["-h", "--help", HELP_ALL].iter().any(|help| word == help);
     let cli = name.parse(args.into_iter().filter(|word| !is_help(word)));
-    if let Ok(Cli { command: Command::Conformance(args), .. }) = cli {
-        commands::conformance::print_help_of_profile(&args);
+    if let Ok(Cli { command: Command::Conformance(ConformanceCommand::Run(args)), .. }) = cli {
+        print_help_of_profile(&args);
     }
 }

@@ -5,11 +5,7 @@ use std::process::ExitCode;
 
 use anstream::AutoStream;
 use plumbline_app::AppError;
-use plumbline_app::report::print_json;
-use plumbline_core::text::{coloured_line, steers_terminal};
-use serde_json::Value;
-
-use crate::args::shared::DataFormat;
+use plumbline_core::text::{Printable, coloured_line, steers_terminal};
 
 /// Standard output, buffered.
 pub(crate) struct Out {
@@ -47,17 +43,15 @@ pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>)
     print_on(anstream::stdout().lock(), Some(Vec::new()), failed, text)
 }
 
-/// Prints a result on standard output, as text or as one JSON document.
-pub(crate) fn print_result(format: DataFormat, text: &str, data: &Value) -> Result<ExitCode, AppError> {
-    print("failed to print the result", |out| match format {
-        DataFormat::Text => writeln!(out, "{text}"),
-        DataFormat::Json => print_json(data, out),
-    })
-}
-
 /// Prints to standard output as [`print()`] does, with every byte.
 pub(crate) fn print_raw(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
     print_on(AutoStream::always_ansi(io::stdout().lock()), None, failed, text)
+}
+
+/// Writes a field of a view on a line of its own: `key` in a column, and its value.
+pub(crate) fn field(out: &mut impl Write, key: &str, value: impl Into<Printable>) -> io::Result<()> {
+    let value: Printable = value.into();
+    writeln!(out, "{key:<12} {value}")
 }
 
 fn print_on(

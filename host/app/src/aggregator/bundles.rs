@@ -14,7 +14,7 @@ use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, 
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::error::{AppError, cache_error};
+use crate::error::{AppError, Explain as _, cache_error};
 use crate::sources::registry::LARGEST_TAR;
 
 /// The number of bundles that are pulled in parallel.
@@ -163,17 +163,15 @@ fn find(
 /// environment of the pod names (the mounted Secret).
 fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
     let dir = &places.fetched;
-    let failed = |error: &std::io::Error| {
-        AppError::system(format!("failed to create a directory for bundles in `{}`", dir.display())).because(error)
-    };
-    fs::create_dir_all(dir).map_err(|error| failed(&error))?;
+    let failed = format!("failed to create a directory for bundles in `{}`", dir.display());
+    fs::create_dir_all(dir).system_error(&failed)?;
     let access = &config.plumbline.registry;
     let mut settings = Settings::from_environment(|name| std::env::var_os(name));
     settings.insecure.extend(access.insecure.iter().cloned());
     settings.token_servers.extend(access.token_servers.iter().cloned());
     if !access.ca.trim().is_empty() {
         let path = dir.join(CA_FILE);
-        fs::write(&path, &access.ca).map_err(|error| failed(&error))?;
+        fs::write(&path, &access.ca).system_error(&failed)?;
         settings.ca_files.push(path);
     }
     settings.scratch = Some(dir.clone());
@@ -203,13 +201,13 @@ async fn pull_all(
     // If this future is dropped, so are its tasks.
     let mut tasks = JoinSet::new();
     for (one, reference) in missing {
-        tasks.spawn(puller.clone().pull(one, reference));
+        let puller = puller.clone();
+        tasks.spawn(async move { puller.fetched(&one, &reference).await.map(|dir| (one.plugin, dir)) });
     }
     let all = async {
         let mut found = ResolvedPlugin::new();
         while let Some(ended) = tasks.join_next().await {
-            let (plugin, dir) =
-                ended.map_err(|error| AppError::system("a task that downloads a bundle failed").because(&error))??;
+            let (plugin, dir) = ended.system_error("a task that downloads a bundle failed")??;
             waiting.retain(|other| *other != plugin);
             found.insert(plugin, dir);
         }
@@ -239,15 +237,13 @@ struct Puller {
 }
 
 impl Puller {
-    async fn pull(self, one: BundleRequest, reference: Reference) -> Result<(String, PathBuf), AppError> {
-        self.fetched(&one, &reference).await.map(|dir| (one.plugin, dir))
-    }
-
     async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
         let _place = self.places.acquire().await;
         tracing::info!(plugin = one.plugin, %reference, "downloading the bundle");
         let failures = &self.failures;
-        let pulled = self.reached(reference).await.map_err(|error| failures.not_pulled(one, reference, &error))?;
+        let pulled = self.reached(reference).await.map_err(|error| {
+            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(failures.hint(&error))
+        })?;
         if pulled.kind == Kind::Module {
             return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, not a bundle"));
         }
@@ -291,9 +287,7 @@ fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, CacheError> {
 
 /// Runs blocking work on a thread of its own, because the others send heartbeats.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| AppError::system("a thread that checks bundles failed").because(&error))
+    tokio::task::spawn_blocking(work).await.system_error("a thread that checks bundles failed")
 }
 
 /// The alternatives to a registry, for hints.
@@ -307,10 +301,6 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    fn not_pulled(&self, one: &BundleRequest, reference: &Reference, error: &RegistryError) -> AppError {
-        not_fetched(one, reference).because(error.cause.as_ref()).hint_if(self.hint(error))
-    }
-
     fn hint(&self, error: &RegistryError) -> Option<String> {
         let secret = match self.secret.as_str() {
             "" => "add a Secret of the type `kubernetes.io/dockerconfigjson` to `ImagePullSecrets` of the configuration, with credentials for the registry, in the run's namespace".to_owned(),

@@ -17,10 +17,9 @@ use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
+use plumbline_kubernetes::monitor::MonitorOptions;
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
-use plumbline_kubernetes::{
-    CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside,
-};
+use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, RunEvents, inside};
 use plumbline_telemetry::{BoundAddress, Endpoint};
 use scheduled::{Directories, Scheduled, is_undelivered};
 use serde_json::Value;
@@ -82,7 +81,7 @@ pub async fn aggregate(
         }
     };
     if options.no_exit && !matches!(end, AggregatorEnd::Left) {
-        tracing::info!("the run is over; this pod keeps running so that its archive can be downloaded");
+        tracing::info!("the run has finished; this pod keeps running so that its archive can be downloaded");
         stopped.cancelled().await;
     }
     drop(metrics);
@@ -248,16 +247,17 @@ async fn run(
     let (pod, places) = (given.pod, given.places);
     let stage = pod.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
-    let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
+    let monitor = MonitorOptions {
         cluster: cluster.clone(),
-        stage,
+        namespace: stage.namespace.clone(),
         graces: graces(config),
         tree: work.tree(),
         all_warnings: Queries::of(config.resources.as_deref()).records(EVENTS),
         workers: publishing.workers.clone(),
         fail_fast: fail_fast.clone(),
-        survey: Some(survey(cluster.clone(), config, &pod.namespace, work.tree())),
-    });
+    };
+    let survey = survey(cluster.clone(), config, &pod.namespace, work.tree());
+    let dispatcher = KubernetesDispatcher::new(stage, monitor, Some(survey));
     let modules = modules::modules(&limits)?;
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
     let (run, begun) = match begun {

@@ -19,7 +19,7 @@ use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::query;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::read_start_text;
 use crate::modules::LimitsFile;
 use crate::sources;
@@ -78,9 +78,9 @@ pub(super) fn open_work_dir(
     config: &Config,
     start_log: StartLog<'_>,
 ) -> Result<(WorkDir, RunId), StartError> {
-    Disk::default().create_directories(home).map_err(|error| {
-        AppError::system(format!("failed to create the directory `{}`", home.display())).because(&error)
-    })?;
+    Disk::default()
+        .create_directories(home)
+        .system_error(format_args!("failed to create the directory `{}`", home.display()))?;
     let work = WorkDir::open(home.join(WORK)).map_err(|cause| StartError {
         error: AppError::system("failed to use the run's working directory").because(&cause),
         published: matches!(cause, WorkDirError::Locked(_)),
@@ -93,8 +93,7 @@ pub(super) fn open_work_dir(
 /// The ID of a run that continues is that of its record; a new run has the one in the
 /// configuration.
 fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
-    let record =
-        work.record().map_err(|error| AppError::system("failed to use the run's working directory").because(&error))?;
+    let record = work.record().system_error("failed to use the run's working directory")?;
     if let Some(record) = record {
         return Ok(record.run);
     }
@@ -102,7 +101,7 @@ fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
         return Ok(RunId::random());
     }
     config.uuid.parse().map_err(|error: plumbline_core::NameError| {
-        AppError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid))
+        AppError::usage(format!("`UUID` in the configuration is not a run ID: `{}`", config.uuid))
             .because(&error)
             .hint("write a UUID, or leave the key out")
     })
@@ -114,14 +113,13 @@ pub(super) fn unpack_modules_of_run(dir: &Path) -> Result<BTreeMap<String, PathB
     if !mounted.is_dir() {
         return Ok(BTreeMap::new());
     }
-    let failed =
-        |error: &dyn std::error::Error| AppError::system("failed to unpack the modules of the run").because(error);
+    let failed = "failed to unpack the modules of the run";
     let mut unpacked = BTreeMap::new();
-    for (plugin, files) in unpack_modules(mounted).map_err(|error| failed(&error))? {
+    for (plugin, files) in unpack_modules(mounted).system_error(failed)? {
         let target = dir.join(MODULES).join(&plugin);
-        std::fs::create_dir_all(&target).map_err(|error| failed(&error))?;
+        std::fs::create_dir_all(&target).system_error(failed)?;
         for (name, bytes) in files {
-            std::fs::write(target.join(name), bytes).map_err(|error| failed(&error))?;
+            std::fs::write(target.join(name), bytes).system_error(failed)?;
         }
         unpacked.insert(plugin, target);
     }

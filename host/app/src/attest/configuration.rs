@@ -9,7 +9,7 @@ use plumbline_core::{Digest, Verdict};
 use serde_json::Value;
 
 use super::resource::{MAX_NAME, ResourceDescriptor};
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::trees::Trees;
 use crate::trees::cluster::ClusterIdentity;
 
@@ -40,7 +40,7 @@ pub(super) fn configuration(trees: &mut Trees, verdict: Verdict) -> Result<Vec<R
 /// This program, which makes the attestation.
 fn attester() -> Result<ResourceDescriptor, AppError> {
     let digest = || Digest::of_reader(std::fs::File::open(std::env::current_exe()?)?);
-    let digest = digest().map_err(|error| AppError::system("failed to read this program").because(&error))?;
+    let digest = digest().system_error("failed to read this program")?;
     let uri = format!("pkg:generic/plumbline@{}", env!("CARGO_PKG_VERSION"));
     Ok(ResourceDescriptor::new("attester").uri(uri).digest(Some(&digest.to_string())))
 }

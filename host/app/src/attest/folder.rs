@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use plumbline_bundle::signing::{
     PrivateKey, SignatureFile, Subject, TEST_RESULT, Wanted, folder_subjects, named_path, sign_statement,
 };
-use plumbline_core::{Digest, DigestWriter, Verdict};
+use plumbline_core::{Digest, Verdict};
 
 use super::verify::accepted;
 use super::{Accepted, Archive, AttestationTrust, ResourceDescriptor, predicate};
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::signing::key_error;
 use crate::trees::{Reprocess, Trees};
 
@@ -72,7 +72,7 @@ pub fn attest_folder(
     let archive = Subject { name: source.name, sha256: *source.digest.as_bytes() };
     let subjects = folder_subjects(&digests(folder)?, &archive);
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
-        .map_err(|error| AppError::system(format!("failed to sign `{}`", folder.display())).because(&error))?;
+        .system_error(format_args!("failed to sign `{}`", folder.display()))?;
     let file = SignatureFile::next_to(folder);
     file.append(attestation).map_err(|error| key_error(&error))?;
     Ok(file.path().to_owned())
@@ -144,14 +144,8 @@ fn digests(folder: &Path) -> Result<BTreeMap<String, [u8; 32]>, AppError> {
         if found.len() == MAX_FILES {
             return Err(wrong(&io::Error::other(format!("it has more than {MAX_FILES} files"))));
         }
-        let digest = digest(&entry.path()).map_err(|error| wrong(&error))?;
-        found.insert(name, digest);
+        let digest = File::open(entry.path()).and_then(Digest::of_reader).map_err(|error| wrong(&error))?;
+        found.insert(name, *digest.as_bytes());
     }
     Ok(found)
-}
-
-fn digest(path: &Path) -> io::Result<[u8; 32]> {
-    let mut writer = DigestWriter::new(io::sink());
-    io::copy(&mut File::open(path)?, &mut writer)?;
-    Ok(*writer.digest().as_bytes())
 }

@@ -16,7 +16,7 @@ use plumbline_core::{Digest, Verdict};
 use plumbline_registry::ResultsArtifact;
 
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE, registry_error};
+use crate::error::{AppError, CHECK_FILE, Explain as _, registry_error};
 use crate::signing::key_error;
 use crate::trees::{Reprocess, Trees};
 
@@ -69,7 +69,7 @@ pub fn attest(
     let subject = Subject { name: archive.name.clone(), sha256: *archive.digest.as_bytes() };
     let subjects = archive_subjects(subject, *artifact.digest().as_bytes());
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
-        .map_err(|error| AppError::system(format!("failed to sign `{}`", path.display())).because(&error))?;
+        .system_error(format_args!("failed to sign `{}`", path.display()))?;
     let file = SignatureFile::next_to(path);
     file.append(attestation).map_err(|error| key_error(&error))?;
     Ok(WrittenAttestation {
@@ -106,9 +106,7 @@ impl Archive {
             std::io::copy(&mut File::open(path)?, &mut writer)?;
             Ok((writer.digest(), writer.bytes()))
         };
-        let (digest, bytes) = read().map_err(|error| {
-            AppError::usage(format!("failed to read archive `{shown}`")).because(&error).hint(CHECK_FILE)
-        })?;
+        let (digest, bytes) = read().usage_error(format_args!("failed to read archive `{shown}`")).hint(CHECK_FILE)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { name, digest, bytes })
     }

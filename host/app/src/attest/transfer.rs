@@ -13,7 +13,7 @@ use plumbline_registry::{Client, Reference, Settings, pull_results};
 
 use crate::attest::Archive;
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::{AppError, Explain as _, registry_error};
 use crate::signing::key_error;
 use crate::sources::registry;
 
@@ -38,11 +38,9 @@ pub fn push(context: &Context, to: &str, path: &Path) -> Result<PushedArchive, A
     let to = registry::reference(to)?;
     let archive = Archive::open(path)?;
     // Only archives that can be read are pushed.
-    ResultsArchive::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read archive `{}`", path.display()))
-            .because(&error)
-            .hint("pass the archive (`.tar.gz`) that a run has written")
-    })?;
+    ResultsArchive::open(path)
+        .usage_error(format_args!("failed to read archive `{}`", path.display()))
+        .hint("pass the archive (`.tar.gz`) that a run has written")?;
     let attestations = SignatureFile::next_to(path).read().map_err(|error| key_error(&error))?;
     // The manifest that was signed has the name that the archive had then.
     let name = signed_name(&attestations, archive.digest).unwrap_or_else(|| archive.name.clone());
@@ -134,8 +132,8 @@ pub fn pull(context: &Context, from: &str, file: Option<&Path>) -> Result<Pulled
 
 fn readable(context: &Context, from: &Reference, text: Option<&[u8]>) -> Result<Vec<Attestation>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let (attestations, others) = readable_attestations(text)
-        .map_err(|error| AppError::usage(format!("invalid attestations of `{from}`")).because(&error))?;
+    let (attestations, others) =
+        readable_attestations(text).usage_error(format_args!("invalid attestations of `{from}`"))?;
     if others > 0 {
         context.reporter.warning(&format!("ignored {others} unreadable attestations of `{from}`"));
     }

@@ -12,7 +12,8 @@ use plumbline_registry::{
 };
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
+use crate::files;
 use crate::runtime::runtime;
 use crate::sources::{self, registry};
 
@@ -96,11 +97,11 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
         let root = place.manifest(&entry.descriptor).await?;
         return extended(options, client, bundles, &place, root).await;
     }
-    let reference: Reference = options.base.parse().map_err(|error| {
-        AppError::usage(format!("the base image `{}` is neither a file nor a reference to a registry", options.base))
-            .because(&error)
-            .hint("pass an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
-    })?;
+    let reference: Reference = options
+        .base
+        .parse()
+        .usage_error(format_args!("the base image `{}` is neither a file nor a reference to a registry", options.base))
+        .hint("pass an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")?;
     let root = client.manifest(&reference).await?;
     extended(options, client, bundles, &Storage::Registry(client.clone(), reference), root).await
 }
@@ -119,11 +120,10 @@ async fn extended(
         addition(&base, bundles).map_err(|cause| AppError::from(cause.of("put the bundles into a layer")))?;
     if let Some(to) = &options.push {
         let to = registry::reference(to)?;
-        let named = to.with_tag(to.tag_or_default()).map_err(|error| {
-            AppError::usage(format!("failed to push to `{to}`"))
-                .because(&error)
-                .hint("write a reference such as `oci://HOST/NAME:TAG`")
-        })?;
+        let named = to
+            .with_tag(to.tag_or_default())
+            .usage_error(format_args!("failed to push to `{to}`"))
+            .hint("write a reference such as `oci://HOST/NAME:TAG`")?;
         let image = base.append(&addition, &Storage::Registry(client.clone(), named.clone())).await?;
         client.put_manifest(&named, &image).await?;
         return Ok((image, 0));
@@ -132,8 +132,7 @@ async fn extended(
         return Err(AppError::usage("the image has no destination")
             .hint("set a file with `--file`, or a registry with `--push`"));
     };
-    let scratch = tempfile::tempdir()
-        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
+    let scratch = files::scratch()?;
     let failed = |cause: Cause| AppError::from(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;
     let image = base.append(&addition, &Storage::Layout(layout.clone())).await?;

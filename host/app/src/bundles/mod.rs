@@ -16,6 +16,7 @@ use plumbline_registry::{
 
 use crate::context::Context;
 use crate::error::{AppError, registry_error};
+use crate::files;
 use crate::sources::{self, registry};
 
 pub use bake::{BakeOptions, BakedImage, bake};
@@ -73,8 +74,7 @@ pub fn save(
     let is_archive = output.extension().is_some_and(|end| end.eq_ignore_ascii_case("tar"));
     let scratch;
     let dir: &Path = if is_archive {
-        scratch = tempfile::tempdir()
-            .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
+        scratch = files::scratch()?;
         scratch.path()
     } else {
         output

@@ -11,15 +11,14 @@ use plumbline_bundle::signing::SignatureFile;
 use plumbline_bundle::{Bundle, Cache};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{
-    BundleConfig, BundleModule, Client, Component, Kind, ModuleFields, Pushed, Reference, media, push_bundle,
-    push_module,
+    BundleConfig, BundleModule, Client, Component, Kind, Pushed, Reference, media, push_bundle, push_module,
 };
 use tempfile::NamedTempFile;
 
 use crate::bundles::describe;
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE, bundle_error};
-use crate::files::read_start;
+use crate::error::{AppError, CHECK_FILE, Explain as _, bundle_error};
+use crate::files::{self, NO_ROOM, read_start};
 use crate::signing::key_error;
 use crate::sources::registry::{self, Artifact};
 use crate::sources::{self};
@@ -58,12 +57,11 @@ pub fn push(
         bundle.pack(BufWriter::new(tar.as_file())).map_err(wrong)?;
         ("bundle", upload_bundle(context, &client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
-        let file = File::open(path).map_err(|error| {
-            AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error).hint(CHECK_FILE)
-        })?;
+        let file = File::open(path)
+            .usage_error(format_args!("failed to read bundle `{}`", path.display()))
+            .hint(CHECK_FILE)?;
         // Unpacked first, so that only bundles that can be installed are pushed.
-        let scratch = tempfile::tempdir()
-            .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
+        let scratch = files::scratch()?;
         let bundle = Cache::at(scratch.path().into())
             .unpacked(BufReader::new(file))
             .map_err(|error| sources::cache_error(format!("failed to push `{}`", path.display()), &error))?;
@@ -77,8 +75,7 @@ pub fn push(
 }
 
 fn temporary() -> Result<NamedTempFile, AppError> {
-    NamedTempFile::new()
-        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))
+    NamedTempFile::new().system_error(NO_ROOM)
 }
 
 fn upload_bundle(
@@ -119,8 +116,8 @@ fn upload_module(
     path: &Path,
     annotations: BTreeMap<String, String>,
 ) -> Result<Pushed, AppError> {
-    let unreadable = |error| AppError::usage(format!("failed to read `{}`", path.display())).because(&error);
-    let bytes = read_start(path, MAX_ENTRY_BYTES + 1).map_err(unreadable)?;
+    let bytes =
+        read_start(path, MAX_ENTRY_BYTES + 1).usage_error(format_args!("failed to read `{}`", path.display()))?;
     let none = |why: String| {
         AppError::usage(format!("cannot push `{}`: {why}", path.display())).hint(
             "pass a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
@@ -137,8 +134,7 @@ fn upload_module(
         let info = plumbline_sandbox::inspect(&bytes).map_err(|error| none(plumbline_core::chain(&error)))?;
         Some(Component { exports: info.exports, imports: info.imports, target: None })
     };
-    let fields = ModuleFields { component, ..ModuleFields::default() };
-    registry::wait(push_module(client, to, path, &fields, annotations))
+    registry::wait(push_module(client, to, path, component.as_ref(), annotations))
 }
 
 /// Attaches the signatures next to a tar. Returns their number.
@@ -192,8 +188,7 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
         return Ok(into.to_owned());
     }
     // Only valid bundles are written.
-    let scratch = tempfile::tempdir()
-        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
+    let scratch = files::scratch()?;
     let bundle = Cache::at(scratch.path().into())
         .unpacked(BufReader::new(reopened(tar)?))
         .map_err(|error| sources::cache_error(format!("`{reference}` is not a valid bundle"), &error))?;
@@ -201,9 +196,8 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
     write(tar, &path)?;
     if let Some(signatures) = &artifact.signatures {
         let signature_file = SignatureFile::next_to(&path);
-        fs::write(signature_file.path(), signatures).map_err(|error| {
-            AppError::system(format!("failed to write `{}`", signature_file.path().display())).because(&error)
-        })?;
+        fs::write(signature_file.path(), signatures)
+            .system_error(format_args!("failed to write `{}`", signature_file.path().display()))?;
     }
     Ok(path)
 }
@@ -217,7 +211,7 @@ fn keep_module(artifact: &Artifact, output: Option<&Path>) -> Result<PathBuf, Ap
 }
 
 fn reopened(file: &NamedTempFile) -> Result<File, AppError> {
-    file.reopen().map_err(|error| AppError::system("failed to read the downloaded bundle").because(&error))
+    file.reopen().system_error("failed to read the downloaded bundle")
 }
 
 fn write(from: &NamedTempFile, path: &Path) -> Result<(), AppError> {
@@ -227,5 +221,5 @@ fn write(from: &NamedTempFile, path: &Path) -> Result<(), AppError> {
         io::copy(&mut source, &mut file)?;
         file.commit()
     };
-    copied().map_err(|error| AppError::system(format!("failed to write `{}`", path.display())).because(&error))
+    copied().system_error(format_args!("failed to write `{}`", path.display()))
 }

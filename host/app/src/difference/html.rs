@@ -18,7 +18,7 @@ pub fn diff_html(found: &Difference, matrix: Option<&Matrix>, out: &mut impl Wri
     let title = matrix
         .map_or("Differences of two runs".to_owned(), |matrix| format!("Differences of {} runs", matrix.runs.len()));
     let page = html! {
-        (html::start(&title))
+        (html::head(&title, None))
         header { h1 { (title) } }
         (PreEscaped("\n<main>\n"))
         @match matrix {

@@ -55,10 +55,6 @@ impl MatrixTest {
         let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed | Outcome::Flaky);
         self.outcomes.iter().any(failed) || self.outcomes.iter().any(|one| Some(one) != self.outcomes.first())
     }
-
-    fn failed_last(&self) -> bool {
-        self.outcomes.last().is_some_and(|outcome| matches!(outcome, Outcome::Failed | Outcome::Flaky))
-    }
 }
 
 /// Puts the tests of runs next to each other. `runs` are the archives with their tests.
@@ -73,7 +69,8 @@ pub fn matrix(runs: &[(String, Tests)]) -> Matrix {
     let keys: BTreeSet<&TestKey> = columns.iter().flat_map(Tests::keys).collect();
     let mut tests: Vec<MatrixTest> = keys.into_iter().map(|key| test(key, &columns)).collect();
     tests.retain(MatrixTest::is_of_interest);
-    tests.sort_by_key(|test| !test.failed_last());
+    // Tests that failed in the last run come first.
+    tests.sort_by_key(|test| !matches!(test.outcomes.last(), Some(Outcome::Failed | Outcome::Flaky)));
     let run = |((archive, _), tests): (&(String, Tests), &Tests)| {
         let each = || tests.values().flat_map(|same| &same.0);
         RunColumn {

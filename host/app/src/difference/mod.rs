@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_conformance::submission::cleaned;
+use plumbline_core::item::seconds;
 use plumbline_core::rollup::{is_failure, worst};
 use plumbline_core::{Item, Status, TestId, reason};
 use serde::Serialize;
 
-use crate::report::text::{one_line, seconds_of};
+use crate::report::text::one_line;
 
 pub use html::diff_html;
 pub use matrix::{Matrix, MatrixTest, RunColumn, matrix};
@@ -113,7 +114,7 @@ pub type Tests = BTreeMap<TestKey, SameTests>;
 pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
-        let mut test = Test { status: leaf.status.clone(), seconds: seconds_of(leaf), reason: None };
+        let mut test = Test { status: leaf.status.clone(), seconds: seconds(&leaf.meta), reason: None };
         if test.failed() {
             test.reason = reason(&leaf.name, &leaf.details, &leaf.meta).map(|reason| one_line(&reason));
         } else if is_suite_node(&leaf.name) && !test.is_unknown() {

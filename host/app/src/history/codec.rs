@@ -1,5 +1,9 @@
 //! Bytes of the index: varints, texts, and sections with a checksum.
 
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
 use crc32fast::hash;
 
 /// The bits of a number in each byte of a varint.
@@ -7,6 +11,49 @@ const BITS: u32 = 7;
 
 /// The bit that says that more bytes follow.
 const MORE: u8 = 0x80;
+
+/// A part of bytes that several owners share.
+#[derive(Clone)]
+pub(super) struct SharedBytes {
+    all: Arc<Vec<u8>>,
+    part: Range<usize>,
+}
+
+impl SharedBytes {
+    /// The part of `all`, which is empty if `all` ends before it.
+    pub(super) fn new(all: &Arc<Vec<u8>>, part: Range<usize>) -> Self {
+        Self { all: Arc::clone(all), part }
+    }
+}
+
+impl From<Vec<u8>> for SharedBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        let part = 0..bytes.len();
+        Self { all: Arc::new(bytes), part }
+    }
+}
+
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.all.get(self.part.clone()).unwrap_or_default()
+    }
+}
+
+impl PartialEq for SharedBytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for SharedBytes {}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
 
 /// Appends values to bytes.
 #[derive(Debug, Default)]

@@ -37,7 +37,7 @@ pub fn history_html(report: &HistoryReport, every: bool, out: &mut impl Write) -
     let several = report.has_several_clusters();
     let mut put = |markup: Markup| out.write_all(markup.into_string().as_bytes());
     put(html! {
-        (html::start(&title))
+        (html::head(&title, None))
         header {
             h1 { (title) }
             p.soft { (report.tests.len()) " tests ran. In a strip, each mark is a run, the oldest first: "

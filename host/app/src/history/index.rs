@@ -14,11 +14,12 @@
 
 use std::collections::HashMap;
 use std::iter;
+use std::sync::Arc;
 
 use plumbline_core::TestId;
 
 use crate::difference::{Outcome, TestKey};
-use crate::history::codec::{Decoder, Encoder};
+use crate::history::codec::{Decoder, Encoder, SharedBytes};
 
 /// The first bytes of an index.
 const MAGIC: &[u8] = b"plumbline-history\n";
@@ -103,24 +104,25 @@ impl RunFacts {
 pub(super) struct IndexedRun {
     pub(super) file: FileKey,
     pub(super) facts: RunFacts,
-    entries: Vec<u8>,
+    entries: SharedBytes,
 }
 
 impl IndexedRun {
-    /// The outcomes in the chunks that `wanted` accepts, ordered by test.
-    pub(super) fn entries(&self, wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = Entry> {
+    /// The outcomes, ordered by test.
+    pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.chunks().flat_map(|(_, entries)| entries)
+    }
+
+    /// The numbers of chunks, in order, and the outcomes in each. Outcomes that are not read cost
+    /// nothing.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = Entry>)> {
         let (mut bytes, mut next) = (Decoder::new(&self.entries), 0_u64);
-        let chunks = iter::from_fn(move || {
-            loop {
-                let chunk = next.checked_add(bytes.number()?)?;
-                next = chunk.checked_add(1)?;
-                let (chunk, entries) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
-                if wanted(chunk) {
-                    return Some(entries_of_chunk(chunk, Decoder::new(entries)));
-                }
-            }
-        });
-        chunks.flatten()
+        iter::from_fn(move || {
+            let chunk = next.checked_add(bytes.number()?)?;
+            next = chunk.checked_add(1)?;
+            let (chunk, entries) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
+            Some((chunk, entries_of_chunk(chunk, Decoder::new(entries))))
+        })
     }
 }
 
@@ -141,10 +143,10 @@ fn entries_of_chunk(chunk: usize, mut bytes: Decoder<'_>) -> impl Iterator<Item 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IndexFull {
     /// There are too many tests.
-    #[error("the runs have more than {MAX_TESTS} different tests together")]
+    #[error("together, the runs have more than {MAX_TESTS} different tests")]
     Tests,
     /// Their names are too long.
-    #[error("the names of tests have more than {} MiB together", MAX_NAMES >> 20)]
+    #[error("the names of all tests together have more than {} MiB", MAX_NAMES >> 20)]
     Names,
 }
 
@@ -176,7 +178,7 @@ impl Index {
         for (key, outcome, millis) in outcomes {
             entries.push(Entry { test: self.number(key)?, outcome, millis });
         }
-        self.runs.push(IndexedRun { file, facts, entries: encoded(entries) });
+        self.runs.push(IndexedRun { file, facts, entries: encoded(entries).into() });
         Ok(())
     }
 
@@ -210,7 +212,7 @@ impl Index {
         let mut numbers: Vec<Option<u32>> = vec![None; tests.len()];
         for run in runs.into_iter().filter(|run| keep(&run.file)) {
             let mut entries = Vec::new();
-            for entry in run.entries(|_| true) {
+            for entry in run.entries() {
                 let (Some(key), Some(number)) = (tests.get(entry.test as usize), numbers.get_mut(entry.test as usize))
                 else {
                     continue;
@@ -221,7 +223,7 @@ impl Index {
                 }
                 entries.extend(number.map(|test| Entry { test, ..entry }));
             }
-            self.runs.push(IndexedRun { entries: encoded(entries), ..run });
+            self.runs.push(IndexedRun { entries: encoded(entries).into(), ..run });
         }
     }
 }
@@ -313,18 +315,20 @@ impl Index {
         section
     }
 
-    /// Reads the bytes of a file: the runs that are intact. `None` if the names of tests are
-    /// damaged, or if another version wrote it.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut bytes = Decoder::new(bytes.strip_prefix(MAGIC)?);
+    /// Reads the bytes of a file: the runs that are intact. They share these bytes. `None` if the names
+    /// of tests are damaged, or if another version wrote it.
+    pub(super) fn from_bytes(file: Vec<u8>) -> Option<Self> {
+        let file = Arc::new(file);
+        let mut bytes = Decoder::new(file.strip_prefix(MAGIC)?);
         if bytes.byte()? != VERSION {
             return None;
         }
         let tests = read_tests(&mut bytes.section()??)?;
         let mut index = Self { tests, ..Self::default() };
         while let Some(section) = bytes.section() {
+            let end = file.len().saturating_sub(bytes.rest().len());
             // A damaged section is a run to read again.
-            index.runs.extend(section.and_then(|mut section| indexed_run(&mut section)));
+            index.runs.extend(section.and_then(|mut section| indexed_run(&mut section, &file, end)));
         }
         Some(index)
     }
@@ -364,7 +368,8 @@ fn run_section(run: &IndexedRun) -> Encoder {
     out
 }
 
-fn indexed_run(bytes: &mut Decoder<'_>) -> Option<IndexedRun> {
+/// Reads the section of a run, which ends at `end` of the file.
+fn indexed_run(bytes: &mut Decoder<'_>, all: &Arc<Vec<u8>>, end: usize) -> Option<IndexedRun> {
     let file = FileKey { name: bytes.text()?.to_owned(), size: bytes.number()?, modified: bytes.signed()? };
     let started = bytes.signed()?;
     let mut text = || bytes.text().map(str::to_owned);
@@ -375,7 +380,8 @@ fn indexed_run(bytes: &mut Decoder<'_>) -> Option<IndexedRun> {
         Some(PluginFacts { name, digest, has_classes: bytes.byte()? != 0 })
     })?;
     let facts = RunFacts { run, tool, started, cluster, version, missed, plugins };
-    Some(IndexedRun { file, facts, entries: bytes.rest().to_vec() })
+    let entries = SharedBytes::new(all, end.saturating_sub(bytes.rest().len())..end);
+    Some(IndexedRun { file, facts, entries })
 }
 
 #[cfg(test)]

@@ -1,31 +1,32 @@
 //! Selects runs and tests of a history.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use plumbline_conformance::lists::GoRegex;
 
 use crate::difference::TestKey;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::history::History;
 use crate::history::index::{CHUNK, IndexedRun};
 
 /// Which runs and tests are shown.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Selection {
-    /// Only tests of this plugin
+    /// Show only tests of this plugin
     #[arg(short, long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Only tests whose names match this regular expression; lists each of them
+    /// Show only tests whose names match this regular expression, and list each of them
     #[arg(long, value_name = "REGEX")]
     pub test: Option<String>,
-    /// Only runs on this cluster: the first characters of its ID, as the history shows it
+    /// Use only runs on this cluster: the first characters of its ID, as the history shows it
     #[arg(long, value_name = "ID")]
     pub cluster: Option<String>,
-    /// Only runs on this version of Kubernetes, such as `v1.37.2` or `v1.37`
+    /// Use only runs on this version of Kubernetes, such as `v1.37.2` or `v1.37`
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
-    /// Only the newest N of these runs
+    /// Use only the newest N of these runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
     /// Not this run, by its ID: a run that is judged by its history is no evidence for itself.
@@ -80,10 +81,10 @@ fn nothing(history: &History, selection: &Selection) -> AppError {
         let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
         plumbline_core::text::listed(&names, MAX_LISTED, ", ")
     };
-    let failed = AppError::usage("no run of the history is selected");
+    let failed = AppError::usage("no run in the history matches");
     let hint = match (&selection.plugin, &selection.cluster, &selection.kubernetes_version) {
         _ if selection.except_run.is_some() => {
-            format!("it needs another run of the plugin; the history has the plugins {}", list(plugins))
+            format!("another run of the plugin is needed; the history has the plugins {}", list(plugins))
         }
         (Some(_), ..) => format!("the history has the plugins {}", list(plugins)),
         (_, Some(_), _) => format!("the history has the clusters {}", list(clusters)),
@@ -97,43 +98,43 @@ fn nothing(history: &History, selection: &Selection) -> AppError {
 const MAX_LISTED: usize = 10;
 
 /// The rows of a table of tests, for tests of several sources.
-pub(super) struct Rows {
+pub(super) struct Rows<'a> {
     /// The identity of each row.
-    pub(super) keys: Vec<TestKey>,
+    pub(super) keys: Vec<Cow<'a, TestKey>>,
     /// The row of each test, by source and number. `None` if it is not selected.
     by_source: Vec<Vec<Option<u32>>>,
+    /// The only source, if its tests are in the order of their rows, and each has a row of its own.
+    ordered: Option<usize>,
 }
 
-impl Rows {
+impl<'a> Rows<'a> {
     /// Numbers the selected tests of these runs.
     ///
     /// Archives of Sonobuoy and of earlier versions have no classes. If a plugin has none in one of
     /// the runs, its classes in the others are ignored.
-    pub(super) fn of(history: &History, runs: &[SelectedRun<'_>], selection: &Selection) -> Result<Self, AppError> {
+    pub(super) fn of(history: &'a History, runs: &[SelectedRun<'a>], selection: &Selection) -> Result<Self, AppError> {
         let pattern = selection.test.as_ref().map(|pattern| {
-            GoRegex::new(pattern).map_err(|error| {
-                AppError::usage(format!("invalid regular expression `{pattern}`"))
-                    .because(&error)
-                    .hint("see docs/judges.md for the syntax of regular expressions")
-            })
+            GoRegex::new(pattern)
+                .usage_error(format_args!("invalid regular expression `{pattern}`"))
+                .hint("see docs/judges.md for the syntax of regular expressions")
         });
         let pattern = pattern.transpose()?;
         let mixed = mixed_plugins(runs);
-        let (mut keys, mut known) = (Vec::new(), HashMap::<TestKey, u32>::new());
+        let (mut keys, mut known) = (Vec::new(), HashMap::<Cow<'a, TestKey>, u32>::new());
         let mut by_source = Vec::new();
         for (source, loaded) in history.loaded.iter().enumerate() {
             if !runs.iter().any(|one| one.source == source) {
                 by_source.push(Vec::new());
                 continue;
             }
-            let row = |key: &TestKey| {
+            let row = |key: &'a TestKey| {
                 let is_plugin = selection.plugin.as_ref().is_none_or(|plugin| key.plugin == *plugin);
                 if !is_plugin || pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&key.test.name)) {
                     return None;
                 }
-                let mut key = key.clone();
+                let mut key = Cow::Borrowed(key);
                 if mixed.contains(key.plugin.as_str()) {
-                    key.test.classname.clear();
+                    key.to_mut().test.classname.clear();
                 }
                 let next = u32::try_from(keys.len()).ok()?;
                 let row = *known.entry(key.clone()).or_insert(next);
@@ -144,25 +145,39 @@ impl Rows {
             };
             by_source.push(loaded.index.tests().iter().map(row).collect());
         }
-        Ok(Self { keys, by_source })
+        let ordered = ordered(&by_source, keys.len());
+        Ok(Self { keys, by_source, ordered })
     }
 
-    /// The number of tests of the source that has the most.
-    pub(super) fn tests(&self) -> usize {
-        self.by_source.iter().map(Vec::len).max().unwrap_or_default()
+    /// The number of chunks of the source that has the most.
+    pub(super) fn chunks(&self) -> usize {
+        self.by_source.iter().map(Vec::len).max().unwrap_or_default().div_ceil(CHUNK)
     }
 
     /// For each source, whether a chunk of its tests has a row in `range`.
-    pub(super) fn chunks(&self, range: &Range<usize>) -> Vec<Vec<bool>> {
+    pub(super) fn wanted(&self, range: &Range<usize>) -> Vec<Vec<bool>> {
         let is_in = |row: &Option<u32>| row.is_some_and(|row| range.contains(&(row as usize)));
         self.by_source.iter().map(|tests| tests.chunks(CHUNK).map(|rows| rows.iter().any(is_in)).collect()).collect()
     }
 
-    /// The row of a test of a source.
-    pub(super) fn row(&self, source: usize, test: u32) -> Option<usize> {
-        let row = *self.by_source.get(source)?.get(test as usize)?;
-        row.map(|row| row as usize)
+    /// The rows of the tests of a source, by number.
+    pub(super) fn of_source(&self, source: usize) -> &[Option<u32>] {
+        self.by_source.get(source).map(Vec::as_slice).unwrap_or_default()
     }
+
+    /// The end of the rows that have no test after this chunk. `None` if none is known to be complete.
+    pub(super) fn complete_after(&self, chunk: usize) -> Option<usize> {
+        let tests = self.of_source(self.ordered?).chunks(CHUNK).nth(chunk)?;
+        tests.iter().rev().find_map(|row| *row).map(|last| last as usize + 1)
+    }
+}
+
+/// The only source with tests, if no two of them share one of the `rows`. Rows are numbered in the
+/// order of tests.
+fn ordered(by_source: &[Vec<Option<u32>>], rows: usize) -> Option<usize> {
+    let mut used = by_source.iter().enumerate().filter(|(_, tests)| !tests.is_empty());
+    let (source, tests) = used.next().filter(|_| used.next().is_none())?;
+    (tests.iter().flatten().count() == rows).then_some(source)
 }
 
 /// The plugins that have classes in some of the runs only.

@@ -1,4 +1,4 @@
-//! The statistics of the tests on one cluster.
+//! The statistics of a history: of the tests on each cluster, and of its versions.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,23 +8,66 @@ use jiff::Timestamp;
 
 use crate::difference::Outcome;
 use crate::difference::TestKey;
-use crate::history::model::{RunOverview, Streak, TestHistory, VersionHistory};
-use crate::history::select::{Rows, SelectedRun};
+use crate::error::AppError;
+use crate::history::History;
+use crate::history::index::{CHUNK, Entry};
+use crate::history::model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
+use crate::history::select::{Rows, SelectedRun, Selection, runs};
 
 /// The most threads that compute statistics.
 const MAX_THREADS: usize = 8;
-
-/// The fewest tests for which a thread is worth its start.
-const MIN_ROWS: usize = 512;
-
-/// The tests of a block. With 500 runs, its cells have 400 KB.
-const BLOCK: usize = 64;
 
 /// The number of the newest runs whose durations are compared with those before.
 const RECENT: usize = 5;
 
 /// The fewest runs on each side of that comparison.
 const FEWEST: usize = 3;
+
+impl History {
+    /// Computes the statistics of the selected runs and tests.
+    pub fn report(&self, selection: &Selection) -> Result<HistoryReport, AppError> {
+        let runs = runs(self, selection)?;
+        let rows = Rows::of(self, &runs, selection)?;
+        let mut clusters: BTreeMap<&str, ClusterRuns<'_>> = BTreeMap::new();
+        for run in &runs {
+            clusters.entry(&run.run.facts.cluster).or_default().runs.push(*run);
+        }
+        let mut report = HistoryReport {
+            unreadable: self.problems.iter().map(ToString::to_string).collect(),
+            ..HistoryReport::default()
+        };
+        for cluster in clusters.values() {
+            let (overviews, tests) = cluster.statistics(&rows);
+            report.clusters.extend(versions(&overviews));
+            report.runs.extend(overviews);
+            report.tests.extend(tests);
+        }
+        report.runs.sort_by(|a, b| (a.started, &a.archive).cmp(&(b.started, &b.archive)));
+        Ok(report)
+    }
+}
+
+/// The runs of one cluster, by version, in the order of their first runs.
+fn versions(runs: &[RunOverview]) -> Vec<ClusterHistory> {
+    let mut versions: Vec<ClusterHistory> = Vec::new();
+    for run in runs {
+        let at = versions.iter().position(|known| known.version == run.version).unwrap_or_else(|| {
+            versions.push(ClusterHistory {
+                cluster: run.cluster.clone(),
+                version: run.version.clone(),
+                first: run.started,
+                ..ClusterHistory::default()
+            });
+            versions.len() - 1
+        });
+        if let Some(version) = versions.get_mut(at) {
+            version.runs += 1;
+            version.without_failures += u64::from(run.failed == 0 && run.passed + run.flaky > 0);
+            version.last = run.started;
+        }
+    }
+    versions
+}
 
 /// The outcome of a test in one run.
 #[derive(Debug, Clone, Copy)]
@@ -47,14 +90,20 @@ pub(super) struct ClusterRuns<'a> {
     pub(super) runs: Vec<SelectedRun<'a>>,
 }
 
-/// For each plugin, the group of each run: runs with the same version and the same definition.
-type Groups<'a> = BTreeMap<&'a str, Vec<usize>>;
+/// What is computed once for all tests.
+struct RunGroups<'a> {
+    /// For each plugin, the group of each run: runs with the same version and the same definition.
+    by_plugin: BTreeMap<&'a str, Vec<usize>>,
+    /// Whether the cluster has had several versions.
+    has_several_versions: bool,
+}
 
 impl ClusterRuns<'_> {
     /// The runs with their counts of tests, and the tests that ran, in the order of their keys.
-    pub(super) fn statistics(&self, rows: &Rows) -> (Vec<RunOverview>, Vec<TestHistory>) {
+    pub(super) fn statistics(&self, rows: &Rows<'_>) -> (Vec<RunOverview>, Vec<TestHistory>) {
         let cores = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        let size = rows.keys.len().div_ceil(cores).max(MIN_ROWS);
+        // Threads do not share chunks, and one for less than a chunk is not worth its start.
+        let size = rows.keys.len().div_ceil(cores).next_multiple_of(CHUNK).max(CHUNK);
         let ranges = (0..rows.keys.len()).step_by(size).map(|start| start..(start + size).min(rows.keys.len()));
         let mut overviews: Vec<RunOverview> = self.runs.iter().map(overview).collect();
         let mut found: Vec<(usize, TestHistory)> = Vec::new();
@@ -76,61 +125,92 @@ impl ClusterRuns<'_> {
     }
 
     /// The statistics of some of the rows.
-    fn part(&self, rows: &Rows, range: Range<usize>) -> Part {
-        let (cells, counts) = self.cells(rows, &range);
-        let (mut groups, mut tests) = (BTreeMap::new(), Vec::new());
-        for ((row, key), cells) in range.clone().zip(rows.keys.get(range).into_iter().flatten()).zip(cells) {
-            tests.extend(self.test(key, &cells, &mut groups).map(|test| (row, test)));
-        }
-        Part { counts, tests }
-    }
-
-    /// Distributes the outcomes of all runs over the rows in `range`, and counts them by run. Skipped
-    /// tests are counted only.
     ///
-    /// The runs advance together, a block of tests after another, so that the cells of a row are
+    /// The runs advance together, a chunk of tests after another, so that the cells of a row are
     /// written at about the same time. Rows that are spread over memory would be several times slower.
-    fn cells(&self, rows: &Rows, range: &Range<usize>) -> (Vec<Vec<Cell>>, Vec<RunOverview>) {
-        let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); range.len()];
-        let mut counts = vec![RunOverview::default(); self.runs.len()];
-        let chunks = rows.chunks(range);
-        let open = (0_u32..).zip(&self.runs).map(|(at, run)| {
-            let wanted = chunks.get(run.source).map(Vec::as_slice).unwrap_or_default();
-            let entries = run.run.entries(move |chunk| wanted.get(chunk).copied().unwrap_or_default());
-            (at, run, entries.peekable())
-        });
-        let mut open: Vec<_> = open.collect();
-        for start in (0..rows.tests()).step_by(BLOCK) {
-            for (number, run, entries) in &mut open {
-                while let Some(entry) = entries.next_if(|entry| (entry.test as usize) < start + BLOCK) {
-                    let row = rows.row(run.source, entry.test).and_then(|row| row.checked_sub(range.start));
-                    let Some(row) = row.and_then(|row| cells.get_mut(row)) else { continue };
-                    if let Some(counts) = counts.get_mut(*number as usize) {
-                        counts.count(entry.outcome);
-                    }
-                    if entry.outcome == Outcome::Skipped {
-                        continue;
-                    }
-                    if row.is_empty() {
-                        row.reserve_exact(self.runs.len().saturating_sub(*number as usize));
-                    }
-                    row.push(Cell { run: *number, millis: entry.millis, outcome: entry.outcome });
+    /// Rows without a test in a later chunk are complete, and others reuse the memory of their cells.
+    fn part(&self, rows: &Rows<'_>, range: Range<usize>) -> Part {
+        let mut part = Part { counts: vec![RunOverview::default(); self.runs.len()], tests: Vec::new() };
+        let mut groups = RunGroups { by_plugin: BTreeMap::new(), has_several_versions: self.has_several_versions() };
+        let wanted = rows.wanted(&range);
+        let mut runs: Vec<_> = self.runs.iter().map(|run| run.run.chunks().peekable()).collect();
+        let (mut rest, mut cells) = (range, Vec::new());
+        for chunk in 0..rows.chunks() {
+            for (((number, run), chunks), counts) in (0_u32..).zip(&self.runs).zip(&mut runs).zip(&mut part.counts) {
+                let Some((_, entries)) = chunks.next_if(|(at, _)| *at == chunk) else { continue };
+                let is_wanted = wanted.get(run.source).and_then(|chunks| chunks.get(chunk));
+                if is_wanted == Some(&true) {
+                    self.distribute(number, entries, rows.of_source(run.source), &rest, &mut cells, counts);
                 }
             }
+            if let Some(end) = rows.complete_after(chunk) {
+                let complete = rest.start..end.clamp(rest.start, rest.end);
+                rest.start = complete.end;
+                self.finish(rows, complete, &mut cells, &mut groups, &mut part.tests);
+            }
         }
-        cells.iter_mut().for_each(in_order);
-        (cells, counts)
+        self.finish(rows, rest, &mut cells, &mut groups, &mut part.tests);
+        part
+    }
+
+    /// Distributes outcomes of a run over the rows in `range`, whose cells start at `cells`, and counts
+    /// them. Skipped tests are counted only.
+    fn distribute(
+        &self,
+        run: u32,
+        entries: impl Iterator<Item = Entry>,
+        rows: &[Option<u32>],
+        range: &Range<usize>,
+        cells: &mut Vec<Vec<Cell>>,
+        counts: &mut RunOverview,
+    ) {
+        for Entry { test, outcome, millis } in entries {
+            let row = rows.get(test as usize).copied().flatten().map(|row| row as usize);
+            let Some(at) = row.filter(|row| range.contains(row)).map(|row| row - range.start) else { continue };
+            counts.count(outcome);
+            if outcome == Outcome::Skipped {
+                continue;
+            }
+            if at >= cells.len() {
+                cells.resize_with(at + 1, Vec::new);
+            }
+            let Some(row) = cells.get_mut(at) else { continue };
+            if row.is_empty() {
+                row.reserve_exact(self.runs.len().saturating_sub(run as usize));
+            }
+            row.push(Cell { run, millis, outcome });
+        }
+    }
+
+    /// Adds the histories of the tests in complete rows, and empties their cells, which are the first
+    /// of `cells`.
+    fn finish<'b>(
+        &self,
+        rows: &'b Rows<'_>,
+        complete: Range<usize>,
+        cells: &mut [Vec<Cell>],
+        groups: &mut RunGroups<'b>,
+        tests: &mut Vec<(usize, TestHistory)>,
+    ) {
+        let keys = rows.keys.get(complete.clone()).unwrap_or_default();
+        for ((row, key), cells) in complete.zip(keys).zip(cells) {
+            in_order(cells);
+            tests.extend(self.test(key, cells, groups).map(|test| (row, test)));
+            cells.clear();
+        }
     }
 
     /// The history of a test, or `None` if it never ran.
-    fn test<'b>(&self, key: &'b TestKey, cells: &[Cell], groups: &mut Groups<'b>) -> Option<TestHistory> {
-        let count = |outcome: Outcome| cells.iter().filter(|cell| cell.outcome == outcome).count() as u64;
-        let (passed, failed, flaky) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Flaky));
+    fn test<'b>(&self, key: &'b TestKey, cells: &[Cell], groups: &mut RunGroups<'b>) -> Option<TestHistory> {
+        let mut counts = RunOverview::default();
+        cells.iter().for_each(|cell| counts.count(cell.outcome));
+        let RunOverview { passed, failed, flaky, .. } = counts;
         let ran = passed + failed + flaky;
         if ran == 0 {
             return None;
         }
         let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, cells, groups) };
+        let versions = if groups.has_several_versions { self.versions(cells, &flakes) } else { Vec::new() };
         let series = self.series(cells);
         let (seconds, seconds_before, seconds_recent, durations) = durations(cells);
         Some(TestHistory {
@@ -151,15 +231,15 @@ impl ClusterRuns<'_> {
             seconds_recent,
             seconds_before,
             outcomes: self.strip(cells),
-            versions: self.versions(cells, &flakes),
+            versions,
             durations,
         })
     }
 
     /// The runs with a flake: the test passed in another attempt of the run, or in a later run with
     /// the same version and the same definition of the plugin.
-    fn flakes<'b>(&self, plugin: &'b str, cells: &[Cell], groups: &mut Groups<'b>) -> Vec<u32> {
-        let groups = groups.entry(plugin).or_insert_with(|| self.groups(plugin));
+    fn flakes<'b>(&self, plugin: &'b str, cells: &[Cell], groups: &mut RunGroups<'b>) -> Vec<u32> {
+        let groups = groups.by_plugin.entry(plugin).or_insert_with(|| self.groups(plugin));
         let (mut passed, mut flakes) = (vec![false; groups.len()], Vec::new());
         for cell in cells.iter().rev() {
             let Some(passed) = groups.get(cell.run as usize).and_then(|group| passed.get_mut(*group)) else { continue };
@@ -217,28 +297,32 @@ impl ClusterRuns<'_> {
         self.runs.get(number as usize)
     }
 
+    /// The letters of the outcomes, one for each run.
     fn strip(&self, cells: &[Cell]) -> String {
-        let mut strip = String::with_capacity(self.runs.len());
-        let mut cells = cells.iter().peekable();
-        for number in (0_u32..).take(self.runs.len()) {
-            let cell = cells.next_if(|cell| cell.run == number);
-            strip.push(cell.map_or(Outcome::Skipped, |cell| cell.outcome).letter());
+        let letter = |outcome: Outcome| u8::try_from(outcome.letter()).unwrap_or(b'?');
+        let mut letters = vec![letter(Outcome::Skipped); self.runs.len()];
+        for cell in cells {
+            if let Some(place) = letters.get_mut(cell.run as usize) {
+                *place = letter(cell.outcome);
+            }
         }
-        strip
+        String::from_utf8(letters).unwrap_or_default()
     }
 
-    /// The history by version, if the cluster has had several.
+    fn has_several_versions(&self) -> bool {
+        let mut versions = self.runs.iter().map(|run| &run.run.facts.version);
+        let first = versions.next();
+        versions.any(|version| Some(version) != first)
+    }
+
+    /// The history by version.
     fn versions(&self, cells: &[Cell], flakes: &[u32]) -> Vec<VersionHistory> {
-        let version = |run: &SelectedRun<'_>| run.run.facts.version.clone();
-        let first = self.runs.first().map(version);
-        if self.runs.iter().all(|run| Some(&run.run.facts.version) == first.as_ref()) {
-            return Vec::new();
-        }
         let mut versions: Vec<VersionHistory> = Vec::new();
         for cell in cells.iter().filter(|cell| cell.outcome.ran()) {
-            let Some(name) = self.run(cell.run).map(|run| known(&run.run.facts.version)) else { continue };
-            let at = versions.iter().position(|one| one.version == name).unwrap_or_else(|| {
-                versions.push(VersionHistory { version: name, ran: 0, passed: 0, flakes: 0 });
+            let Some(name) = self.run(cell.run).map(|run| run.run.facts.version.as_str()) else { continue };
+            let is_of = |one: &VersionHistory| one.version.as_deref().unwrap_or_default() == name;
+            let at = versions.iter().position(is_of).unwrap_or_else(|| {
+                versions.push(VersionHistory { version: known(name), ran: 0, passed: 0, flakes: 0 });
                 versions.len() - 1
             });
             if let Some(version) = versions.get_mut(at) {
@@ -270,7 +354,8 @@ impl Default for Series {
 /// newest; and the durations in milliseconds.
 fn durations(cells: &[Cell]) -> (Option<f64>, Option<f64>, Option<f64>, Vec<u32>) {
     let passed = cells.iter().filter(|cell| cell.outcome == Outcome::Passed);
-    let millis: Vec<u32> = passed.filter_map(|cell| cell.millis).collect();
+    let mut millis = Vec::with_capacity(cells.len());
+    millis.extend(passed.filter_map(|cell| cell.millis));
     let (before, recent) = millis.split_at(millis.len().saturating_sub(RECENT));
     let mut trend = (None, None);
     if before.len() >= FEWEST && recent.len() >= FEWEST {

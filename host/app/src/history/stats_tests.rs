@@ -134,6 +134,66 @@ fn classes_do_not_count_if_one_run_has_none() {
     assert_eq!((report.tests.len(), report.tests[0].outcomes.as_str()), (1, ".F"));
 }
 
+/// The runs of a source that numbers its tests in the order of `tests`. Returns the source.
+fn source(runs: Range<usize>, tests: &[usize]) -> Loaded {
+    let mut index = Index::default();
+    for run in runs {
+        let facts = RunFacts { started: i64::try_from(run).unwrap(), cluster: "c".into(), ..RunFacts::default() };
+        let file = FileKey { name: format!("{run}.tar.gz"), size: 1, modified: 0 };
+        let test = |test: &usize| (key(&format!("t{test:05}"), ""), outcome_of(*test, run), Some(1000));
+        index.add(file, facts, tests.iter().map(test).collect()).unwrap();
+    }
+    Loaded { index, problems: Vec::new() }
+}
+
+fn outcome_of(test: usize, run: usize) -> Outcome {
+    match (test + run) % 5 {
+        0 => Outcome::Failed,
+        1 => Outcome::Skipped,
+        _ => Outcome::Passed,
+    }
+}
+
+#[test]
+fn tests_of_all_chunks_have_their_outcomes_whatever_the_order_in_sources() {
+    let all: Vec<usize> = (0..3 * CHUNK + 7).collect();
+    let reversed: Vec<usize> = all.iter().rev().copied().collect();
+    let (last, missing) = (&reversed[..2 * CHUNK], CHUNK + 7);
+    // The number of runs, and that of the first tests that the second source does not have.
+    for (runs, missing, loaded) in [
+        (2, 0, vec![source(0..2, &all)]),
+        (2, 0, vec![source(0..2, &reversed)]),
+        (4, 0, vec![source(0..2, &all), source(2..4, &reversed)]),
+        (4, missing, vec![source(0..2, &all), source(2..4, last)]),
+    ] {
+        let outcome =
+            |test: usize, run: usize| if run >= 2 && test < missing { Outcome::Skipped } else { outcome_of(test, run) };
+        let strip = |test: usize| (0..runs).map(|run| outcome(test, run).letter()).collect::<String>();
+        let failures = |run: usize| all.iter().filter(|test| outcome(**test, run) == Outcome::Failed).count() as u64;
+        let history = History { loaded, problems: Vec::new() };
+        let is_selected = |pattern: &str, test: usize| match pattern {
+            "3$" => test % 10 == 3,
+            "^t0052" => test / 10 == 52,
+            _ => true,
+        };
+        for pattern in ["t", "3$", "^t0052"] {
+            let report = history.report(&Selection { test: Some(pattern.into()), ..Selection::default() }).unwrap();
+            let found: Vec<(&str, &str)> =
+                report.tests.iter().map(|test| (test.test.name.as_str(), test.outcomes.as_str())).collect();
+            let tests = all.iter().filter(|test| is_selected(pattern, **test));
+            let wanted: Vec<(String, String)> = tests.map(|test| (format!("t{test:05}"), strip(*test))).collect();
+            assert_eq!(found.len(), wanted.len(), "{pattern}");
+            for (found, (name, outcomes)) in found.iter().zip(&wanted) {
+                assert_eq!(*found, (name.as_str(), outcomes.as_str()));
+            }
+            if pattern == "t" {
+                let failed: Vec<u64> = report.runs.iter().map(|run| run.failed).collect();
+                assert_eq!(failed, (0..runs).map(failures).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
 #[test]
 fn known_failures_and_flaky_tests_need_evidence() {
     let known = |letters: &str, runs| known_failures(&one_cluster(letters), runs).len();

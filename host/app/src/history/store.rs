@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
 use plumbline_core::Digest;
-use plumbline_registry::TempBlob;
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::context::Context;
 use crate::error::AppError;
@@ -87,7 +86,7 @@ pub(super) struct RemoteArchive<'a> {
 /// A copy of an archive, which is removed when this is dropped.
 pub(super) enum LocalCopy {
     Object(TempDir),
-    Blob(TempBlob),
+    Blob(NamedTempFile),
 }
 
 impl LocalCopy {
@@ -225,7 +224,7 @@ fn read_index(path: &Path) -> Option<Index> {
     if read as u64 > MAX_INDEX {
         return None;
     }
-    Index::from_bytes(&bytes)
+    Index::from_bytes(bytes)
 }
 
 /// Writes the index to the first place that is writable. The directory of archives exists, and that

@@ -9,20 +9,22 @@ use plumbline_registry::{Cause, Client};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::images::copy::{entries, open};
-use crate::images::{ImageOptions, SelectedImages, ask_suite, reference, select};
+use crate::images::question::reference;
+use crate::images::{ImageOptions, SelectedImages, ask_suite, select};
 use crate::runtime::runtime;
 use crate::sources::registry;
 
-/// Which images are looked up, and where.
-#[derive(Debug, Clone, Default)]
+/// Where images are looked up, and with which they are compared.
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct CheckOptions {
-    /// The images.
-    pub images: ImageOptions,
-    /// The registry. By default, the registry of each image.
+    /// Where to look for the images, as for `run --registry` [default: the registry of each image]
+    #[arg(long = "registry", value_name = "PREFIX")]
     pub prefix: Option<Prefix>,
-    /// The layout or archive with the images, instead of those of a run.
+    /// Compare with the images of this OCI layout: a directory, or a tar
+    #[arg(long, value_name = "FILE.tar|DIR", conflicts_with_all = ["images", "plugins", "kubernetes_version", "suite_list"])]
     pub from: Option<PathBuf>,
-    /// Whether images are not compared with those in their own registries.
+    /// Report only missing images; contact no other registry
+    #[arg(long, conflicts_with = "from", requires = "prefix")]
     pub offline: bool,
 }
 
@@ -38,7 +40,7 @@ pub struct CheckedImage {
 
 /// Looks up the images in the registry, and compares them with the originals. If only the suite cannot
 /// be asked for the images of its tests, that is an error unless an image is missing.
-pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
+pub fn check(context: &Context, images: &ImageOptions, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
     let mut unasked = None;
     // Open until all images are compared.
     let opened = options.from.as_deref().map(open).transpose()?;
@@ -47,13 +49,13 @@ pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedIma
             let entries = entries(context, opened.layout(), path)?;
             Wanted::Layout(entries.into_iter().map(|(name, from)| (name, Some(from))).collect())
         }
-        _ => Wanted::Run(Box::new(select(context, &options.images)?)),
+        _ => Wanted::Run(Box::new(select(context, images)?)),
     };
     let found = runtime()?.block_on(async {
         let client = registry::client(context)?;
         let images = match wanted {
             Wanted::Layout(images) => images,
-            Wanted::Run(selected) => run_images(context, options, &client, *selected, &mut unasked).await?,
+            Wanted::Run(selected) => run_images(context, (images, options), &client, *selected, &mut unasked).await?,
         };
         look_up(&client, context, options, images).await
     })?;
@@ -77,16 +79,16 @@ enum Wanted {
 /// suite cannot be asked for the images of its tests.
 async fn run_images(
     context: &Context,
-    options: &CheckOptions,
+    (images, options): (&ImageOptions, &CheckOptions),
     client: &Client,
     mut selected: SelectedImages,
     unasked: &mut Option<AppError>,
 ) -> Result<Vec<(String, Option<Source>)>, AppError> {
     // The suite's image comes from that registry, because others may be unreachable.
-    if let Some(suite) = selected.ask.take() {
-        let behind = options.prefix.as_ref();
-        let asked = ask_suite(context, &options.images, client, &suite, behind, &mut selected.set).await;
-        *unasked = asked.err();
+    let behind = options.prefix.as_ref();
+    for suite in &std::mem::take(&mut selected.ask) {
+        let asked = ask_suite(context, images, client, suite, behind, &mut selected.set).await;
+        *unasked = asked.err().or(unasked.take());
     }
     // Without a prefix, there is nothing to compare with.
     let from = |image: &str| match options.offline || options.prefix.is_none() {

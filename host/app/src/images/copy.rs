@@ -10,9 +10,10 @@ use plumbline_core::text;
 use plumbline_registry::{Cause, Client, Layout, OpenedLayout, Platform, Reference, open_layout, write_archive};
 
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::{AppError, Explain as _, registry_error};
 use crate::files::user_dir;
-use crate::images::{ImageOptions, ask_suite, copy_with, is_complete, list, reference, select};
+use crate::images::question::reference;
+use crate::images::{ImageOptions, ask_suite, copy_with, is_complete, list, select};
 use crate::runtime::runtime;
 
 /// The copies of the selected images into the registry `to`.
@@ -164,24 +165,19 @@ pub fn save(
     let layout = Layout::open(&dir).map_err(|cause| failed(cause, &dir))?;
     // Written inside the directory first, so that a killed process leaves nothing next to it.
     let whole = dir.join(SCRATCH).join("archive");
-    let unwritable = |error: std::io::Error| {
-        AppError::system(format!("failed to write archive `{}`", output.display())).because(&error)
-    };
-    fs::create_dir_all(dir.join(SCRATCH)).map_err(unwritable)?;
+    let unwritable = format!("failed to write archive `{}`", output.display());
+    fs::create_dir_all(dir.join(SCRATCH)).system_error(&unwritable)?;
     let bytes = write_archive(&layout, &whole).map_err(|cause| failed(cause, output))?;
-    fs::rename(&whole, output).map_err(unwritable)?;
-    fs::remove_dir_all(&dir).map_err(|error| {
-        AppError::system(format!("failed to remove directory `{}`, which is no longer needed", dir.display()))
-            .because(&error)
-    })?;
+    fs::rename(&whole, output).system_error(&unwritable)?;
+    fs::remove_dir_all(&dir)
+        .system_error(format_args!("failed to remove directory `{}`, which is no longer needed", dir.display()))?;
     Ok(Saved { moved, written: format!("{} ({})", output.display(), Bytes(bytes)) })
 }
 
 /// Copies the images into the user's own layout.
 pub fn pull(context: &Context, options: &ImageOptions, platform: Option<&Platform>) -> Result<Saved, AppError> {
     let dir = own_layout()?;
-    fs::create_dir_all(&dir)
-        .map_err(|error| AppError::system(format!("failed to create directory `{}`", dir.display())).because(&error))?;
+    fs::create_dir_all(&dir).system_error(format_args!("failed to create directory `{}`", dir.display()))?;
     let moved = fill(context, options, &dir, platform)?.moved;
     Ok(Saved { moved, written: dir.display().to_string() })
 }
@@ -230,22 +226,20 @@ fn fill(
     let mut selected = select(context, options)?;
     let layout = Layout::create(dir).map_err(|cause| failed(cause, dir))?;
     let scratch = dir.join(SCRATCH);
-    let unusable = |error: std::io::Error| {
-        AppError::system(format!("failed to use directory `{}`", scratch.display())).because(&error)
-    };
+    let unusable = format!("failed to use directory `{}`", scratch.display());
     let lock = lock(dir)?;
     // Incomplete downloads start again.
     if scratch.exists() {
-        fs::remove_dir_all(&scratch).map_err(unusable)?;
+        fs::remove_dir_all(&scratch).system_error(&unusable)?;
     }
-    fs::create_dir_all(&scratch).map_err(unusable)?;
+    fs::create_dir_all(&scratch).system_error(&unusable)?;
     layout.sweep().map_err(|cause| failed(cause, dir))?;
     let moved = runtime()?.block_on(async {
         let mut settings = context.registries.clone();
         settings.scratch = Some(scratch.clone());
         let client = Client::new(settings).map_err(|error| registry_error(&error))?;
-        if let Some(suite) = selected.ask.take() {
-            ask_suite(context, options, &client, &suite, None, &mut selected.set).await?;
+        for suite in &std::mem::take(&mut selected.ask) {
+            ask_suite(context, options, &client, suite, None, &mut selected.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in selected.set.images() {
@@ -255,7 +249,7 @@ fn fill(
         }
         Ok::<_, AppError>(copy_with(context, &client, jobs, platform).await)
     })?;
-    fs::remove_dir_all(&scratch).map_err(unusable)?;
+    fs::remove_dir_all(&scratch).system_error(&unusable)?;
     Ok(Filled { moved, _lock: lock })
 }
 

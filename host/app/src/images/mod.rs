@@ -3,41 +3,39 @@
 
 mod check;
 mod copy;
+mod question;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images::{
-    Event, ImageSet, Job, Listing, Outcome, Prefix, ProgramError, SUITE_PROGRAM, SetError, TransferResult, images_of,
-    is_suite, listing, local_platform, program, rewrite, transfer,
+    Event, ImageSet, Job, Outcome, Prefix, SetError, TransferResult, images_of, is_suite, rewrite, transfer,
 };
-use plumbline_conformance::suite::image_of_latest;
+use plumbline_conformance::suite::{BUILT_IN_IMAGE, image_of_latest};
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_core::size::Bytes;
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
-use plumbline_registry::{Client, Platform, Reference};
+use plumbline_profile::Listing;
+use plumbline_registry::{Client, Platform};
 
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE, registry_error};
+use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::files::read_input_text;
-use crate::modules::cache_root;
-use crate::profiles;
+use crate::profiles::{self, SuiteImages};
 use crate::runtime::{one_thread, runtime};
-use crate::sources::{self, registry};
-use crate::suite::{DEFAULT_PLUGINS, LATEST, latest};
+use crate::sources::{self, SourceKind, registry};
+use crate::suite::{LATEST, default_plugins, latest};
 
 pub use check::{CheckOptions, CheckedImage, check};
 pub use copy::{LoadJobs, Saved, copy_jobs, load_jobs, pull, push_jobs, save, save_jobs};
+pub(crate) use question::{Question, ask, not_allowed};
 
 /// The largest list of images, in bytes.
 const MAX_LIST: u64 = 4 << 20;
 /// How long the cluster may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// The alternative to the suite's program, for hints.
-const NO_PROGRAM: &str =
-    "pass the suite's images with `--list FILE`: the output of `e2e.test --list-images` in the suite's image";
 
 /// Heading of the options that select images.
 const SET: &str = "Image selection";
@@ -46,7 +44,7 @@ const SET: &str = "Image selection";
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ImageOptions {
     /// Use these images instead of those of a run
-    #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "set", "kubernetes_version", "conformance_image", "own_image", "suite_list", "repo_config"])]
+    #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "set", "kubernetes_version", "conformance_image", "own_image", "suite_list", "run_program", "repo_config"])]
     pub images: Vec<String>,
     /// Plugin of the run, as for `run --plugin`; repeatable [default: `e2e` and `systemd-logs`]
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET)]
@@ -68,7 +66,10 @@ pub struct ImageOptions {
     /// suite's image for it
     #[arg(long = "list", value_name = "FILE", help_heading = SET)]
     pub suite_list: Option<PathBuf>,
-    /// Registries that the suite is configured with: lists its images under their names there
+    /// Run the program of a plugin that is not built in, to list the images of its tests
+    #[arg(long, help_heading = SET)]
+    pub run_program: bool,
+    /// File with the registries that the suite uses; lists its images under their names there
     #[arg(long = "e2e-repo-config", value_name = "FILE", help_heading = SET)]
     pub repo_config: Option<PathBuf>,
     /// Kubeconfig file of the cluster whose version to use
@@ -85,8 +86,46 @@ pub struct SelectedImages {
     pub set: ImageSet,
     /// The version of the suite, if images depend on it.
     pub version: Option<String>,
-    /// The image of the suite, if its program must be asked for more images.
-    pub(super) ask: Option<String>,
+    /// The images of suites whose programs must be asked for more images.
+    pub(super) ask: Vec<AskedImage>,
+}
+
+/// The image of a suite that uses more images.
+pub(super) struct AskedImage {
+    image: String,
+    /// The plugin that runs the suite.
+    plugin: String,
+    /// The image in the definition, which `image` may replace. `None` if the user names `image`.
+    of_definition: Option<String>,
+    /// The program in the image that lists them. `None` if no profile names one.
+    program: Option<SuiteProgram>,
+}
+
+/// A program in the image of a suite, and whether it may run.
+#[derive(Clone)]
+struct SuiteProgram {
+    listing: Listing,
+    permission: Permission,
+}
+
+/// Whether a program may run if the user does not allow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Permission {
+    /// It may, because the definition is built in.
+    BuiltIn,
+    /// It may if the image is that of the suite of Kubernetes, because the built-in profile names the
+    /// program.
+    ByImage,
+    /// It may not, because a profile that is not built in names the program.
+    Needed,
+}
+
+/// How the images that the tests of a plugin use become known.
+enum TestImages {
+    /// There are none, or the profile lists them.
+    Listed,
+    /// A program lists them. `None` if no profile names one.
+    Asked(Option<SuiteProgram>),
 }
 
 /// Selects the images that the options and the plugins name.
@@ -94,10 +133,10 @@ pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<Select
     let mut set = ImageSet::default();
     if !options.images.is_empty() {
         options.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
-        return Ok(SelectedImages { set, version: None, ask: None });
+        return Ok(SelectedImages { set, version: None, ask: Vec::new() });
     }
     let definitions = plugins(context, options, &mut set)?;
-    let needs = |definition: &Definition| {
+    let needs = |(definition, _): &(Definition, TestImages)| {
         let given = options.conformance_image.is_some() && is_suite(definition);
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
     };
@@ -105,36 +144,43 @@ pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<Select
     let newest = options.kubernetes_version.as_deref() == Some(LATEST);
     let own = options.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
     add(&mut set, &own, "plumbline")?;
-    let mut suite = None;
-    for definition in &definitions {
+    let mut ask = Vec::new();
+    for (definition, tests) in definitions {
+        let definition = &definition;
         let images = images_of(definition, version.as_deref());
         let of_suite = is_suite(definition);
-        for (at, image) in images.iter().enumerate() {
+        for (at, own) in images.iter().enumerate() {
             // The first image is that of the plugin's own container.
-            let image = match &options.conformance_image {
-                Some(given) if of_suite && at == 0 => given.clone(),
-                None if of_suite && at == 0 && newest => image_of_latest(image).unwrap_or_else(|| image.clone()),
-                _ => image.clone(),
+            let given = options.conformance_image.as_ref().filter(|_| of_suite && at == 0);
+            let image = match given {
+                Some(given) => given.clone(),
+                None if of_suite && at == 0 && newest => image_of_latest(own).unwrap_or_else(|| own.clone()),
+                None => own.clone(),
             };
             add(&mut set, &image, &format!("plugin {}", definition.name))?;
-            if of_suite && at == 0 {
-                suite = Some(image);
+            if let TestImages::Asked(program) = &tests
+                && at == 0
+            {
+                let of_definition = given.is_none().then(|| own.clone());
+                let (plugin, program) = (definition.name.to_string(), program.clone());
+                ask.push(AskedImage { image, plugin, of_definition, program });
             }
         }
     }
-    let ask = match (&options.suite_list, suite) {
-        (Some(path), _) => {
-            set.add_list(&read_list(path)?, "suite").map_err(|error| app_error(&error))?;
-            None
-        }
-        (None, suite) => suite,
-    };
+    if let Some(path) = &options.suite_list {
+        set.add_list(&read_list(path)?, "suite").map_err(|error| app_error(&error))?;
+        ask.clear();
+    }
     Ok(SelectedImages { set, version, ask })
 }
 
-/// Finds the plugins, and adds the images that their profiles list.
-fn plugins(context: &Context, options: &ImageOptions, set: &mut ImageSet) -> Result<Vec<Definition>, AppError> {
-    let default = DEFAULT_PLUGINS.map(str::to_owned);
+/// Finds the plugins, and adds the images that their profiles list. A suite may use more images.
+fn plugins(
+    context: &Context,
+    options: &ImageOptions,
+    set: &mut ImageSet,
+) -> Result<Vec<(Definition, TestImages)>, AppError> {
+    let default: Vec<String> = default_plugins()?.into_iter().map(str::to_owned).collect();
     let names = if options.plugins.is_empty() { &default[..] } else { &options.plugins };
     if let ([first, ..], [_, second, ..]) = (&options.set[..], names) {
         return Err(AppError::usage(format!("`--set {first}` is for a single plugin, but `{second}` is selected too"))
@@ -143,33 +189,99 @@ fn plugins(context: &Context, options: &ImageOptions, set: &mut ImageSet) -> Res
     let mut definitions = Vec::new();
     for name in names {
         let plugin = sources::find(context, name, Environment::Cluster)?;
-        let mut definition = plugin.source.definition.as_ref().clone();
-        if let Some(images) = profiles::images(&plugin, &options.set)? {
-            definition = images.definition;
-            images.others.iter().try_for_each(|image| add(set, image, &format!("plugin {}", definition.name)))?;
-        } else if let Some(option) = options.set.first() {
+        let profile = profiles::images(&plugin, &options.set)?;
+        if let (None, Some(option)) = (&profile, options.set.first()) {
             return Err(AppError::usage(format!("failed to set `{option}`: plugin `{name}` has no profile"))
                 .hint("leave it out, or name a profile with `--plugin`"));
         }
-        definitions.push(definition);
+        let own = profile.as_ref().map_or(plugin.source.definition.as_ref(), |profile| &profile.definition);
+        let used_by = format!("plugin {}", own.name);
+        let mut others = profile.iter().flat_map(|profile| &profile.others);
+        others.try_for_each(|image| add(set, image, &used_by))?;
+        let tests = test_images(own, profile.as_ref(), plugin.kind == SourceKind::BuiltIn)?;
+        definitions.push((own.clone(), tests));
     }
     Ok(definitions)
 }
 
-/// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's
-/// image is that in this registry.
+/// How the images of the tests of a plugin become known: by its own profile, or else by the built-in
+/// profile of the same suite.
+fn test_images(
+    definition: &Definition,
+    profile: Option<&SuiteImages>,
+    is_built_in: bool,
+) -> Result<TestImages, AppError> {
+    let lists_images = |listing: &Listing| !listing.images.is_empty();
+    if let Some(listing) = profile.and_then(|own| own.listing.clone()).filter(lists_images) {
+        let permission = if is_built_in { Permission::BuiltIn } else { Permission::Needed };
+        return Ok(TestImages::Asked(Some(SuiteProgram { listing, permission })));
+    }
+    if profile.is_some_and(|own| !own.others.is_empty()) {
+        return Ok(TestImages::Listed);
+    }
+    let built_in = profiles::built_in_listing(definition)?.filter(lists_images);
+    // The definition chooses the image, and so the program in it.
+    let permission = if is_built_in { Permission::BuiltIn } else { Permission::ByImage };
+    let program = built_in.map(|listing| SuiteProgram { listing, permission });
+    match program.is_some() || is_suite(definition) {
+        true => Ok(TestImages::Asked(program)),
+        false => Ok(TestImages::Listed),
+    }
+}
+
+/// Asks the program in a suite's image for the images of its tests. With `behind`, the suite's image
+/// is that in this registry.
 pub(super) async fn ask_suite(
     context: &Context,
     options: &ImageOptions,
     client: &Client,
-    image: &str,
+    asked: &AskedImage,
     behind: Option<&Prefix>,
     set: &mut ImageSet,
 ) -> Result<(), AppError> {
-    let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
-    let registries = options.repo_config.as_deref();
-    let list = ask(context, client, &image, Listing::Images, registries, NO_PROGRAM).await?;
-    set.add_list(&list, "suite").map_err(|error| app_error(&error).hint(NO_PROGRAM))
+    let question = allowed_question(options, asked, behind)?;
+    let image = behind.map_or_else(|| asked.image.clone(), |prefix| rewrite(&asked.image, prefix));
+    let hint = without_program(question);
+    let list = ask(context, client, &image, question, options.repo_config.as_deref(), &hint).await?;
+    set.add_list(&list, "suite").map_err(|error| app_error(&error).hint(hint))
+}
+
+/// The question for the program that lists the images. Without a program that may run, nobody can list
+/// them, which is an error. `behind` is the registry that the user names, if there is one.
+fn allowed_question<'a>(
+    options: &ImageOptions,
+    asked: &'a AskedImage,
+    behind: Option<&Prefix>,
+) -> Result<Question<'a>, AppError> {
+    let unknown = || format!("the images of the tests of plugin `{}` are unknown", asked.plugin);
+    let Some(SuiteProgram { listing, permission }) = &asked.program else {
+        return Err(AppError::usage(unknown())
+            .cause("no profile names a program in the image of the suite that lists them")
+            .hint("pass them with `--list FILE`: the output of `e2e.test --list-images` in the suite's image"));
+    };
+    let question = Question { program: &listing.program, args: &listing.images };
+    let may_run = match permission {
+        Permission::BuiltIn => true,
+        Permission::ByImage => asked.of_definition.as_ref().is_none_or(|image| is_default_image(image, behind)),
+        Permission::Needed => false,
+    };
+    match may_run || options.run_program {
+        true => Ok(question),
+        false => Err(not_allowed(unknown(), question, &without_program(question))),
+    }
+}
+
+/// Whether `image` is that of the suite of Kubernetes, in its own registry or in `behind`.
+fn is_default_image(image: &str, behind: Option<&Prefix>) -> bool {
+    let is_of = |repository: &str| {
+        image.strip_prefix(repository).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '@']))
+    };
+    is_of(BUILT_IN_IMAGE) || behind.is_some_and(|prefix| is_of(&rewrite(BUILT_IN_IMAGE, prefix)))
+}
+
+/// The alternative to the program.
+fn without_program(question: Question<'_>) -> String {
+    format!("pass the suite's images with `--list FILE`: the output of `{}` in the suite's image", question.command())
 }
 
 fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), AppError> {
@@ -181,11 +293,9 @@ fn app_error(error: &SetError) -> AppError {
 }
 
 fn read_list(path: &Path) -> Result<String, AppError> {
-    let text = read_input_text(path, MAX_LIST + 1).map_err(|error| {
-        AppError::usage(format!("failed to read the list of images `{}`", path.display()))
-            .because(&error)
-            .hint(CHECK_FILE)
-    })?;
+    let text = read_input_text(path, MAX_LIST + 1)
+        .usage_error(format_args!("failed to read the list of images `{}`", path.display()))
+        .hint(CHECK_FILE)?;
     if text.len() as u64 > MAX_LIST {
         return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display()))
             .hint("pass the output of `e2e.test --list-images`"));
@@ -226,57 +336,20 @@ fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError
     }
 }
 
-/// Asks the program in `image` for a list. The program is third-party code that runs on this
-/// machine, which is reported. `registries` is the file with registries for the program, `hint` the
-/// alternative.
-pub(crate) async fn ask(
-    context: &Context,
-    client: &Client,
-    image: &str,
-    what: Listing,
-    registries: Option<&Path>,
-    hint: &str,
-) -> Result<String, AppError> {
-    let reference: Reference = reference(image)?;
-    let failed = |error: &ProgramError| match error {
-        ProgramError::Image(error) => registry_error(error),
-        ProgramError::Machine(_) => AppError::usage("failed to run the program of the suite").because(error).hint(hint),
-        ProgramError::Cache { .. } => AppError::system(format!("failed to {error}")),
-    };
-    let platform = local_platform().map_err(|error| failed(&error))?;
-    let cache = cache_root().ok_or_else(|| {
-        AppError::usage("no directory for programs of images: the cache directory is unknown")
-            .hint("set `HOME` or `XDG_CACHE_HOME`")
-    })?;
-    let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
-    let from = if found.cached { "" } else { ", extracted from it" };
-    context.reporter.progress(&format!(
-        "`{image}` is {}: running its program on this machine{from}: `{} {}`",
-        found.manifest,
-        found.path.display(),
-        what.argument()
-    ));
-    let listed = listing(&found.path, what, registries).await;
-    listed.map_err(|error| AppError::system(format!("failed to {error}")).hint(hint))
-}
-
-pub(super) fn reference(text: &str) -> Result<Reference, AppError> {
-    Reference::of_image(text).map_err(|error| {
-        AppError::usage(format!("invalid image `{text}`"))
-            .because(&error)
-            .hint("write an image with its registry, such as `registry.example.com/name:tag`")
-    })
-}
-
 /// Selects the images of a run, and asks the suite for those of its tests.
 pub fn list(context: &Context, options: &ImageOptions) -> Result<SelectedImages, AppError> {
     let mut selected = select(context, options)?;
-    if let Some(suite) = selected.ask.take() {
-        runtime()?.block_on(async {
-            let client = registry::client(context)?;
-            ask_suite(context, options, &client, &suite, None, &mut selected.set).await
-        })?;
+    let suites = std::mem::take(&mut selected.ask);
+    if suites.is_empty() {
+        return Ok(selected);
     }
+    runtime()?.block_on(async {
+        let client = registry::client(context)?;
+        for suite in &suites {
+            ask_suite(context, options, &client, suite, None, &mut selected.set).await?;
+        }
+        Ok::<_, AppError>(())
+    })?;
     Ok(selected)
 }
 
@@ -330,4 +403,60 @@ fn line(moved: &TransferResult) -> String {
 
 fn is_complete(moved: &[TransferResult]) -> bool {
     !moved.iter().any(|one| matches!(one.outcome, Outcome::Failed(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_profile::ListingFormat;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_no_built_in_profile_names_needs_permission() {
+        let listing = Listing {
+            program: "bin/toys".to_owned(),
+            tests: Vec::new(),
+            required: Vec::new(),
+            images: vec!["--images".to_owned()],
+            format: ListingFormat::Lines,
+        };
+        let asked = |program| AskedImage {
+            image: "r.example/toys:1".to_owned(),
+            plugin: "toys".to_owned(),
+            of_definition: Some("r.example/toys:1".to_owned()),
+            program,
+        };
+        let program = |permission| asked(Some(SuiteProgram { listing: listing.clone(), permission }));
+        let options = ImageOptions::default();
+        let allowed = ImageOptions { run_program: true, ..ImageOptions::default() };
+        let command = |options: &ImageOptions, asked: &AskedImage| {
+            allowed_question(options, asked, None).map(|question| question.command())
+        };
+        assert_eq!(command(&options, &program(Permission::BuiltIn)).unwrap(), "toys --images");
+        assert_eq!(command(&allowed, &program(Permission::Needed)).unwrap(), "toys --images");
+        assert_eq!(command(&allowed, &program(Permission::ByImage)).unwrap(), "toys --images");
+        assert!(command(&options, &program(Permission::ByImage)).is_err());
+        // The user names the image.
+        let named = AskedImage { of_definition: None, ..program(Permission::ByImage) };
+        assert!(command(&options, &named).is_ok());
+        let error = command(&options, &program(Permission::Needed)).unwrap_err();
+        assert_eq!(error.summary(), "the images of the tests of plugin `toys` are unknown");
+        assert!(error.hint_text().unwrap().contains("add `--run-program`"));
+        // The images of a suite without a program stay unknown, which is an error too.
+        let error = command(&allowed, &asked(None)).unwrap_err();
+        assert!(error.hint_text().unwrap().contains("`--list FILE`"));
+    }
+
+    #[test]
+    fn only_the_image_of_kubernetes_is_the_default_one() {
+        let lan: Prefix = "lan:5000/mirror".parse().unwrap();
+        for image in ["registry.k8s.io/conformance:v1.30.2", "registry.k8s.io/conformance@sha256:0", BUILT_IN_IMAGE] {
+            assert!(is_default_image(image, None) && is_default_image(image, Some(&lan)), "{image}");
+        }
+        let copied = "lan:5000/mirror/conformance:v1.30.2";
+        assert!(is_default_image(copied, Some(&lan)) && !is_default_image(copied, None));
+        for image in ["r.example/conformance:v1", "registry.k8s.io/conformance-x:v1", "registry.k8s.io/x/conformance"] {
+            assert!(!is_default_image(image, Some(&lan)), "{image}");
+        }
+    }
 }

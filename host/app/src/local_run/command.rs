@@ -3,61 +3,38 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use plumbline_aggregator::Source;
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
 use plumbline_core::{PluginName, closest};
 use serde_json::{Map, Value, json};
 
-use crate::error::AppError;
-use crate::sources::{ResolvedPlugin, SourceKind};
+use crate::error::{AppError, Explain as _};
+use crate::options::LocalRunArgs;
+use crate::sources::ResolvedPlugin;
 
 /// The file with the standard output of the command, in its results.
 pub const STDOUT_FILE: &str = "stdout.txt";
 
-/// A command to run as a plugin.
-#[derive(Debug, Clone, Default)]
-pub struct CommandOptions {
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// The name of the plugin. By default, it is made of the command.
-    pub name: Option<String>,
-    /// The format of the results. By default, it is detected.
-    pub format: Option<String>,
-}
-
 /// Makes a plugin of the command, with directories in `work`, after checking that the program
 /// exists.
-pub(super) fn plugin(options: &CommandOptions, work: &Path) -> Result<ResolvedPlugin, AppError> {
+pub(super) fn plugin(options: &LocalRunArgs, work: &Path) -> Result<ResolvedPlugin, AppError> {
     let command = &options.command;
     find(command)?;
     let name = options.name.clone().unwrap_or_else(|| plugin_name(command));
-    let name: PluginName = name.parse().map_err(|error| {
-        AppError::usage(format!("invalid plugin name `--name {name}`"))
-            .because(&error)
-            .hint("choose another name with `--name`")
-    })?;
+    let name: PluginName = name
+        .parse()
+        .usage_error(format_args!("invalid plugin name `--name {name}`"))
+        .hint("choose another name with `--name`")?;
     let (results, config) = plumbline_local::directories(work, &name);
     let directories = Directories { results: &results, config: &config };
     let prepared = prepare(command, &directories, |name| std::env::var(name).ok());
-    let definition = definition(&name, options.format.as_deref(), &prepared)?;
-    Ok(ResolvedPlugin {
-        source: Source { definition: Arc::new(definition), bundle: None },
-        directory: None,
-        warnings: Vec::new(),
-        origin: command.join(" "),
-        digest: None,
-        kind: SourceKind::Named,
-        signatures: None,
-        pinned: None,
-    })
+    let definition = definition(&name, options.result_format(), &prepared)?;
+    Ok(ResolvedPlugin::of_definition(definition, command.join(" ")))
 }
 
 fn definition(name: &PluginName, format: Option<&str>, prepared: &Prepared) -> Result<Definition, AppError> {
     let env: Vec<Value> = prepared.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
-    let here = std::env::current_dir()
-        .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
+    let here = std::env::current_dir().system_error("failed to find the current directory")?;
     let here = here.to_str().ok_or_else(|| {
         AppError::usage("the path of the current directory is not UTF-8").hint("run the command in another directory")
     })?;
@@ -78,11 +55,9 @@ fn definition(name: &PluginName, format: Option<&str>, prepared: &Prepared) -> R
         "config-map": files,
         "plumbline": {"stdout": STDOUT_FILE, "no-tests-exit-codes": prepared.no_tests},
     });
-    let parsed = Definition::from_json(document).map_err(|error| {
-        AppError::usage("failed to make a plugin from this command")
-            .because(&error)
-            .hint("write a definition for it: docs/definition.md")
-    })?;
+    let parsed = Definition::from_json(document)
+        .usage_error("failed to make a plugin from this command")
+        .hint("write a definition for it: docs/definition.md")?;
     Ok(parsed.definition)
 }
 

@@ -2,9 +2,9 @@
 
 pub(crate) mod command;
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use plumbline_aggregator::{
     ArchivedRun, Finished, PlannedPlugin, PluginRecord, Run, RunError, Settings, Source, StartKind, WorkDir,
@@ -19,44 +19,18 @@ use plumbline_local::{LocalDispatcher, LocalOptions, SecretValues, StartDirector
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::{AppError, SELECT_OTHERS};
-use crate::judges::{self, JudgeOptions};
+use crate::error::{AppError, Explain as _, SELECT_OTHERS};
+use crate::judges;
 use crate::local_runs::{self, LocalRun, absolute, log_dir};
-use crate::modules::{self, Limits, LimitsFile};
-use crate::profiles::{self, AppliedProfile, ProfileRun};
+use crate::modules::{self, Limits};
+use crate::options::{LocalRunArgs, RunOptions};
+use crate::profiles::{self, AppliedProfile};
 use crate::reruns::Retries;
 use crate::signing;
-use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-use crate::telemetry::{self, Reporting, TelemetryOptions};
+use crate::telemetry::{self, Reporting};
 
-pub use command::{CommandOptions, STDOUT_FILE};
-
-/// Options of a run on this machine.
-#[derive(Debug, Clone, Default)]
-pub struct LocalRunOptions {
-    /// References to plugins.
-    pub plugins: Vec<String>,
-    /// The command to run as a plugin.
-    pub command: Option<CommandOptions>,
-    /// The run to continue: a directory, an ID or its start, or the empty text for the newest
-    /// unfinished run.
-    pub resume: Option<String>,
-    /// The directory of the archive.
-    pub output: Option<PathBuf>,
-    /// The time limit of plugins whose definition has none. `None` for no limit.
-    pub timeout: Option<Duration>,
-    /// What the run requires of its plugins.
-    pub requirements: Requirements,
-    /// How failures are judged.
-    pub judges: JudgeOptions,
-    /// The file with limits of modules and uploads.
-    pub limits: LimitsFile,
-    /// Metrics and traces.
-    pub telemetry: TelemetryOptions,
-    /// The profile of the first plugin, and what the run sets of it.
-    pub profile: Option<ProfileRun>,
-}
+pub use command::STDOUT_FILE;
 
 /// A run whose plugins are resolved and whose working directory is open.
 pub struct PreparedRun {
@@ -72,9 +46,12 @@ pub struct PreparedRun {
 
 /// A run that has started.
 pub struct StartedRun {
-    run: Run,
-    dispatcher: Arc<LocalDispatcher>,
-    record: LocalRun,
+    /// The run itself, with its plan and its state.
+    pub run: Run,
+    /// The dispatcher, whose processes outlive this one unless they are killed.
+    pub dispatcher: Arc<LocalDispatcher>,
+    /// The record of the run, with its working directory.
+    pub record: LocalRun,
     telemetry: Reporting,
     /// Whether it continues an interrupted run.
     pub continued: bool,
@@ -92,35 +69,34 @@ pub struct FinishedRun {
 pub type LastOutput = std::collections::BTreeMap<plumbline_core::ResultKey, String>;
 
 /// Resolves the plugins of a run, and opens its working directory.
-pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedRun, AppError> {
-    let root = new_root(options.output.as_deref())?;
+pub fn prepare(context: &Context, options: &RunOptions, local: &LocalRunArgs) -> Result<PreparedRun, AppError> {
+    let root = new_root(options.archive_dir())?;
     let mut found = sources::find_all(context, &options.plugins, &[], Environment::Local)?;
     let AppliedProfile { secrets, retries } = profiles::apply(context, options.profile.as_ref(), &mut found, None)?;
-    if let Some(command) = &options.command {
-        found.push(command::plugin(command, &local_dir(&root))?);
+    if !local.command.is_empty() {
+        found.push(command::plugin(local, &local_dir(&root))?);
     }
-    if found.is_empty() && options.resume.is_none() {
+    if found.is_empty() && local.resume.is_none() {
         let built_in = sources::built_in_names(Environment::Local);
         return Err(AppError::usage("no plugin selected")
             .hint(format!("choose one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or pass a command: `-- pytest -q`")));
     }
     signing::check(context, &found, &options.requirements)?;
     let limits = options.limits.load()?;
-    judges::apply(context, &options.judges, &mut found, &limits)?;
+    judges::apply(context, &options.judge, &mut found, options.profile.is_some(), &limits)?;
     if let Some(retries) = retries {
         add_retries(&retries, &mut found)?;
     }
     let provenance = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    check_set(&definitions)
-        .map_err(|error| AppError::usage("invalid set of plugins").because(&error).hint(SELECT_OTHERS))?;
-    let telemetry = options.telemetry.local(context)?;
+    check_set(&definitions).usage_error("invalid set of plugins").hint(SELECT_OTHERS)?;
+    let telemetry = options.cluster_run.telemetry.local(context)?;
     if let Some(output) = root.parent() {
-        Disk::default().create_directories(output).map_err(|error| {
-            AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
-        })?;
+        Disk::default()
+            .create_directories(output)
+            .system_error(format_args!("failed to create the output directory `{}`", output.display()))?;
     }
-    let work = open_work_dir(options.resume.as_deref(), root)?;
+    let work = open_work_dir(local.resume.as_deref(), root)?;
     check_bundles(&work)?;
     let start = start_directories(&work, &found)?;
     let root = work.root().to_owned();
@@ -130,11 +106,11 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
     };
     let settings = Settings {
         telemetry,
-        timeout: options.timeout,
+        timeout: options.plugin_timeout(),
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
         provenance,
-        output: output_dir(options, work.root()),
+        output: output_dir(options, local, work.root()),
         on_archived: Some(Arc::new(on_archived)),
         ..Settings::default()
     };
@@ -143,8 +119,8 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
         settings,
         sources: found.into_iter().map(|plugin| plugin.source).collect(),
         limits,
-        resumes: options.resume.is_some(),
-        metrics: options.telemetry.metrics,
+        resumes: local.resume.is_some(),
+        metrics: options.cluster_run.telemetry.metrics,
         secrets,
         work,
     })
@@ -168,7 +144,7 @@ impl PreparedRun {
             }
         };
         let bound = match metrics {
-            Some(port) => Some(telemetry::bind_local(port).await.inspect_err(|_| clean())?),
+            Some(port) => Some(telemetry::bind((Ipv4Addr::LOCALHOST, port).into()).await.inspect_err(|_| clean())?),
             None => None,
         };
         let dispatcher = dispatcher(&work, start, secrets)?;
@@ -188,24 +164,9 @@ impl PreparedRun {
 }
 
 impl StartedRun {
-    /// The run itself, with its plan and its state.
-    pub fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// The working directory.
-    pub fn work_dir(&self) -> &Path {
-        &self.record.work
-    }
-
     /// The URL of the metrics, if they are served.
     pub fn metrics_url(&self) -> Option<String> {
         self.telemetry.url()
-    }
-
-    /// The dispatcher, whose processes outlive this one unless they are killed.
-    pub fn dispatcher(&self) -> Arc<LocalDispatcher> {
-        Arc::clone(&self.dispatcher)
     }
 
     /// Removes the run instead of executing it. Calls `ready` for each plugin once its modules are
@@ -222,7 +183,7 @@ impl StartedRun {
             }
             ready(plugin);
         }
-        WorkDir::remove_at(root).map_err(|error| AppError::system("failed to end the dry run").because(&error))
+        WorkDir::remove_at(root).system_error("failed to end the dry run")
     }
 
     /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
@@ -276,8 +237,7 @@ fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppErro
     if let Some(wanted) = resume {
         return local_runs::open_interrupted(wanted);
     }
-    WorkDir::open(root)
-        .map_err(|error| AppError::system("failed to create the working directory of the run").because(&error))
+    WorkDir::open(root).system_error("failed to create the working directory of the run")
 }
 
 /// Checks that the bundles of a run to continue are those with which it started. A new run has no
@@ -299,23 +259,20 @@ fn check_bundles(work: &WorkDir) -> Result<(), AppError> {
 
 /// The directory of the archive. By default, that of a continued run is next to its working
 /// directory `root`.
-fn output_dir(options: &LocalRunOptions, root: &Path) -> PathBuf {
-    let continued = options.resume.as_ref().and_then(|_| root.parent());
-    options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
+fn output_dir(options: &RunOptions, local: &LocalRunArgs, root: &Path) -> PathBuf {
+    let continued = local.resume.as_ref().and_then(|_| root.parent());
+    options.archive_dir().or(continued).unwrap_or(Path::new(".")).to_owned()
 }
 
 /// The directories in which plugins start: for a new run the current one, for a continued run those
 /// of its start.
 fn start_directories(work: &WorkDir, found: &[ResolvedPlugin]) -> Result<StartDirectories, AppError> {
-    let recorded = StartDirectories::load(work.root()).map_err(|error| {
-        AppError::system(format!("failed to read where the run in `{}` was started", work.root().display()))
-            .because(&error)
-    })?;
+    let recorded = StartDirectories::load(work.root())
+        .system_error(format_args!("failed to read where the run in `{}` was started", work.root().display()))?;
     if let Some(recorded) = recorded {
         return Ok(recorded);
     }
-    let current = std::env::current_dir()
-        .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
+    let current = std::env::current_dir().system_error("failed to find the current directory")?;
     let definitions = found
         .iter()
         .filter_map(|plugin| Some((plugin.source.definition.name.clone(), plugin.directory.clone()?)))
@@ -331,12 +288,10 @@ fn dispatcher(
     if let Err(error) = start.save(work.root()) {
         tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
     }
-    let binary = std::env::current_exe().map_err(|error| {
-        AppError::system("failed to find the path of this program, which also runs the workers").because(&error)
-    })?;
+    let binary =
+        std::env::current_exe().system_error("failed to find the path of this program, which also runs the workers")?;
     let options = LocalOptions { work: local_dir(work.root()), logs: log_dir(work.root()), binary, start, secrets };
-    let dispatcher = LocalDispatcher::new(options)
-        .map_err(|error| AppError::system("failed to prepare the directories for plugins").because(&error))?;
+    let dispatcher = LocalDispatcher::new(options).system_error("failed to prepare the directories for plugins")?;
     Ok(Arc::new(dispatcher))
 }
 

@@ -12,7 +12,7 @@ use plumbline_kubernetes::names;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::manifest::options::ClusterRunOptions;
 use crate::runtime::runtime;
 use crate::suite::{self, SuiteOptions};
@@ -99,9 +99,8 @@ fn built_in_definition(context: &Context, name: &str, options: &DefinitionOption
             .hint("pass it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
     let yaml = sources::built_in_yaml(&built_in, Environment::Cluster)?;
-    let definition = Definition::parse(yaml)
-        .map_err(|error| AppError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
-        .definition;
+    let definition =
+        Definition::parse(yaml).system_error(format_args!("failed to read built-in plugin `{name}`"))?.definition;
     let definition = with_run_options(context, definition, options)?;
     let mut json = definition.to_json();
     if options.show_default_podspec && definition.pod_spec.is_none() {

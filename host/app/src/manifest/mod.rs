@@ -6,7 +6,6 @@
 mod definition;
 mod delivery;
 pub(crate) mod options;
-pub(crate) mod schedule;
 
 use std::time::Duration;
 
@@ -26,8 +25,7 @@ use crate::suite::{self, SuiteOptions};
 
 pub use definition::{DefinitionOptions, definition_text};
 pub use delivery::{BundleDelivery, check_modules};
-pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
-pub use schedule::ScheduleOptions;
+pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice, ScheduleOptions};
 
 /// How long the cluster may take to answer. Options can replace every answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -61,7 +59,7 @@ pub async fn compose(
     if let Some(retries) = &retries {
         reruns::add_retries(retries, &mut options)?;
     }
-    if checks != SuiteChecks::None {
+    if checks != SuiteChecks::None && !options.config.skip_plugins {
         suite::check(context, suite, &options, checks == SuiteChecks::TestsAndImage).await?;
     }
     Ok(options)

@@ -14,6 +14,7 @@ use plumbline_core::config::{
     Config, NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration,
 };
 use plumbline_core::definition::{Definition, EnvValue};
+use plumbline_core::schedule::{Cron, Schedule, ScheduleZone};
 use plumbline_kubernetes::manifest::{
     DockerConfig, ManifestOptions, ManifestPlugin, Transform, merged, prepare_definition,
 };
@@ -21,9 +22,11 @@ use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::{self, MAX_CREDENTIALS};
+use crate::history::{ARCHIVES, KeepOptions};
 use crate::manifest::delivery::{self, BundleDelivery};
+use crate::profiles::suite_plugin;
 use crate::reruns::Retries;
 use crate::signing::admission::bundle_provenance;
 use crate::sources::ResolvedPlugin;
@@ -67,7 +70,7 @@ pub struct ClusterRunOptions {
     /// Label of the nodes that may run the aggregator; repeatable
     #[arg(long, value_name = "KEY:VALUE", value_delimiter = ',')]
     pub aggregator_node_selector: Vec<String>,
-    /// Security context of the aggregator: `nonroot`, `platform` (the cluster assigns ids, as
+    /// Security context of the aggregator: `nonroot`, `platform` (the cluster assigns IDs, as
     /// OpenShift does) or `none`
     #[arg(long, value_name = "MODE")]
     pub security_context_mode: Option<SecurityContextMode>,
@@ -203,7 +206,7 @@ impl ClusterRunOptions {
         set(&mut config.security_context_mode, self.security_context_mode);
         set(&mut config.namespace_psa_enforce_level, self.namespace_psa_enforce_level);
         set(&mut config.worker_image, self.image.clone());
-        run_image(&mut config, self.registry_prefix.as_ref());
+        config.worker_image = image(&config.worker_image, self.registry_prefix.as_ref());
         set(&mut config.image_pull_policy, self.image_pull_policy);
         config.force_image_pull_policy |= self.force_image_pull_policy;
         let own = &mut config.plumbline;
@@ -245,10 +248,11 @@ impl ClusterRunOptions {
         let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
         let mut env = self.env_by_plugin(&names)?;
         let images = self.image_by_plugin(&names)?;
+        let suite = suite_plugin()?;
         let mut plugins = Vec::new();
         for one in &found {
             let name = one.source.definition.name.as_str();
-            if name == suite::PLUGIN {
+            if suite == Some(name) {
                 append_args(&mut env, &one.source.definition);
             }
             let env = env.get(name).cloned().unwrap_or_default();
@@ -259,11 +263,9 @@ impl ClusterRunOptions {
                 env,
                 show_pod_spec: self.show_default_podspec,
             };
-            let definition = prepare_definition(&redirected, &config, &transform).map_err(|error| {
-                AppError::usage(format!("failed to add plugin `{name}` to the manifest"))
-                    .because(&error)
-                    .hint("correct the definition, or the options for this plugin")
-            })?;
+            let definition = prepare_definition(&redirected, &config, &transform)
+                .usage_error(format_args!("failed to add plugin `{name}` to the manifest"))
+                .hint("correct the definition, or the options for this plugin")?;
             if let Some((source, digest)) = bundle_provenance(one) {
                 config.plumbline.plugin_sources.extend(source.map(|source| (name.to_owned(), source)));
                 config.plumbline.plugin_bundles.insert(name.to_owned(), digest);
@@ -294,7 +296,7 @@ impl ClusterRunOptions {
     pub fn with_env(&self, definition: &Definition) -> Result<Value, AppError> {
         let name = definition.name.as_str();
         let mut env = self.env_by_plugin(&[name.to_owned()])?;
-        if name == suite::PLUGIN {
+        if suite_plugin()? == Some(name) {
             append_args(&mut env, definition);
         }
         let mut json = definition.to_json();
@@ -377,7 +379,7 @@ fn read_config(path: &Path) -> Result<Config, AppError> {
 /// Appends the given arguments of the suite to those of the definition, which have the URL for
 /// progress.
 fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition: &Definition) {
-    let Some(over) = env.get_mut(suite::PLUGIN) else { return };
+    let Some(over) = env.get_mut(definition.name.as_str()) else { return };
     let text = |name: &str| {
         let variable = definition.spec.env().iter().rfind(|variable| variable.name == name);
         variable.and_then(|variable| if let EnvValue::Text(text) = &variable.value { Some(text.clone()) } else { None })
@@ -422,11 +424,6 @@ fn image(image: &str, prefix: Option<&Prefix>) -> String {
     prefix.map_or_else(|| image.to_owned(), |prefix| images::rewrite(image, prefix))
 }
 
-/// Moves the image of the aggregator and the workers to the registry `prefix`.
-fn run_image(config: &mut Config, prefix: Option<&Prefix>) {
-    config.worker_image = image(&config.worker_image, prefix);
-}
-
 /// The definition with its images in the registry `prefix`. `env` are the variables of the options.
 fn redirected<'a>(
     definition: &'a Definition,
@@ -435,10 +432,45 @@ fn redirected<'a>(
 ) -> Result<Cow<'a, Definition>, AppError> {
     let Some(prefix) = prefix else { return Ok(Cow::Borrowed(definition)) };
     let tell = !REGISTRY_VARIABLES.iter().any(|name| env.get(*name).is_some_and(|value| !value.is_empty()));
-    let redirected = images::redirect(definition, prefix, tell).map_err(|error| {
-        AppError::usage(format!("failed to redirect the images of plugin `{}` to `{prefix}`", definition.name))
-            .because(&error)
-            .hint("correct the image in the definition")
-    })?;
+    let redirected = images::redirect(definition, prefix, tell)
+        .usage_error(format_args!("failed to redirect the images of plugin `{}` to `{prefix}`", definition.name))
+        .hint("correct the image in the definition")?;
     Ok(Cow::Owned(redirected))
+}
+
+/// Options of scheduled runs. Options that are not set keep the value of the configuration.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Schedule options")]
+pub struct ScheduleOptions {
+    /// Create a CronJob that starts runs at these times, such as `0 3 * * *`, and not a single run
+    #[arg(long, value_name = "CRON", group = ARCHIVES)]
+    pub schedule: Option<Cron>,
+    /// Time zone of the schedule, such as `Europe/Paris` [default: Etc/UTC]
+    #[arg(long, value_name = "ZONE", requires = "schedule")]
+    pub time_zone: Option<ScheduleZone>,
+    /// Which archives of earlier runs stay on the volume.
+    #[command(flatten)]
+    pub keep: KeepOptions,
+}
+
+impl ScheduleOptions {
+    /// Applies the options to a configuration.
+    pub fn apply(&self, config: &mut Config) {
+        if let Some(cron) = self.schedule.clone() {
+            let zone = self.time_zone.clone().unwrap_or_default();
+            config.plumbline.schedule = Some(Schedule { cron, zone, keep: self.keep.limits() });
+        }
+    }
+}
+
+/// Rejects the configuration of scheduled runs for a run that starts at once.
+pub(crate) fn not_scheduled(config: &Config) -> Result<(), AppError> {
+    match &config.plumbline.schedule {
+        None => Ok(()),
+        Some(schedule) => Err(AppError::usage(format!(
+            "the configuration has the schedule `{}`, but this command starts one run at once",
+            schedule.cron
+        ))
+        .hint("create the schedule with `plumbline gen`, and `kubectl apply` its output")),
+    }
 }

@@ -68,6 +68,4 @@ impl Reporter for Notes {
     fn note(&self, text: &str) {
         self.add(text);
     }
-
-    fn progress(&self, _: &str) {}
 }

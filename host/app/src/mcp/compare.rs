@@ -10,7 +10,7 @@ use crate::history::{History, Selection, TestHistory};
 use crate::mcp::answer::{Page, clean};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{DiffArgs, HistoryArgs};
-use crate::results::{CompareOptions, Comparison, compare};
+use crate::results::{Comparison, compare};
 
 /// The most outcomes of a test, the newest ones.
 const MAX_OUTCOMES: usize = 200;
@@ -21,13 +21,9 @@ const MAX_LISTED: usize = 20;
 impl Archives {
     /// Compares two runs.
     pub(super) fn diff(&self, args: &DiffArgs) -> Result<Value, AppError> {
-        let options = CompareOptions {
-            inputs: vec![self.sources.run(&args.before)?.path, self.sources.run(&args.after)?.path],
-            plugin: args.plugin.clone(),
-            limits: self.limits.clone(),
-        };
+        let paths = [self.sources.run(&args.before)?.path, self.sources.run(&args.after)?.path];
         let mut page = Page::new(args.cursor.as_deref())?;
-        let Comparison { difference, silent, .. } = compare(&self.context, &options)?;
+        let Comparison { difference, silent, .. } = compare(&self.context, &paths, args.plugin.as_ref(), &self.limits)?;
         let lists: [(&str, &[Change]); 5] = [
             ("new failure", &difference.new_failures),
             ("still failing", &difference.still_failing),

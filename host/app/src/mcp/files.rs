@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::mcp::answer::{Page, clean, text_of};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FactsArgs, FilesArgs, LogArgs};
@@ -56,11 +56,10 @@ impl Archives {
                 AppError::usage("the archive has no file of this name").hint("call `files` for the names of all files")
             );
         }
-        let failed = |error: &dyn std::error::Error| AppError::usage("failed to read the file").because(error);
-        let reader = archive.file(&args.file).map_err(|error| failed(&error))?;
+        let failed = "failed to read the file";
+        let reader = archive.file(&args.file).usage_error(failed)?;
         let mut excerpt = Excerpt::new(args);
-        read_lines(BufReader::new(reader), |number, line| excerpt.line(number, line))
-            .map_err(|error| failed(&error))?;
+        read_lines(BufReader::new(reader), |number, line| excerpt.line(number, line)).usage_error(failed)?;
         Ok(excerpt.answer())
     }
 
@@ -87,9 +86,9 @@ impl Archives {
             return Err(AppError::usage("the run has no facts of this node")
                 .hint("call `facts` without `node` for the nodes that have facts"));
         };
-        let failed = |error: &dyn std::error::Error| AppError::usage("failed to read the facts").because(error);
-        let bytes = archive.read(file, MAX_FACTS).map_err(|error| failed(&error))?;
-        let facts: Value = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
+        let failed = "failed to read the facts";
+        let bytes = archive.read(file, MAX_FACTS).usage_error(failed)?;
+        let facts: Value = serde_json::from_slice(&bytes).usage_error(failed)?;
         for (path, value) in flat(facts) {
             page.push(|| json!({"fact": path, "value": value}));
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use plumbline_core::failures::MAX_NODES;
+use plumbline_core::item::seconds;
 use plumbline_core::{FailedTests, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,6 @@ use crate::mcp::answer::{Page, clean, ends_of, text_of};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FailuresArgs, ItemArgs, RunArgs, RunsArgs};
 use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer};
-use crate::report::text::seconds_of;
 use crate::results::{Rendered, ResultsOptions, ShownResults, show};
 
 /// The most tests that failures are grouped by.
@@ -250,10 +250,6 @@ impl Renderer for Failures {
         }
         Ok(())
     }
-
-    fn finish(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A failure with the texts of its first leaf.
@@ -291,17 +287,13 @@ impl Renderer for Matches<'_> {
         }
         Ok(())
     }
-
-    fn finish(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Everything about a leaf, with the start and the end of long texts.
 fn full(leaf: &Leaf<'_>) -> Value {
     let mut entry = failure(leaf);
     entry.insert("node".to_owned(), json!(leaf.id.node));
-    entry.insert("seconds".to_owned(), json!(seconds_of(&leaf.item)));
+    entry.insert("seconds".to_owned(), json!(seconds(&leaf.item.meta)));
     let start = leaf.start().and_then(|start| jiff::Timestamp::from_millisecond(start).ok());
     entry.insert("start".to_owned(), json!(start));
     entry.insert("facts".to_owned(), json!(leaf.item.meta));

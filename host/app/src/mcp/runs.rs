@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::results::{archive_files, is_unpacked};
 
 /// The sources of runs. Clients name runs as [`Sources::runs`] lists them, and never a path.
@@ -26,11 +26,9 @@ impl Sources {
     /// Takes archives, unpacked archives, and directories with archives.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, AppError> {
         let resolve = |path: &PathBuf| {
-            path.canonicalize().map_err(|error| {
-                AppError::usage(format!("failed to read `{}`", path.display()))
-                    .because(&error)
-                    .hint("pass archives of runs (`*.tar.gz`), or directories with archives")
-            })
+            path.canonicalize()
+                .usage_error(format_args!("failed to read `{}`", path.display()))
+                .hint("pass archives of runs (`*.tar.gz`), or directories with archives")
         };
         paths.iter().map(resolve).collect::<Result<_, _>>().map(Self)
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::mcp::archives::Archives;
 
 /// The cursor of a list.
@@ -189,5 +189,5 @@ pub(super) fn call(archives: &Archives, name: &str, arguments: Value) -> Result<
 }
 
 fn read<A: DeserializeOwned>(arguments: Value) -> Result<A, AppError> {
-    serde_json::from_value(arguments).map_err(|error| AppError::usage("invalid arguments").because(&error))
+    serde_json::from_value(arguments).usage_error("invalid arguments")
 }

@@ -122,8 +122,8 @@ pub(crate) fn apply(
         settings.resolve_paths(absolute_path)?;
     }
     version::resolve(&profile, &mut settings, cluster, run.kubernetes_version.as_deref())?;
-    let required = match (settings.required_file(), &run.rerun_failed) {
-        (Some(file), None) => read_list(&bundle, &profile, &file, MAX_REQUIRED)?,
+    let required = match (settings.required(), &run.rerun_failed) {
+        (Some(file), None) => read_list(&bundle, &settings, file, MAX_REQUIRED)?,
         // The other required tests do not run.
         (_, Some(archive)) => {
             let failed = failed_tests_of(context, archive, profile.name.as_str())?;

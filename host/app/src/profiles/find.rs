@@ -35,8 +35,8 @@ pub struct FoundProfile {
     pub profile: Profile,
     /// The bundle.
     pub bundle: Bundle,
-    /// Whether the bundle is installed.
-    pub installed: bool,
+    /// The kind of source of the bundle.
+    pub kind: SourceKind,
 }
 
 /// Lists the profiles that can be run by their names: the built-in ones, then the installed ones.
@@ -97,7 +97,7 @@ pub(crate) fn of_plugin(plugin: &ResolvedPlugin) -> Result<FoundProfile, AppErro
         ))
     };
     let (bundle, profile) = profile_of(plugin)?.ok_or_else(none)?;
-    Ok(FoundProfile { profile, bundle, installed: plugin.kind == SourceKind::Installed })
+    Ok(FoundProfile { profile, bundle, kind: plugin.kind })
 }
 
 /// The bundle and the profile of a plugin, if it has them.

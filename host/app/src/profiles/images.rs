@@ -1,12 +1,12 @@
 //! The images of a suite: its own, as options set it, and those that its tests use.
 
 use plumbline_core::Definition;
-use plumbline_profile::{MAX_TESTS, Place};
+use plumbline_profile::{Listing, MAX_TESTS, Place};
 
 use super::apply::{ProfileRun, applied, choose};
 use super::find::profile_of;
+use super::listing::{lenient, set_version};
 use super::lists::read_list;
-use super::tests::{lenient, set_version};
 use crate::error::AppError;
 use crate::sources::ResolvedPlugin;
 
@@ -16,6 +16,8 @@ pub(crate) struct SuiteImages {
     pub(crate) definition: Definition,
     /// The images that the tests use.
     pub(crate) others: Vec<String>,
+    /// The program in the image of the suite that lists more images.
+    pub(crate) listing: Option<Listing>,
 }
 
 /// The images of the suite of `plugin`, with these values of options. `None` if it has no profile.
@@ -25,10 +27,10 @@ pub(crate) fn images(plugin: &ResolvedPlugin, set: &[String]) -> Result<Option<S
     let profile = lenient(&profile);
     let mut settings = choose(&profile, &ProfileRun { set: set.to_vec(), ..ProfileRun::default() })?;
     set_version(&bundle, &profile, &mut settings, profile.images.as_deref())?;
-    let others = match settings.images_file() {
-        Some(file) => read_list(&bundle, &profile, &file, MAX_TESTS)?,
+    let others = match &profile.images {
+        Some(file) => read_list(&bundle, &settings, file, MAX_TESTS)?,
         None => Vec::new(),
     };
     let definition = applied(&settings, plugin.source.definition.as_ref(), Place::Cluster, &[])?.definition;
-    Ok(Some(SuiteImages { definition, others }))
+    Ok(Some(SuiteImages { definition, others, listing: profile.listing.clone() }))
 }

@@ -12,14 +12,14 @@ use crate::error::AppError;
 /// of tests, or no option that selects them.
 pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Settings<'_>) -> Result<(), AppError> {
     let profile = settings.profile();
-    let Some((selection, file)) = profile.selection.as_ref().zip(settings.tests_file()) else { return Ok(()) };
+    let Some((selection, file)) = profile.selection.as_ref().zip(profile.tests.as_deref()) else { return Ok(()) };
     let value = |name: &str| settings.value(name).filter(|value| !value.is_empty());
     let focus = value(&selection.focus);
     let skip = selection.skip.as_deref().and_then(value);
     if focus.is_none() && skip.is_none() {
         return Ok(());
     }
-    let list = test_list(bundle, profile, settings.version(), &file)?;
+    let list = test_list(bundle, settings, file)?;
     match check_list(&list, &selection.prefix, focus, skip) {
         Ok(Checked { selected, total, version, .. }) => {
             context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
@@ -29,10 +29,11 @@ pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Set
     }
 }
 
-/// Reads the tests of a version.
-pub(super) fn test_list(bundle: &Bundle, profile: &Profile, version: &str, file: &str) -> Result<TestList, AppError> {
-    let names = read_list(bundle, profile, file, MAX_TESTS)?;
-    Ok(TestList::new(version, names.iter().map(String::as_str), &format!("profile `{}`", profile.name)))
+/// Reads the tests of the version of the settings.
+pub(super) fn test_list(bundle: &Bundle, settings: &Settings<'_>, file: &str) -> Result<TestList, AppError> {
+    let names = read_list(bundle, settings, file, MAX_TESTS)?;
+    let source = format!("profile `{}`", settings.profile().name);
+    Ok(TestList::new(settings.version(), names.iter().map(String::as_str), &source))
 }
 
 fn rejected(error: &SelectionError, profile: &Profile) -> AppError {

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::find::FoundProfile;
 use crate::attest::{AttestationTrust, SubmittedSuite, TestOutcome, outcome_of};
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::submission::attestation_finding;
 
 /// The largest submitted file, in bytes.
@@ -56,7 +56,7 @@ pub fn mode_to_submit(profile: &Profile, named: Option<String>) -> Result<Option
     match (profile.submitted_mode(), named) {
         (Some(submitted), Some(named)) if submitted.name != named => {
             Err(AppError::usage("the results of this run could not be submitted")
-                .cause(format!("results are submitted of the mode `{}`, and not of `{named}`", submitted.name))
+                .cause(format!("results of the mode `{named}` are not submitted, only those of `{}`", submitted.name))
                 .hint("leave out `--submission-dir`, or `--mode`"))
         }
         (Some(submitted), _) => Ok(Some(submitted.name.clone())),
@@ -179,11 +179,10 @@ pub fn check_submission(found: &FoundProfile, dir: &Path, trust: &AttestationTru
 }
 
 fn file_names(dir: &Path) -> Result<Vec<String>, AppError> {
-    let entries = fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(|error| {
-        AppError::usage(format!("failed to read the submission in `{}`", dir.display()))
-            .because(&error)
-            .hint("pass the directory that contains the submitted files")
-    })?;
+    let entries = fs::read_dir(dir)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .usage_error(format_args!("failed to read the submission in `{}`", dir.display()))
+        .hint("pass the directory that contains the submitted files")?;
     let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     Ok(names)

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use plumbline_core::item::seconds;
 use plumbline_core::{FailedTest, Item, TestId, Verdict};
 
 use crate::causes::Cause;
@@ -9,7 +10,7 @@ use crate::report::causes::{are_grouped, headline, tests_by_cause};
 use crate::report::facts::{Counts, ReportFacts};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
 use crate::report::nodes::{Distinction, MAX_VALUES, NodeResults, Nodes, some_names};
-use crate::report::text::{LeafCounts, escape, escape_line, seconds_of, short_seconds};
+use crate::report::text::{LeafCounts, escape, escape_line, short_seconds};
 use crate::report::timeline::timeline_markdown;
 use crate::timeline::Relation;
 
@@ -156,7 +157,7 @@ fn list(
     for test in tests.iter().take(most) {
         let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
         // The duration on the slowest node.
-        let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
+        let seconds = test.data.iter().filter_map(|leaf| seconds(&leaf.meta)).max_by(f64::total_cmp);
         let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
         let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
         writeln!(out, "- **{name}**{nodes}{took}{reason}")?;
@@ -190,7 +191,7 @@ fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
-        if let Some(seconds) = seconds_of(leaf).filter(|seconds| *seconds >= SLOW) {
+        if let Some(seconds) = seconds(&leaf.meta).filter(|seconds| *seconds >= SLOW) {
             slow.push((seconds, leaf, TestId::of(leaves.walk().ancestors(), leaf)));
         }
     }

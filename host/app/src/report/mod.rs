@@ -15,7 +15,6 @@ pub mod status;
 mod summary;
 pub mod text;
 mod timeline;
-mod unknown;
 pub(crate) mod verdict;
 
 /// The JSON Schema of results as JSON.
@@ -25,8 +24,7 @@ pub use causes::causes_report;
 pub use markdown::{CollectedTree, limited, markdown};
 pub(crate) use markdown::{head_markdown, nodes_markdown, slowest_markdown};
 pub use renderers::Format;
-pub use summary::{Health, detailed, summary};
+pub use summary::{Health, detailed, summary, unknown_report};
 pub use text::{JsonText, escape, print_json, print_json_line, print_yaml};
 pub use timeline::timeline_report;
-pub use unknown::unknown_report;
-pub use verdict::{JudgedTree, verdict_markdown, verdict_report};
+pub use verdict::{verdict_markdown, verdict_report};

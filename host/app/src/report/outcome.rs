@@ -291,7 +291,7 @@ fn hint(finished: &Finished) -> Option<&'static str> {
             "name the format of the files with `result-format` in the definition, or set `plumbline.allow-empty: true`",
         ),
         Verdict::NothingToJudge | Verdict::Incomplete if has(&Status::Skipped) => {
-            Some("if a run of nothing is fine, set `plumbline.allow-empty: true` in the definition")
+            Some("if the run may be empty, set `plumbline.allow-empty: true` in the definition")
         }
         _ => None,
     }

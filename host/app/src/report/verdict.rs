@@ -8,23 +8,12 @@ use plumbline_core::judgement::{
     CheckOutcome, ClassCount, NO_RULING, PluginVerdict, RuledItem, Ruling, VerdictStatus, VerdictSummary,
 };
 use plumbline_core::{GLOBAL, Item, Status};
-use serde::Serialize;
 
 use crate::report::failures::nodes;
 use crate::report::text::{name, one_line};
 
 /// The most failures in a list. Further ones are only counted.
 const MAX_LISTED: usize = 100;
-
-/// A tree with its verdict, as data.
-#[derive(Serialize)]
-pub struct JudgedTree {
-    #[serde(flatten)]
-    /// The tree.
-    pub root: Item,
-    /// The verdict over it.
-    pub verdict: PluginVerdict,
-}
 
 /// A row of the table of a verdict: a class of items, or the checks.
 struct Row {

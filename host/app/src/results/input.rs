@@ -11,10 +11,13 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::read_start;
 use crate::report::text::one_line;
 use crate::trees::{Reprocess, Trees};
+
+/// The error if there is no room for temporary files.
+const NO_ROOM: &str = "failed to create temporary files";
 
 /// The extensions of archives.
 const EXTENSIONS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];
@@ -48,7 +51,7 @@ pub fn open_input(
     format: Option<&str>,
 ) -> Result<Input, AppError> {
     if path == Path::new("-") {
-        let kept = tempfile::tempdir().map_err(|error| no_room(&error))?;
+        let kept = tempfile::tempdir().system_error(NO_ROOM)?;
         let copy = kept.path().join("stdin");
         spool(&copy)?;
         let mut input = open_file(context, &copy, "standard input", "stdin", reprocess, format)?;
@@ -85,7 +88,6 @@ fn open_file(
     reprocess: Reprocess,
     format: Option<&str>,
 ) -> Result<Input, AppError> {
-    let unreadable = |error: io::Error| AppError::usage(format!("failed to read `{name}`")).because(&error);
     let archive = |reprocess| {
         Ok(Input { trees: Trees::open_as(context, path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() })
     };
@@ -93,11 +95,11 @@ fn open_file(
     if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
         return archive(reprocess);
     }
-    let head = read_start(path, HEAD_BYTES).map_err(unreadable)?;
+    let head = read_start(path, HEAD_BYTES).usage_error(format_args!("failed to read `{name}`"))?;
     if format.is_none() && is_archive(&head) {
         return archive(reprocess);
     }
-    let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).map_err(|error| no_room(&error))?;
+    let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).system_error(NO_ROOM)?;
     // The format comes from the user, so an unknown one is an error.
     let definition = reprocess.definition.or_else(|| Some(kept.path().join(DEFINITION)));
     let reprocess = Reprocess { always: true, definition, ..reprocess };
@@ -150,15 +152,14 @@ fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
 
 /// The entries of a directory whose names are those of complete archives.
 pub(crate) fn archive_files(dir: &Path) -> Result<Vec<PathBuf>, AppError> {
-    let unreadable =
-        |error: io::Error| AppError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
+    let unreadable = format!("failed to read directory `{}`", dir.display());
     let mut files = Vec::new();
-    for (at, entry) in fs::read_dir(dir).map_err(unreadable)?.enumerate() {
+    for (at, entry) in fs::read_dir(dir).usage_error(&unreadable)?.enumerate() {
         if at >= MAX_FILES {
             return Err(AppError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
                 .hint("pass the archive itself"));
         }
-        let entry = entry.map_err(unreadable)?;
+        let entry = entry.usage_error(&unreadable)?;
         if is_archive_file(&entry.file_name().to_string_lossy()) {
             files.push(entry.path());
         }
@@ -178,16 +179,12 @@ pub(crate) fn is_unpacked(dir: &Path) -> bool {
 
 /// Copies standard input to a file, because archives are read more than once.
 fn spool(to: &Path) -> Result<(), AppError> {
-    let mut file = File::create_new(to).map_err(|error| no_room(&error))?;
+    let mut file = File::create_new(to).system_error(NO_ROOM)?;
     let copied = io::copy(&mut io::stdin().lock().take(MAX_STDIN + 1), &mut file)
-        .map_err(|error| AppError::system("failed to copy standard input to a temporary file").because(&error))?;
+        .system_error("failed to copy standard input to a temporary file")?;
     if copied > MAX_STDIN {
         return Err(AppError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30))
             .hint("pass a file instead"));
     }
     Ok(())
-}
-
-fn no_room(error: &io::Error) -> AppError {
-    AppError::system("failed to create temporary files").because(error)
 }

@@ -3,6 +3,9 @@
 
 mod documents;
 mod input;
+mod json_tree;
+#[cfg(test)]
+mod large_tests;
 mod rendered;
 mod shown;
 mod views;
@@ -20,7 +23,7 @@ use crate::causes::{self, Cause, Failures};
 use crate::context::Context;
 use crate::difference::{self, Difference, Matrix, Previous, Tests};
 use crate::error::AppError;
-use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
+use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain, suite_of_profile};
 use crate::modules::LimitsFile;
 use crate::timeline::{Relating, Relation, relations_of};
 use crate::trees::{Reprocess, TreeFacts, Trees, contradiction};
@@ -95,9 +98,20 @@ fn one_input(
     view: &mut dyn View,
 ) -> Result<(), AppError> {
     let mut input = open(context, options, path)?;
-    let plugins = selected(&input, options)?;
+    show_input(context, options, &mut input, several, seen, view)
+}
+
+fn show_input(
+    context: &Context,
+    options: &ResultsOptions,
+    input: &mut Input,
+    several: bool,
+    seen: &mut ShownResults,
+    view: &mut dyn View,
+) -> Result<(), AppError> {
+    let plugins = selected(input, options)?;
     let judged = input.trees.archive().info().run.clone();
-    let more = more(context, &plugins, options, judged.as_deref())?;
+    let more = more(context, &mut input.trees, &plugins, options, judged.as_deref())?;
     let name = input.name.clone();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, &mut input.trees)?;
@@ -106,14 +120,15 @@ fn one_input(
     }
     let mut unread = 0;
     for plugin in &plugins {
+        let is_large = input.trees.is_large(plugin);
         // A verdict is before the tree in the archive, which is read forward.
         if options.node.is_none()
-            && view.takes_items()
-            && stream(context, &mut input, plugin, in_name, more.as_ref(), seen, view)?
+            && is_large.as_ref().is_ok_and(|is_large| view.takes_items(*is_large))
+            && stream(context, input, plugin, in_name, more.as_ref(), seen, view)?
         {
             continue;
         }
-        let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
+        let tree = match is_large.and_then(|_| load(&mut input.trees, plugin, options, more.as_ref())) {
             Ok((item, verdict)) => {
                 let causes = causes_in(context, &mut input.trees, plugin, &item)?;
                 let relations = relations_of(&input.trees.timeline(), plugin, &item);
@@ -194,7 +209,8 @@ fn stream(
     let find = |trees: &mut Trees, finder: &CauseFinder| streamed_causes(trees, plugin, finder);
     let causes = find_causes(context, &mut input.trees, plugin, &facts, find)?;
     let relations = streamed_relations(&mut input.trees, plugin, &facts)?;
-    let tree = StreamedTree { input: in_name, plugin, root: facts.root, verdict, causes, relations };
+    let item = facts.root;
+    let tree = ResultTree { input: in_name, plugin, item, verdict, causes, relations, is_unreadable: false };
     view.items(&mut input.trees, tree)?;
     Ok(true)
 }
@@ -306,6 +322,7 @@ fn selected(input: &Input, options: &ResultsOptions) -> Result<Vec<String>, AppE
 /// The plugin that further judges judge, and these judges.
 fn more(
     context: &Context,
+    trees: &mut Trees,
     plugins: &[String],
     options: &ResultsOptions,
     judged: Option<&str>,
@@ -316,7 +333,7 @@ fn more(
         return Err(AppError::usage(format!("`{option}` judges a whole plugin, but `--node` selects a part of it"))
             .hint("remove `--node`"));
     }
-    let plugin = judged_plugin(judge, plugins)?;
+    let plugin = judged_plugin(judge, plugins, suite_of_profile(trees, plugins))?;
     let limits = options.limits.load()?;
     let chain = chain(context, judge, &plugin, &limits, judged)?;
     rehearse_chain(&chain, &plugin, &limits)?;
@@ -332,7 +349,8 @@ pub struct ResultTree<'a> {
     pub input: Option<&'a str>,
     /// The plugin.
     pub plugin: &'a str,
-    /// The tree, or the selected part of it.
+    /// The tree, or the selected part of it. Only the root if a view takes the items one by one, with
+    /// [`Trees::each_item`].
     pub item: Item,
     /// The verdict over the plugin.
     pub verdict: Option<PluginVerdict>,
@@ -358,39 +376,13 @@ impl<'a> ResultTree<'a> {
     }
 }
 
-/// A result tree whose items are read one by one with [`Trees::each_item`].
-pub struct StreamedTree<'a> {
-    /// The input that it comes from, if there are several.
-    pub input: Option<&'a str>,
-    /// The plugin.
-    pub plugin: &'a str,
-    /// The root of the tree, without its children.
-    pub root: Item,
-    /// The verdict over the plugin.
-    pub verdict: Option<PluginVerdict>,
-    /// The causes of the failures in the tree, most frequent first.
-    pub causes: Vec<Cause>,
-    /// What happened in the cluster at the place and time of the failures.
-    pub relations: Vec<Relation>,
-}
-
-pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
+/// An error of standard output, as that of a command.
+pub fn printed(result: io::Result<()>) -> Result<(), AppError> {
     result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
 
 /// The most runs that are compared at once. Their tests are in memory.
 const MAX_COMPARED: usize = 50;
-
-/// Which runs are compared.
-#[derive(Debug, Clone, Default)]
-pub struct CompareOptions {
-    /// Two or more archives, or directories with archives, the earliest run first.
-    pub inputs: Vec<PathBuf>,
-    /// The plugin to compare. By default, every plugin of any of them.
-    pub plugin: Option<String>,
-    /// The file with limits.
-    pub limits: LimitsFile,
-}
 
 /// The differences between runs.
 pub struct Comparison {
@@ -402,19 +394,25 @@ pub struct Comparison {
     pub silent: Vec<String>,
 }
 
-/// Compares runs. Plugins that only some of them have are reported. Their tests did not run in the
-/// others.
-pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison, AppError> {
-    if options.inputs.len() > MAX_COMPARED {
+/// Compares the runs in two or more archives, or directories with archives, the earliest run first:
+/// one plugin, or every plugin of any of them. Plugins that only some of them have are reported.
+/// Their tests did not run in the others.
+pub fn compare(
+    context: &Context,
+    paths: &[PathBuf],
+    plugin: Option<&String>,
+    limits: &LimitsFile,
+) -> Result<Comparison, AppError> {
+    if paths.len() > MAX_COMPARED {
         return Err(AppError::usage(format!("more than {MAX_COMPARED} archives to compare"))
             .hint("follow tests over many runs with `plumbline history`"));
     }
     let mut inputs = Vec::new();
-    for path in &options.inputs {
-        let reprocess = Reprocess { limits: options.limits.load()?, ..Reprocess::default() };
+    for path in paths {
+        let reprocess = Reprocess { limits: limits.load()?, ..Reprocess::default() };
         inputs.push(open_input(context, path, reprocess, None)?);
     }
-    let plugins = plugins(context, options, &inputs)?;
+    let plugins = plugins(context, paths, plugin, &inputs)?;
     let mut runs = Vec::new();
     for input in &mut inputs {
         runs.push((input.name.clone(), tests(&mut input.trees, &plugins)?));
@@ -432,11 +430,16 @@ pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison
     }
 }
 
-/// The plugins to compare: the one of the options, or all of all runs.
-fn plugins(context: &Context, options: &CompareOptions, inputs: &[Input]) -> Result<Vec<String>, AppError> {
+/// The plugins to compare: the one that is given, or all of all runs.
+fn plugins(
+    context: &Context,
+    paths: &[PathBuf],
+    plugin: Option<&String>,
+    inputs: &[Input],
+) -> Result<Vec<String>, AppError> {
     let archives: Vec<(&PathBuf, Vec<String>)> =
-        options.inputs.iter().zip(inputs).map(|(path, input)| (path, input.trees.plugins())).collect();
-    if let Some(plugin) = &options.plugin {
+        paths.iter().zip(inputs).map(|(path, input)| (path, input.trees.plugins())).collect();
+    if let Some(plugin) = plugin {
         for (path, plugins) in &archives {
             if !plugins.contains(plugin) {
                 return Err(AppError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display()))

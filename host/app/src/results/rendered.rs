@@ -8,14 +8,14 @@ use crate::error::AppError;
 use crate::report::Format;
 use crate::report::renderers::{Leaves, Renderer, renderer, unexplained};
 use crate::results::views::{archive_facts, title};
-use crate::results::{ResultTree, StreamedTree, View};
+use crate::results::{ResultTree, View};
 use crate::trees::{Trees, bare};
 
 /// Renders leaf by leaf. A tree that Plumbline wrote is never in memory as a whole.
 pub struct Rendered<'a> {
     renderer: Box<dyn Renderer + 'a>,
     target: Target,
-    /// Whether items are taken one by one, where long texts are left out.
+    /// Whether the items of every tree are taken one by one, where long texts are left out.
     takes_items: bool,
     /// Whether a leaf explains a verdict that does not pass.
     has_bad: bool,
@@ -93,12 +93,12 @@ impl View for Rendered<'_> {
         Ok(())
     }
 
-    fn takes_items(&self) -> bool {
-        self.takes_items
+    fn takes_items(&self, is_large: bool) -> bool {
+        self.takes_items || is_large
     }
 
-    fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
-        let StreamedTree { input, plugin, root, verdict, causes, relations: _ } = tree;
+    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        let ResultTree { input, plugin, item: root, verdict, causes, .. } = tree;
         let (title, target) = (title(input, &root.name), &self.target);
         let failed = |error: io::Error| target.failed(&error);
         let mut leaves =
@@ -110,7 +110,9 @@ impl View for Rendered<'_> {
             if written.is_ok() { Ok(()) } else { Err(io::Error::other("the results cannot be written")) }
         });
         written.map_err(failed)?;
-        read?;
+        let left_out = read.map_err(AppError::into_system)?;
+        // The other formats never have long texts.
+        trees.report_left_out(plugin, if self.takes_items { 0 } else { left_out });
         self.has_bad |= leaves.finish(&root).map_err(failed)?;
         Ok(())
     }

@@ -9,15 +9,18 @@ use plumbline_core::{Item, Verdict};
 use serde::Deserialize;
 
 use crate::difference::{Previous, durations_markdown};
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::report::facts::{Counts, ReportFacts};
 use crate::report::html::{Page, Section};
 use crate::report::nodes::{NodeResults, Nodes};
 use crate::report::renderers::ArchiveFacts;
 use crate::report::text::one_line;
 use crate::report::{self, CollectedTree};
-use crate::results::{ResultTree, StreamedTree};
+use crate::results::ResultTree;
 use crate::trees::{Trees, bare};
+
+/// The error if there is no room for the page.
+const NO_ROOM: &str = "failed to prepare the page in a temporary file";
 
 /// Receives result trees one after the other, and renders them.
 pub trait View {
@@ -33,12 +36,13 @@ pub trait View {
     fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError>;
 
     /// Whether the view takes the items of a tree one by one, where the tree can be read so.
-    fn takes_items(&self) -> bool {
+    /// `is_large` means that the tree is too large to be read completely.
+    fn takes_items(&self, _is_large: bool) -> bool {
         false
     }
 
     /// Renders a tree item by item. Only called if [`View::takes_items`] is true.
-    fn items(&mut self, _trees: &mut Trees, _tree: StreamedTree<'_>) -> Result<(), AppError> {
+    fn items(&mut self, _trees: &mut Trees, _tree: ResultTree<'_>) -> Result<(), AppError> {
         Ok(())
     }
 
@@ -107,7 +111,7 @@ pub struct Html {
 impl Html {
     /// Starts an empty page.
     pub fn new() -> Result<Self, AppError> {
-        Ok(Self { page: Page::new().map_err(|error| no_room(&error))?, facts: Vec::new() })
+        Ok(Self { page: Page::new().system_error(NO_ROOM)?, facts: Vec::new() })
     }
 
     /// Prints the page with the verdict over everything on it.
@@ -133,24 +137,30 @@ impl View for Html {
         let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);
         let mut walk = tree.item.walk();
         while let Some(item) = walk.next() {
-            section.item(walk.depth(), bare(item), item.is_leaf()).map_err(|error| no_room(&error))?;
+            section.item(walk.depth(), bare(item), item.is_leaf()).system_error(NO_ROOM)?;
         }
         section.finish();
         tree.item.dismantle();
         Ok(())
     }
 
-    fn takes_items(&self) -> bool {
+    fn takes_items(&self, _: bool) -> bool {
         true
     }
 
-    fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
-        let title = title(tree.input, &tree.root.name);
+    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        let title = title(tree.input, &tree.item.name);
         let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
-        let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.root, verdict, causes, relations);
-        trees.each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))?;
+        let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);
+        trees
+            .each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))
+            .map_err(AppError::into_system)?;
         section.finish();
         Ok(())
+    }
+
+    fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
+        self.page.logs(trees.archive()).system_error(NO_ROOM)
     }
 }
 
@@ -234,8 +244,4 @@ fn titled(input: Option<&str>, mut root: Item) -> Item {
 
 pub(super) fn title(input: Option<&str>, name: &str) -> String {
     input.map_or_else(|| name.to_owned(), |input| format!("{input}: {name}"))
-}
-
-fn no_room(error: &io::Error) -> AppError {
-    AppError::system("failed to prepare the page in a temporary file").because(error)
 }

@@ -19,16 +19,12 @@ use super::output::{Output, because};
 use super::rights::{all_granted, directories, variables};
 use crate::{files, modules};
 
-/// Runs the check and returns why it failed, if it did. Blocks until it has ended.
+/// Runs the check. Blocks until it has ended.
 pub(super) fn execute(
     check: &CheckRun,
     output: &Output,
     report: watch::Sender<Option<CheckProgress>>,
-) -> Option<CheckFailure> {
-    call(check, output, report).err()
-}
-
-fn call(check: &CheckRun, output: &Output, report: watch::Sender<Option<CheckProgress>>) -> Result<(), CheckFailure> {
+) -> Result<(), CheckFailure> {
     let start = Instant::now();
     let module = load(check, start)?;
     let left = check.limits.wall_seconds.saturating_sub(start.elapsed().as_secs()).max(1);
@@ -93,7 +89,7 @@ fn with_code(accepted: Accepted, code: &CompiledCode, directory: &Path) -> Resul
     let (_, bytes) = unpack(directory, |file| file == code.file)?.ok_or_else(changed)?;
     // This process got the digest with its command, from the pod that the aggregator created.
     accepted.load_carried(&bytes, &code.digest).map_err(|error| match error {
-        LoadError::CodeChanged { .. } => changed(),
+        LoadError::CodeChanged(_) => changed(),
         error => CheckFailure::of(format!("failed to load the check: {error}")),
     })
 }

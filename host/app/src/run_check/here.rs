@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::output::Output;
 use super::{supervise, unwritten};
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::modules::{self, LimitsFile};
 use crate::process::Processed;
 use crate::runtime::one_thread;
@@ -77,9 +77,7 @@ pub fn run_here(context: &Context, options: &CheckOptions) -> Result<Processed, 
     one_thread()?.block_on(supervise(run, Arc::new(output))).map_err(failed)?;
     let tree = scratch.path().join(TREE_FILE);
     let outcome = post_process(&planned.subject(), scratch.path(), &planned.post_processor, scratch.path(), &tree)
-        .map_err(|error| {
-            AppError::system(format!("failed to post-process the items of `{component}`")).because(&error)
-        })?;
+        .system_error(format_args!("failed to post-process the items of `{component}`"))?;
     Ok(Processed { plugin: planned.name().clone(), outcome, tree, scratch })
 }
 

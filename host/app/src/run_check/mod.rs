@@ -111,7 +111,7 @@ async fn run_to_end(check: CheckRun, output: &Arc<Output>, termination: &mut Ter
     let (of_check, progress) = (Arc::clone(output), progress::Relay::from_environment());
     std::thread::Builder::new().name("check".to_owned()).spawn(move || {
         // Nobody waits for a check that ended already.
-        let _ = done.send(execute::execute(&check, &of_check, report));
+        let _ = done.send(execute::execute(&check, &of_check, report).err());
     })?;
     let end = tokio::select! {
         failure = ended => End::Finished(failure.unwrap_or_else(|_| Some(CheckFailure::of("the thread of the check panicked")))),

@@ -9,7 +9,7 @@ use plumbline_core::PluginName;
 use plumbline_registry::Reference;
 
 use crate::context::Context;
-use crate::error::{AppError, store_error};
+use crate::error::{AppError, Explain as _, store_error};
 use crate::signing::{PolicyFile, key_error, policy, readable, subject};
 use crate::sources::named::{is_packed, store};
 use crate::sources::{ResolvedPlugin, SourceKind};
@@ -110,12 +110,13 @@ fn installed_from(name: &str) -> Result<Option<String>, AppError> {
 }
 
 /// The digest of a plugin's bundle, for the configuration of a run in a cluster, and its source. A
-/// directory has no source, because its path says nothing elsewhere.
+/// directory has no source, because its path says nothing elsewhere. Neither has a built-in bundle.
 pub fn bundle_provenance(found: &ResolvedPlugin) -> Option<(Option<String>, String)> {
     let packed = match found.kind {
         SourceKind::Installed | SourceKind::Registry | SourceKind::Url => true,
         SourceKind::Named => is_tar(found),
-        SourceKind::BuiltIn | SourceKind::Sonobuoy => return None,
+        SourceKind::BuiltIn => false,
+        SourceKind::Sonobuoy => return None,
     };
     let bundle = found.bundle().ok().flatten()?;
     Some((packed.then(|| found.origin.clone()), bundle.digest().to_string()))
@@ -187,7 +188,7 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
             }
             (Proof::Signatures { .. }, None) => {
                 loose = true;
-                "only bundles can be signed, and it is not one".to_owned()
+                "it is not a bundle, and only bundles can be signed".to_owned()
             }
         };
         refused.push(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin));
@@ -211,16 +212,12 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
 
 fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppError> {
     let shown = path.display();
-    let text = super::bounded_text(path, MAX_LOCK_BYTES).map_err(|error| {
-        AppError::usage(format!("failed to read the lock file `{shown}`"))
-            .because(&error)
-            .hint("write one with `plumbline plugin lock -p REF`")
-    })?;
-    let lock = Lock::parse(&text).map_err(|error| {
-        AppError::usage(format!("invalid lock file `{shown}`"))
-            .because(&error)
-            .hint("lock the plugins again: `plumbline plugin lock -p REF`")
-    })?;
+    let text = super::bounded_text(path, MAX_LOCK_BYTES)
+        .usage_error(format_args!("failed to read the lock file `{shown}`"))
+        .hint("write one with `plumbline plugin lock -p REF`")?;
+    let lock = Lock::parse(&text)
+        .usage_error(format_args!("invalid lock file `{shown}`"))
+        .hint("lock the plugins again: `plumbline plugin lock -p REF`")?;
     let mut refused = Vec::new();
     for &Candidate { plugin, origin, definition, bundle, .. } in candidates {
         if let Err(mismatch) = lock.check(&Subject { name: plugin, origin, definition, bundle }) {

@@ -18,7 +18,7 @@ use plumbline_core::shell_path;
 use plumbline_registry::{Kind, Reference};
 
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE, bundle_error, store_error};
+use crate::error::{AppError, CHECK_FILE, Explain as _, bundle_error, store_error};
 use crate::sources::named::store;
 use crate::sources::registry::{self, Artifact};
 
@@ -39,11 +39,9 @@ pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey,
         )));
     };
     match value.to_str().filter(|text| text.trim_start().starts_with("-----BEGIN")) {
-        Some(text) => PrivateKey::from_pem(text.as_bytes()).map_err(|error| {
-            AppError::usage(format!("invalid key in `{KEY_VARIABLE}`"))
-                .because(&error)
-                .hint("store a private key in PEM format in this variable")
-        }),
+        Some(text) => PrivateKey::from_pem(text.as_bytes())
+            .usage_error(format_args!("invalid key in `{KEY_VARIABLE}`"))
+            .hint("store a private key in PEM format in this variable"),
         None => from_file(context, &PathBuf::from(value)),
     }
 }
@@ -97,10 +95,9 @@ pub struct Trust {
 
 /// The policy in `file`, or else that of the environment, or else that of the user, if it exists.
 pub(crate) fn policy_path(file: Option<&Path>) -> Option<PathBuf> {
-    let own = || default_policy_path(env::var_os("XDG_CONFIG_HOME").as_deref(), env::var_os("HOME").as_deref());
     file.map(Path::to_owned)
         .or_else(|| env::var_os(POLICY_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from))
-        .or_else(|| own().filter(|path| path.exists()))
+        .or_else(|| default_policy_path().filter(|path| path.exists()))
 }
 
 /// Reads the policy in `file`, or else that of the environment, or else that of the user.
@@ -215,13 +212,9 @@ impl Target {
                 .hint("write a `plugin.yaml` next to the module, and pack the bundle: `plumbline plugin pack DIR`"));
         }
         let bundle = opened(pulled.file.path(), text)?;
-        let manifest = pulled.manifest;
-        let version = reference.tag().map(str::to_owned);
-        let place = SignatureStore::Registry { reference: reference.clone(), manifest, signatures };
-        let mut target = Self::of(&bundle, text.to_owned(), place);
-        target.reference = Some(reference.to_string());
-        target.version = version;
-        Ok(target)
+        let (shown, version) = (Some(reference.to_string()), reference.tag().map(str::to_owned));
+        let place = SignatureStore::Registry { reference, manifest: pulled.manifest, signatures };
+        Ok(Self { reference: shown, version, ..Self::of(&bundle, text.to_owned(), place) })
     }
 
     fn tar(path: &Path) -> Result<Self, AppError> {
@@ -238,11 +231,9 @@ impl Target {
                 .hint("list installed bundles with `plumbline plugin list`; pack a directory with `plumbline plugin pack DIR`"));
         };
         let signatures = SignatureFile::at(store.dir().join(name).join(INSTALLED));
-        let record = installed.record;
-        let mut target = Self::of(&installed.bundle, name.to_owned(), SignatureStore::File(signatures));
-        target.reference = Some(record.source).filter(|source| Reference::is_meant(source));
-        target.version = record.version;
-        Ok(target)
+        let target = Self::of(&installed.bundle, name.to_owned(), SignatureStore::File(signatures));
+        let reference = Some(installed.record.source).filter(|source| Reference::is_meant(source));
+        Ok(Self { reference, version: installed.record.version, ..target })
     }
 
     fn of(bundle: &Bundle, shown: String, signatures: SignatureStore) -> Self {
@@ -300,11 +291,9 @@ impl Target {
 /// with write access to a repository can add some.
 pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Attestation>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let (attestations, others) = readable_attestations(text).map_err(|error| {
-        AppError::usage(format!("invalid signatures of `{shown}`"))
-            .because(&error)
-            .hint("sign the bundle again with `plumbline plugin sign`")
-    })?;
+    let (attestations, others) = readable_attestations(text)
+        .usage_error(format_args!("invalid signatures of `{shown}`"))
+        .hint("sign the bundle again with `plumbline plugin sign`")?;
     if others > 0 {
         context.reporter.warning(&format!("ignored {others} unreadable signatures of `{shown}`"));
     }
@@ -314,10 +303,8 @@ pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> R
 /// Opens the packed bundle at `path`, which is unpacked into a temporary directory.
 fn opened(path: &Path, shown: &str) -> Result<Bundle, AppError> {
     let wrong = || AppError::usage(format!("`{shown}` is not a bundle"));
-    let file = File::open(path)
-        .map_err(|error| AppError::usage(format!("failed to read `{shown}`")).because(&error).hint(CHECK_FILE))?;
-    let place = tempfile::tempdir()
-        .map_err(|error| AppError::system("failed to create a directory to unpack the bundle").because(&error))?;
+    let file = File::open(path).usage_error(format_args!("failed to read `{shown}`")).hint(CHECK_FILE)?;
+    let place = tempfile::tempdir().system_error("failed to create a directory to unpack the bundle")?;
     let dir = place.path().join("bundle");
     unpack(BufReader::new(file), &dir).map_err(|error| {
         let failed = match error.is_systems() {

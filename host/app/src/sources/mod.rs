@@ -19,7 +19,8 @@ use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE};
+use crate::error::{AppError, CHECK_FILE, Explain as _};
+use crate::profiles;
 use crate::sources::resolved::parse;
 
 pub use named::{built_in_names, built_in_yaml, is_packed, read_signatures, sonobuoy, store};
@@ -43,6 +44,9 @@ pub fn find(context: &Context, reference: &str, place: Environment) -> Result<Re
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
     }
     if let Some(built_in) = plumbline_bundle::built_in::definition(reference) {
+        if let Some(found) = profiles::built_in_bundle(reference)? {
+            return Ok(found);
+        }
         let found = parse(built_in_yaml(&built_in, place)?.into(), reference, None)?;
         return Ok(ResolvedPlugin { kind: SourceKind::BuiltIn, ..found });
     }
@@ -147,9 +151,8 @@ pub fn from_directory(directory: &Path) -> Result<ResolvedPlugin, AppError> {
             .hint("put the definition into this file, and the modules next to it"));
     };
     // Plugins run in another directory, where a relative path has another meaning.
-    let bundle = directory.canonicalize().map_err(|error| {
-        AppError::system(format!("failed to resolve directory `{}`", directory.display())).because(&error)
-    })?;
+    let bundle =
+        directory.canonicalize().system_error(format_args!("failed to resolve directory `{}`", directory.display()))?;
     parse(read_file(&path)?, &path.display().to_string(), Some(bundle))
 }
 
@@ -171,18 +174,19 @@ pub(crate) fn directory_of(path: &Path) -> Option<PathBuf> {
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {
-    let file = File::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read definition `{}`", path.display())).because(&error).hint(CHECK_FILE)
-    })?;
+    let file = File::open(path)
+        .usage_error(format_args!("failed to read definition `{}`", path.display()))
+        .hint(CHECK_FILE)?;
     read(file, &path.display().to_string())
 }
 
 pub(super) fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, AppError> {
     let mut text = Vec::new();
     // With one byte more than the limit, the parser reports that the text is too long.
-    from.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text).map_err(|error| {
-        AppError::usage(format!("failed to read definition `{origin}`")).because(&error).hint(CHECK_FILE)
-    })?;
+    from.take(MAX_YAML_BYTES as u64 + 1)
+        .read_to_end(&mut text)
+        .usage_error(format_args!("failed to read definition `{origin}`"))
+        .hint(CHECK_FILE)?;
     Ok(text)
 }
 

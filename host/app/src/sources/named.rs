@@ -11,7 +11,7 @@ use plumbline_bundle::signing::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX};
 use plumbline_bundle::{Cache, SonobuoyCache, Store};
 use plumbline_core::closest;
 
-use crate::error::{AppError, CHECK_FILE, cache_error, store_error};
+use crate::error::{AppError, CHECK_FILE, Explain as _, cache_error, store_error};
 use crate::files::read_start;
 use crate::sources::resolved::{ResolvedPlugin, SourceKind, parse};
 
@@ -45,7 +45,7 @@ pub fn store() -> Result<Store, AppError> {
 /// are none.
 pub fn sonobuoy() -> Result<Vec<(String, PathBuf)>, AppError> {
     let list = SonobuoyCache::user().map(|cache| cache.list()).transpose();
-    let list = list.map_err(|error| AppError::system("failed to list Sonobuoy's plugins").because(&error))?;
+    let list = list.system_error("failed to list Sonobuoy's plugins")?;
     Ok(list.unwrap_or_default())
 }
 
@@ -64,9 +64,7 @@ pub(super) fn found(name: &str) -> Result<Option<ResolvedPlugin>, AppError> {
         }
     }
     let Some(cache) = SonobuoyCache::user() else { return Ok(None) };
-    let found = cache
-        .find(name)
-        .map_err(|error| AppError::system(format!("failed to load plugin `{name}`")).because(&error))?;
+    let found = cache.find(name).system_error(format_args!("failed to load plugin `{name}`"))?;
     let Some((path, text)) = found else { return Ok(None) };
     let found = parse(text, &path.display().to_string(), None)?;
     Ok(Some(ResolvedPlugin { kind: SourceKind::Sonobuoy, ..found }))
@@ -139,9 +137,8 @@ pub(super) fn is_tar(beginning: &[u8]) -> bool {
 
 /// The plugin in the tar at `path`. Its unpacked files stay in the cache.
 pub(super) fn found_packed(path: &Path, reference: &str) -> Result<ResolvedPlugin, AppError> {
-    let file = File::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error).hint(CHECK_FILE)
-    })?;
+    let file =
+        File::open(path).usage_error(format_args!("failed to read bundle `{}`", path.display())).hint(CHECK_FILE)?;
     unpacked(&file, reference, SourceKind::Named)
 }
 
@@ -164,9 +161,9 @@ pub fn read_signatures(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
             continue;
         }
         // With one byte more than the limit, the reader rejects the file.
-        let read = read_start(&path, MAX_SIGNATURE_BYTES + 1).map_err(|error| {
-            AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error).hint(CHECK_FILE)
-        })?;
+        let read = read_start(&path, MAX_SIGNATURE_BYTES + 1)
+            .usage_error(format_args!("failed to read signatures `{}`", path.display()))
+            .hint(CHECK_FILE)?;
         text.extend(read);
     }
     Ok(Some(text).filter(|text| !text.is_empty()))

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::{AppError, Explain as _, registry_error};
 use crate::files::read_start;
 use crate::runtime::one_thread;
 use crate::sources::named::unpacked;
@@ -66,11 +66,9 @@ pub fn client(context: &Context) -> Result<Client, AppError> {
 
 /// Parses a reference to a registry.
 pub fn reference(text: &str) -> Result<Reference, AppError> {
-    text.parse().map_err(|error| {
-        AppError::usage(format!("invalid reference to a registry `{text}`"))
-            .because(&error)
-            .hint("write a reference such as `oci://registry.example.com/team/name:1.2`")
-    })
+    text.parse()
+        .usage_error(format_args!("invalid reference to a registry `{text}`"))
+        .hint("write a reference such as `oci://registry.example.com/team/name:1.2`")
 }
 
 /// Waits for the answer of a registry.

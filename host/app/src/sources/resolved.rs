@@ -10,7 +10,7 @@ use plumbline_core::definition::{Definition, DefinitionError, Parsed, Warning};
 use plumbline_registry::Reference;
 use plumbline_worker::check_log_progress;
 
-use crate::error::{AppError, bundle_error};
+use crate::error::{AppError, Explain as _, bundle_error};
 
 /// A plugin with its origin and the warnings about its definition.
 #[derive(Clone)]
@@ -51,21 +51,34 @@ pub enum SourceKind {
 }
 
 impl ResolvedPlugin {
+    /// A plugin whose definition was made here.
+    pub(crate) fn of_definition(definition: Definition, origin: String) -> Self {
+        Self {
+            source: Source { definition: Arc::new(definition), bundle: None },
+            directory: None,
+            warnings: Vec::new(),
+            origin,
+            digest: None,
+            kind: SourceKind::Named,
+            signatures: None,
+            pinned: None,
+        }
+    }
+
     pub(crate) fn of_bundle(bundle: Bundle, origin: &str, kind: SourceKind) -> Self {
         let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
             BundleWarning::Definition(warning) => Some(warning),
             // The other warnings concern packing.
             _ => None,
         });
+        let plugin = Self::of_definition(bundle.definition, origin.to_owned());
         Self {
             warnings: warnings.collect(),
-            directory: Some(bundle.dir.clone()),
-            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
-            origin: origin.to_owned(),
+            source: Source { bundle: Some(bundle.dir.clone()), ..plugin.source },
+            directory: Some(bundle.dir),
             digest: Some(bundle.definition_digest),
             kind,
-            signatures: None,
-            pinned: None,
+            ..plugin
         }
     }
 
@@ -98,16 +111,11 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
     })?;
     if let Some(progress) = &definition.plumbline.progress {
         // Otherwise, a worker would report the mistake hours later, and only in its log.
-        check_log_progress(progress).map_err(|error| {
-            AppError::usage(format!("invalid definition `{origin}`"))
-                .because(&error)
-                .hint("see docs/definition.md for all keys")
-        })?;
+        check_log_progress(progress)
+            .usage_error(format_args!("invalid definition `{origin}`"))
+            .hint("see docs/definition.md for all keys")?;
     }
-    let directory = bundle.clone();
-    let source = Source { definition: Arc::new(definition), bundle };
-    let digest = Some(Digest::of(&text));
-    let kind = SourceKind::Named;
-    let origin = origin.to_owned();
-    Ok(ResolvedPlugin { source, directory, warnings, origin, digest, kind, signatures: None, pinned: None })
+    let plugin = ResolvedPlugin::of_definition(definition, origin.to_owned());
+    let (directory, source) = (bundle.clone(), Source { bundle, ..plugin.source });
+    Ok(ResolvedPlugin { source, directory, warnings, digest: Some(Digest::of(&text)), ..plugin })
 }

@@ -15,7 +15,7 @@ const RULE: &str = rules::ATTESTATION;
 
 /// Checks the attestation next to `folder`, which must be about all files, or about those with these
 /// `names`, and about `suite`. `None` if it is missing and `trust` is empty.
-pub fn attestation_finding(
+pub(crate) fn attestation_finding(
     folder: &Path,
     names: Option<&[&str]>,
     suite: &SubmittedSuite,

@@ -1,6 +1,7 @@
 //! Assembles and reads submissions of conformance results.
 
 mod attested;
+mod checked;
 mod read;
 
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use plumbline_conformance::images::{Listing, SUITE_PROGRAM, listing, local_platform, program, suite_image};
+use plumbline_conformance::images::{listing, local_platform, program};
 use plumbline_conformance::submission::{
     self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Product, README, Release, Required, SubmissionError,
     SubmissionPath,
@@ -17,14 +18,15 @@ use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::{self, read_start_text};
 use crate::modules::cache_root;
+use crate::profiles::{no_program, suite_profile, suite_required};
 use crate::runtime::runtime;
 use crate::submission::read::{RunFacts, read_cases};
 
-pub use attested::attestation_finding;
-pub use read::Folder;
+pub(crate) use attested::attestation_finding;
+pub use checked::Checked;
 
 /// What a submission is assembled from.
 #[derive(Debug, Clone, clap::Args)]
@@ -33,7 +35,7 @@ pub struct AssembleOptions {
     #[arg(short, long, value_name = "ARCHIVE|DIR")]
     pub archive: PathBuf,
     /// Description of the tested product: a `PRODUCT.yaml`
-    #[arg(long, value_name = "FILE", required_unless_present = "profile")]
+    #[arg(long, value_name = "FILE")]
     pub product: Option<PathBuf>,
     /// Directory for the folder of the version
     #[arg(short, long, value_name = "DIR")]
@@ -103,8 +105,8 @@ pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submissi
             kubernetes: &kubernetes,
             tool: &facts.tool,
             run: facts.run.as_deref(),
-            ran: cases.ran(),
-            skipped: cases.skipped(),
+            ran: cases.ran,
+            skipped: cases.skipped,
         }),
     };
     let mut content = |name: &'static str, out: &mut dyn Write| match name {
@@ -135,11 +137,9 @@ pub fn check_product(path: &Path) -> Result<(), AppError> {
 
 fn read_product(path: &Path) -> Result<(String, Product), AppError> {
     let text = read_text(path)?;
-    let product = Product::parse(text.as_bytes()).map_err(|error| {
-        AppError::usage(format!("invalid product file `{}`", path.display()))
-            .because(&error)
-            .hint("see docs/submission.md for the fields")
-    })?;
+    let product = Product::parse(text.as_bytes())
+        .usage_error(format_args!("invalid product file `{}`", path.display()))
+        .hint("see docs/submission.md for the fields")?;
     Ok((text, product))
 }
 
@@ -162,11 +162,10 @@ fn version(options: &AssembleOptions, facts: &RunFacts) -> Result<(Release, Stri
         ))
         .hint("set it with `--kubernetes-version`"));
     };
-    let release = text.parse().map_err(|error| {
-        AppError::usage("invalid Kubernetes version")
-            .because(&error)
-            .hint("set it with `--kubernetes-version`, such as `v1.30.2`")
-    })?;
+    let release = text
+        .parse()
+        .usage_error("invalid Kubernetes version")
+        .hint("set it with `--kubernetes-version`, such as `v1.30.2`")?;
     Ok((release, text.clone()))
 }
 
@@ -191,22 +190,22 @@ fn check_results(
         let error = AppError::usage("the verifier cannot read the results of the suite");
         return reject(context, options, &error.cause(problem.clone()));
     }
-    if cases.ran() == 0 {
+    if cases.ran == 0 {
         return Err(AppError::usage("no test of the suite ran: there is nothing to submit")
             .hint("run the suite with `--submission-dir`, which selects all required tests"));
     }
-    if !cases.failed().is_empty() {
-        let n = cases.failed().len();
+    if !cases.failed.is_empty() {
+        let n = cases.failed.len();
         let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
         let error = AppError::failed(what)
-            .cause(listed(cases.failed()))
+            .cause(listed(&cases.failed))
             .hint("certification requires a run in which all tests pass");
         reject(context, options, &error)?;
     }
     match required(context, options.required.as_ref(), release, suite)? {
         Some(required) if required.release == release => {
             let missing: Vec<&String> =
-                required.names.difference(cases.passed()).filter(|name| !cases.failed().contains(*name)).collect();
+                required.names.difference(&cases.passed).filter(|name| !cases.failed.contains(*name)).collect();
             if !missing.is_empty() {
                 let what = format!(
                     "{} of {} required tests did not run ({})",
@@ -250,9 +249,9 @@ fn reject(context: &Context, options: &AssembleOptions, error: &AppError) -> Res
 
 fn place(options: &AssembleOptions, product: &Product, release: Release) -> Result<SubmissionPath, AppError> {
     let folder = options.folder.clone().unwrap_or_else(|| SubmissionPath::folder_of(product.get("name")));
-    SubmissionPath::new(release, &folder).map_err(|error| {
-        AppError::usage("invalid folder name for the product").because(&error).hint("set it with `--folder`")
-    })
+    SubmissionPath::new(release, &folder)
+        .usage_error("invalid folder name for the product")
+        .hint("set it with `--folder`")
 }
 
 fn read_text(path: &Path) -> Result<String, AppError> {
@@ -298,16 +297,15 @@ impl FromStr for RequiredFrom {
 
 /// Reads the tests that `release` requires. `None` if no source is given and no list is built in.
 /// `version` is the full version of the suite, if it is known.
-pub fn required(
+fn required(
     context: &Context,
     from: Option<&RequiredFrom>,
     release: Release,
     version: Option<&str>,
 ) -> Result<Option<Required>, AppError> {
     match from {
-        None => Required::embedded(release).map_err(|error| {
-            AppError::system("failed to read the list of required tests in this program").because(&error)
-        }),
+        None => Required::embedded(&suite_required()?, release)
+            .system_error("failed to read the list of required tests in this program"),
         Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),
         Some(RequiredFrom::Image(reference)) => from_image(context, reference.as_deref(), release, version).map(Some),
     }
@@ -330,28 +328,28 @@ fn from_image(
     release: Release,
     version: Option<&str>,
 ) -> Result<Required, AppError> {
-    let image = match (reference, version) {
-        (Some(reference), _) => reference.to_owned(),
-        (None, Some(version)) => {
-            // Without the suffixes of vendors. Images of pre-releases have their full version.
-            let known = ServerVersion::parse(version).map(|version| version.image_version());
-            suite_image(known.as_deref().unwrap_or(version))
-        }
-        (None, None) => {
-            return Err(AppError::usage(format!("the image with the suite of {release} is unknown"))
-                .hint(format!("set it: `--required image:{}`", suite_image("vX.Y.Z"))));
-        }
+    let built_in = suite_profile()?;
+    let Some(lists) = built_in.profile.listing.as_ref().filter(|lists| !lists.required.is_empty()) else {
+        return Err(no_program(&built_in.profile, "the required tests"));
+    };
+    let of_version = || {
+        // Without the suffixes of vendors. Images of pre-releases have their full version.
+        let known = ServerVersion::parse(version?).map(|version| version.image_version());
+        built_in.image(known.as_deref().or(version)?)
+    };
+    let Some(image) = reference.map(str::to_owned).or_else(of_version) else {
+        let example = built_in.image("vX.Y.Z").unwrap_or_else(|| "REFERENCE".to_owned());
+        return Err(AppError::usage(format!("the image with the suite of {release} is unknown"))
+            .hint(format!("set it: `--required image:{example}`")));
     };
     let wrong = |error: &dyn std::error::Error| {
         AppError::system(format!("failed to read the required tests from image `{image}`"))
             .because(error)
             .hint("pass the `conformance.yaml` of that Kubernetes version with `--required FILE`")
     };
-    let place = Reference::of_image(&image).map_err(|error| {
-        AppError::usage(format!("invalid image `{image}`"))
-            .because(&error)
-            .hint("write an image with its registry, such as `registry.example.com/name:tag`")
-    })?;
+    let place = Reference::of_image(&image)
+        .usage_error(format_args!("invalid image `{image}`"))
+        .hint("write an image with its registry, such as `registry.example.com/name:tag`")?;
     let cache = cache_root().ok_or_else(|| {
         AppError::usage("no directory for programs of images: the cache directory is unknown")
             .hint("set `HOME` or `XDG_CACHE_HOME`")
@@ -361,8 +359,8 @@ fn from_image(
     let client = Client::new(context.registries.clone()).map_err(|error| wrong(&error))?;
     let text = runtime()?.block_on(async {
         let program =
-            program(&client, &place, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| wrong(&error))?;
-        listing(&program.path, Listing::ConformanceTests, None).await.map_err(|error| wrong(&error))
+            program(&client, &place, &platform, &lists.program, &cache).await.map_err(|error| wrong(&error))?;
+        listing(&program.path, &lists.required, None).await.map_err(|error| wrong(&error))
     })?;
     Required::from_yaml(&text, release, format!("image {image}")).map_err(|error| wrong(&error))
 }

@@ -9,7 +9,7 @@ use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, SuiteSettings};
 use serde_json::Value;
 
-use crate::error::{AppError, CHECK_FILE};
+use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::files::read_start;
 
 /// The files of a folder. A submission has four.
@@ -26,22 +26,22 @@ const MAX_PRODUCT: u64 = 1 << 20;
 const MAX_HEAD: u64 = 1 << 20;
 
 /// A submission on disk.
-pub struct Folder {
+pub(super) struct Folder {
     /// The folder of the product: the one with `PRODUCT.yaml`, or else the one that was read.
-    pub root: PathBuf,
+    pub(super) root: PathBuf,
     /// All its files, with paths that start with the folder of the version.
-    pub files: Vec<FoundFile>,
+    pub(super) files: Vec<FoundFile>,
     /// The content of its `PRODUCT.yaml`.
-    pub product: Option<Vec<u8>>,
+    pub(super) product: Option<Vec<u8>>,
     /// The versions in its log.
-    pub log: LogVersions,
+    pub(super) log: LogVersions,
     /// Its results.
-    pub cases: Option<Cases>,
+    pub(super) cases: Option<Cases>,
 }
 
 impl Folder {
     /// Reads `dir`: the folder of the product, that of the version above it, or the one above that.
-    pub fn read(dir: &Path) -> Result<Self, AppError> {
+    pub(super) fn read(dir: &Path) -> Result<Self, AppError> {
         let wrong = |error: &io::Error| {
             AppError::usage(format!("failed to read the submission in `{}`", dir.display()))
                 .because(error)
@@ -242,8 +242,7 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
     if *bytes > MAX_FILE {
         return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: the limit is {MAX_FILE}"))));
     }
-    let mut out = File::create(to)
-        .map_err(|error| AppError::system(format!("failed to write `{}`", to.display())).because(&error))?;
+    let mut out = File::create(to).system_error(format_args!("failed to write `{}`", to.display()))?;
     let mut reader = archive.file(name).map_err(|error| wrong(&error))?;
     io::copy(&mut reader, &mut out).map(drop).map_err(|error| wrong(&error))
 }

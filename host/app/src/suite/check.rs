@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use plumbline_conformance::lists::{Checked, SUITE, SelectionError, TestList, check_list, check_selection, read_dir};
 use plumbline_conformance::submission::{Release, Required};
-use plumbline_conformance::suite::{self, Chosen, chosen};
+use plumbline_conformance::suite::{Chosen, chosen};
 use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 use plumbline_registry::{Client, Reference, Settings, Timeouts};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
+use crate::profiles::{suite_plugin, suite_required, suite_tests};
 use crate::sources::url;
 use crate::suite::SuiteOptions;
 use crate::suite::test_names::{list_at, read_error};
@@ -26,7 +27,8 @@ pub async fn check(
     registries: bool,
 ) -> Result<(), AppError> {
     let plugins = manifest.plugins.iter().map(|plugin| &plugin.definition);
-    let Some(definition) = plugins.into_iter().find(|definition| definition.name.as_str() == suite::PLUGIN) else {
+    let own = suite_plugin()?;
+    let Some(definition) = plugins.into_iter().find(|definition| own == Some(definition.name.as_str())) else {
         return Ok(());
     };
     if manifest.rbac
@@ -39,7 +41,7 @@ pub async fn check(
     }
     let version = &manifest.config.plumbline.kubernetes_version;
     if options.submitted.is_some_and(|submitted| !submitted.required) {
-        warn_of_unknown_requirements(context, version);
+        warn_of_unknown_requirements(context, version)?;
     }
     check_tests(context, options, definition, version).await?;
     let pulled = definition.spec.raw().get("imagePullPolicy").and_then(|policy| policy.as_str()) != Some("Never");
@@ -50,9 +52,9 @@ pub async fn check(
 }
 
 /// Warns if the tests that a certificate requires are not known, before the run takes hours.
-fn warn_of_unknown_requirements(context: &Context, version: &str) {
-    let Ok(release) = version.parse::<Release>() else { return };
-    if !Required::known().any(|(_, known)| known == release) {
+fn warn_of_unknown_requirements(context: &Context, version: &str) -> Result<(), AppError> {
+    let Ok(release) = version.parse::<Release>() else { return Ok(()) };
+    if !Required::known(&suite_required()?).any(|(_, known)| known == release) {
         context.reporter.warning(&format!(
             "the required tests of {release} are unknown to this program: it does not check whether all of them passed"
         ));
@@ -60,6 +62,7 @@ fn warn_of_unknown_requirements(context: &Context, version: &str) {
             "pass the `conformance.yaml` of that Kubernetes version with `--required FILE`, or ask the suite's image with `--required image`",
         );
     }
+    Ok(())
 }
 
 async fn check_tests(
@@ -72,7 +75,7 @@ async fn check_tests(
     let (focus, skip) = (Some(focus.as_str()), skip.as_deref());
     let version = Some(version).filter(|version| version.starts_with('v'));
     let checked = match &options.e2e_lists {
-        None => check_selection(version, focus, skip),
+        None => check_selection(&suite_tests()?, version, focus, skip),
         Some(place) => {
             let version = version.ok_or_else(|| {
                 AppError::usage("the Kubernetes version of the test names is unknown")
@@ -188,11 +191,9 @@ async fn read_list(context: &Context, place: &str, version: &str) -> Result<Test
         false => read_dir(Path::new(&there), &version),
     });
     let read = read.await.unwrap_or_else(|error| Err(read_error(place, error.to_string())));
-    read.map_err(|error| {
-        AppError::usage(format!("invalid names of tests in `{place}`")).because(&error).hint(
-            "pass a directory with `VERSION.gz`, or its URL, to `--e2e-lists`; without it, Plumbline uses its own lists",
-        )
-    })
+    read.usage_error(format_args!("invalid names of tests in `{place}`")).hint(
+        "pass a directory with `VERSION.gz`, or its URL, to `--e2e-lists`; without it, Plumbline uses its own lists",
+    )
 }
 
 #[cfg(test)]
@@ -205,6 +206,6 @@ mod tests {
             assert!(is_of_the_project(image), "{image}");
         }
         assert!(!is_of_the_project("example.org/conformance/own:v1"));
-        assert_eq!(suite::CONFIG_DIR, plumbline_kubernetes::names::PLUGIN_CONFIG_DIR);
+        assert_eq!(plumbline_conformance::suite::CONFIG_DIR, plumbline_kubernetes::names::PLUGIN_CONFIG_DIR);
     }
 }

@@ -19,9 +19,9 @@ use plumbline_profile::{Given, Place};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files::{self, MAX_CREDENTIALS};
-use crate::profiles::{self, ProfileRun, applied, default_profile, wrong_settings};
+use crate::profiles::{self, ProfileRun, applied, default_plugin, suite_plugin, suite_profile, wrong_settings};
 use crate::reruns::{Retries, failed_tests_of};
 use crate::sources::url;
 
@@ -142,7 +142,7 @@ impl SuiteOptions {
     ///
     /// A value, or the name of the mode or of an option, does not fit the profile.
     pub fn settings(&self) -> Result<plumbline_profile::Settings<'static>, AppError> {
-        let profile = &default_profile()?.profile;
+        let profile = &suite_profile()?.profile;
         let run = ProfileRun { set: self.set.clone(), set_files: self.set_files.clone(), ..ProfileRun::default() };
         let flags = [
             ("focus", self.e2e_focus.clone()),
@@ -163,8 +163,8 @@ impl SuiteOptions {
 
     /// The reruns of failed tests, if there are any.
     pub fn retries(&self) -> Option<Retries> {
-        let plugin = suite::PLUGIN.parse().ok().filter(|_| self.retry_failed > 0)?;
-        Some(Retries { count: self.retry_failed, how: default_profile().ok()?.profile.reruns(plugin)? })
+        let built_in = suite_profile().ok().filter(|_| self.retry_failed > 0)?;
+        Some(Retries { count: self.retry_failed, how: built_in.profile.reruns(built_in.plugin.parse().ok()?)? })
     }
 
     /// Whether an option selects tests.
@@ -193,7 +193,7 @@ pub struct SuiteOption {
 /// Lists the options of the command line for the suite, as `--help` does.
 #[must_use]
 pub fn suite_options() -> Vec<SuiteOption> {
-    let command = SuiteOptions::augment_args(Command::new(suite::PLUGIN));
+    let command = SuiteOptions::augment_args(Command::new("suite"));
     let option = |arg: &clap::Arg| {
         let takes_value = arg.get_action().takes_values();
         Some(SuiteOption {
@@ -231,7 +231,8 @@ pub async fn apply(
     {
         **plugin = Arc::new(with_image(plugin, image)?);
     }
-    let Some(plugin) = plugins.into_iter().find(|plugin| plugin.name.as_str() == suite::PLUGIN) else { return Ok(()) };
+    let own = suite_plugin()?;
+    let Some(plugin) = plugins.into_iter().find(|plugin| own == Some(plugin.name.as_str())) else { return Ok(()) };
     if let (Some(mode), Some(archive)) = (&options.mode, &options.rerun_failed) {
         let archive = archive.display();
         return Err(AppError::usage(format!("`--mode {mode}` and `--rerun-failed {archive}` both select tests"))
@@ -244,7 +245,7 @@ pub async fn apply(
     let mut changes = options.settings()?;
     let mut required = Vec::new();
     if let Some(archive) = &options.rerun_failed {
-        let failed = failed_tests_of(context, archive, suite::PLUGIN)?;
+        let failed = failed_tests_of(context, archive, plugin.name.as_str())?;
         changes.select_failed(failed.focus).map_err(|error| wrong_settings(changes.profile(), &error))?;
         required = failed.names;
     }
@@ -255,11 +256,10 @@ pub async fn apply(
     {
         definition = with_image(&definition, &image)?;
     }
-    let definition = more_settings(options, config, &version)?.apply(&definition).map_err(|error| {
-        AppError::usage(format!("failed to set up plugin `{}`", plugin.name))
-            .because(&error)
-            .hint(format!("print a suitable definition with `plumbline gen plugin {}`", suite::PLUGIN))
-    })?;
+    let definition = more_settings(options, config, &version)?
+        .apply(&definition)
+        .usage_error(format_args!("failed to set up plugin `{}`", plugin.name))
+        .hint(format_args!("print a suitable definition with `plumbline gen plugin {}`", plugin.name))?;
     *plugin = Arc::new(definition);
     Ok(())
 }
@@ -343,19 +343,20 @@ fn with_image(definition: &Definition, image: &str) -> Result<Definition, AppErr
     Definition::from_json(json).map(|parsed| parsed.definition).map_err(|error| wrong().because(&error))
 }
 
-/// The plugins of a run in a cluster if none is named, as in Sonobuoy.
-pub const DEFAULT_PLUGINS: [&str; 2] = [suite::PLUGIN, SYSTEMD_LOGS];
+/// The plugins of a run in a cluster if none is named, as in Sonobuoy: that of the first built-in
+/// profile, and the logs of systemd.
+pub fn default_plugins() -> Result<Vec<&'static str>, AppError> {
+    Ok(default_plugin()?.into_iter().chain([SYSTEMD_LOGS]).collect())
+}
 
 /// The other plugin with an option for its image.
 const SYSTEMD_LOGS: &str = "systemd-logs";
 
 fn check_plugins(options: &SuiteOptions, plugins: &[&str]) -> Result<(), AppError> {
-    let named = [
-        (options.given(), suite::PLUGIN),
-        (options.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"), SYSTEMD_LOGS),
-    ];
-    for (option, plugin) in named {
-        let Some(option) = option else { continue };
+    // Without a profile, options of the suite have no meaning.
+    let suite = options.given().map(|option| Ok::<_, AppError>((option, suite_profile()?.plugin))).transpose()?;
+    let logs = options.systemd_logs_image.as_ref().map(|_| ("--systemd-logs-image", SYSTEMD_LOGS));
+    for (option, plugin) in suite.into_iter().chain(logs) {
         if !plugins.contains(&plugin) {
             let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
             return Err(AppError::usage(format!("`{option}` is for the plugin `{plugin}`, which is not in this run"))
@@ -397,16 +398,17 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
 
 #[cfg(test)]
 mod tests {
-    use plumbline_conformance::lists::{Selection, embedded};
+    use plumbline_conformance::lists::Selection;
     use plumbline_conformance::submission::{Release, Required};
     use plumbline_core::Definition;
     use plumbline_core::definition::EnvValue;
 
     use super::*;
+    use crate::profiles::{suite_required, suite_tests};
 
     /// Returns the definition of the suite. `None` if this program has no built-in profile.
     fn built_in() -> Option<Definition> {
-        let Ok(profile) = default_profile() else {
+        let Ok(profile) = suite_profile() else {
             eprintln!("SKIPPED: this program has no built-in profile");
             return None;
         };
@@ -422,7 +424,7 @@ mod tests {
     #[test]
     fn the_built_in_definition_is_the_default_mode() {
         let Some(definition) = built_in() else { return };
-        let default = default_profile().unwrap().profile.default_mode().map(|mode| mode.name.clone());
+        let default = suite_profile().unwrap().profile.default_mode().map(|mode| mode.name.clone());
         let options = SuiteOptions { mode: default, ..SuiteOptions::default() };
         assert_eq!(applied(&options, &definition), definition);
         assert_eq!(applied(&SuiteOptions::default(), &definition), definition, "without options, nothing changes");
@@ -466,9 +468,9 @@ mod tests {
         assert_eq!((expressions.len(), &expressions[..3]), (37, &["Serial", "Slow", "Disruptive"][..]));
         // A double quote would end an argument of old images.
         assert!(!skip.contains('"'));
-        let mut versions = 0;
-        for (version, release) in Required::known() {
-            let required = Required::embedded(release).unwrap().unwrap();
+        let (mut versions, lists) = (0, suite_required().unwrap());
+        for (version, release) in Required::known(&lists) {
+            let required = Required::embedded(&lists, release).unwrap().unwrap();
             for (index, expression) in expressions.iter().enumerate() {
                 let selection = Selection::parse(Some(expression), None).unwrap();
                 let skipped: Vec<&String> = required.names.iter().filter(|name| selection.runs(name)).collect();
@@ -486,8 +488,9 @@ mod tests {
     fn the_lite_mode_selects_these_numbers_of_tests() {
         let Some(skip) = lite_skip() else { return };
         let lite = Selection::parse(Some(r"\[Conformance\]"), Some(skip)).unwrap();
+        let (lists, tests) = (suite_required().unwrap(), suite_tests().unwrap());
         let of_required = |(version, release): (&'static str, Release)| {
-            let required = Required::embedded(release).unwrap().unwrap();
+            let required = Required::embedded(&lists, release).unwrap().unwrap();
             (version, required.names.iter().filter(|name| lite.runs(name)).count())
         };
         let expected = [
@@ -501,10 +504,10 @@ mod tests {
             ("v1.36.3", 379),
             ("v1.37.2", 395),
         ];
-        assert_eq!(Required::known().map(of_required).collect::<Vec<_>>(), expected);
+        assert_eq!(Required::known(&lists).map(of_required).collect::<Vec<_>>(), expected);
         // Two conformance tests of v1.33 are not in its list of required tests.
         for (version, required) in expected {
-            let Some(all) = embedded(version) else { continue };
+            let Some(all) = tests.exact(version) else { continue };
             let selected = all.unwrap().specs().filter(|name| lite.runs(name)).count();
             assert_eq!(selected, required + if version == "v1.33.13" { 2 } else { 0 }, "{version}");
         }

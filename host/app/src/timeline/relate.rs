@@ -8,13 +8,13 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use plumbline_aggregator::is_failure;
 use plumbline_core::failures::Level;
+use plumbline_core::item::{seconds, started};
 use plumbline_core::timeline::TimelineKind;
 use plumbline_core::{GLOBAL, Item};
 use serde_json::Value;
 
 use super::sentence::sentence;
 use super::spans::{Indexed, Span, Timeline};
-use crate::report::text::seconds_of;
 
 /// How far apart a failure and an event may be. The control plane notices after 40 to 50 s that a
 /// node no longer answers, and a test may fail before that.
@@ -142,8 +142,8 @@ impl<'a> Relating<'a> {
 
     /// When the item ran, or else when the plugin ran.
     fn window(&self, item: &Item) -> Option<(Timestamp, Timestamp, bool)> {
-        if let Some(start) = item.started() {
-            let took = seconds_of(item).and_then(|seconds| SignedDuration::try_from_secs_f64(seconds).ok());
+        if let Some(start) = started(&item.meta, &item.details) {
+            let took = seconds(&item.meta).and_then(|seconds| SignedDuration::try_from_secs_f64(seconds).ok());
             let end = took.and_then(|took| start.checked_add(took).ok()).unwrap_or(start);
             return Some((start, end, true));
         }

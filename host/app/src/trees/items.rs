@@ -9,23 +9,37 @@ use plumbline_core::{Item, NOT_READ, Status};
 
 use super::Trees;
 use super::facts::{Severity, TreeFacts, bare};
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::report::text::one_line;
 
 /// The most bytes of a text of a tree that is read item by item. The archive has longer ones.
 const MAX_TEXT: usize = 1 << 20;
+
+/// The most bytes of a line of a tree that Plumbline writes: one item, of at most 64 MiB, whose
+/// characters can take six bytes each when they are escaped.
+const MAX_LINE: usize = 512 << 20;
 
 /// Receives the items of a tree, parents before children: the depth (0 for the root), the item
 /// without its children, and whether it has none.
 type ItemVisitor<'a> = dyn FnMut(usize, Item, bool) -> io::Result<()> + 'a;
 
 impl Trees {
-    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory.
-    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<(), AppError> {
+    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory. Texts
+    /// of more than 1 MiB are left out. Returns their number.
+    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
+        self.read_each(plugin, MAX_TEXT, visit)
+    }
+
+    /// Calls `visit` like [`Trees::each_item`], with every text of an item that a module can emit.
+    pub(crate) fn each_whole_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
+        self.read_each(plugin, MAX_LINE, visit)
+    }
+
+    fn read_each(&mut self, plugin: &str, text_bytes: usize, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
         let path = self.name.clone();
         self.with_tree(plugin, |from, _| {
             let mut last: Option<(usize, Item)> = None;
-            read_items(BufReader::new(from), MAX_TEXT, |flat| {
+            read_items(BufReader::new(from), text_bytes, |flat| {
                 let depth = usize::try_from(flat.depth).unwrap_or(usize::MAX);
                 let (status, meta, details) = (flat.status.unwrap_or_default(), flat.meta, flat.details);
                 let item = Item { name: flat.name, status, meta, details, items: Vec::new() };
@@ -34,11 +48,11 @@ impl Trees {
                     None => Ok(()),
                 }
             })
-            .and_then(|_| last.map_or(Ok(()), |(depth, item)| visit(depth, item, true)))
-            .map_err(|error| {
-                AppError::system(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
-                    .because(&error)
+            .and_then(|left_out| {
+                last.map_or(Ok(()), |(depth, item)| visit(depth, item, true))?;
+                Ok(left_out)
             })
+            .system_error(format_args!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
         })
     }
 
@@ -46,8 +60,7 @@ impl Trees {
     /// its root is not better than its items. `None` means that the tree must be read as a whole,
     /// which also reports what is wrong with it.
     pub fn facts_of_items(&mut self, plugin: &str) -> Option<TreeFacts> {
-        let is_own = self.reprocess.always || self.archive.info().plumbline_version.is_some();
-        if !is_own {
+        if !self.is_own() {
             return None;
         }
         let mut facts: Option<TreeFacts> = None;

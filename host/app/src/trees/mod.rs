@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::context::{Context, Reporter};
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::modules::{self, Limits};
 use crate::report::text::size;
 use crate::timeline::Timeline;
@@ -36,6 +36,10 @@ pub(crate) use verdict::contradiction;
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.
 const MAX_DEFINITION: u64 = 16 << 20;
+
+/// A hint for trees that are too large to be held in memory.
+const READ_IN_PARTS: &str =
+    "`plumbline results` with `--output json`, `--output html` or `--mode dump` reads the tree item by item";
 
 /// A hint for archives that are damaged.
 const RETRIEVE_AGAIN: &str = "check that the archive is complete, or retrieve it again";
@@ -75,6 +79,10 @@ pub struct Trees {
     scratch: Option<TempDir>,
     modules: Option<Modules>,
     timeline: Option<Arc<Timeline>>,
+    /// The largest tree that is read completely, in bytes.
+    whole_bytes: u64,
+    /// The limits on larger trees, which are read without most of their details.
+    lean: LeanLimits,
 }
 
 impl Trees {
@@ -96,7 +104,15 @@ impl Trees {
             scratch: None,
             modules: None,
             timeline: None,
+            whole_bytes: MAX_BYTES,
+            lean: LeanLimits::default(),
         })
+    }
+
+    /// Lowers the limits on trees that are read as a whole.
+    #[cfg(test)]
+    pub(crate) fn hold_at_most(&mut self, whole_bytes: u64, items: usize) {
+        (self.whole_bytes, self.lean.items) = (whole_bytes, items);
     }
 
     /// The archive's name, for messages.
@@ -142,25 +158,61 @@ impl Trees {
     /// Reads the tree of `plugin`, which is processed if the archive does not have it. Its root is
     /// never better than the items below it.
     pub fn item(&mut self, plugin: &str) -> Result<Item, AppError> {
-        let (path, reporter) = (self.name.clone(), Arc::clone(&self.reporter));
-        let is_made = self.reprocess.always;
+        let path = self.name.clone();
+        let (is_made, is_own, whole, lean) = (self.reprocess.always, self.is_own(), self.whole_bytes, self.lean);
         let read = |from: &mut dyn Read, bytes: u64| {
-            let (mut root, left_out) = read_tree_of(from, bytes).map_err(|error| {
+            let (mut root, left_out) = read_tree_of(from, bytes, whole, &lean).map_err(|error| {
                 let error = AppError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
                     .because(&error);
+                if is_own && bytes > whole {
+                    return error.hint(READ_IN_PARTS);
+                }
                 // Processing a tree again that was just processed changes nothing.
                 if is_made { error } else { error.hint("compute it again from the archive's files with `--reprocess`") }
             })?;
             facts::correct_root(&mut root);
-            if left_out > 0 {
-                reporter.warning(&format!(
-                    "the result tree of plugin `{plugin}` has {}: {left_out} details are omitted; see all with `--mode dump`",
-                    size(bytes)
-                ));
-            }
-            Ok(root)
+            Ok((root, left_out))
         };
-        self.with_tree(plugin, read)
+        let (root, left_out) = self.with_tree(plugin, read)?;
+        self.report_left_out(plugin, left_out);
+        Ok(root)
+    }
+
+    /// Reports that this number of details of the tree of `plugin` is not in the output.
+    pub(crate) fn report_left_out(&self, plugin: &str, left_out: u64) {
+        if left_out > 0 {
+            self.reporter.warning(&format!(
+                "the result tree of plugin `{plugin}` has {}: {left_out} details are omitted; see all with `--mode dump`",
+                size(self.bytes(plugin).unwrap_or_default())
+            ));
+        }
+    }
+
+    /// Returns whether Plumbline wrote the trees, so that they can be read item by item.
+    fn is_own(&self) -> bool {
+        self.reprocess.always || self.archive.info().plumbline_version.is_some()
+    }
+
+    /// Returns whether the tree of `plugin` is too large to be read completely. The plugin is
+    /// processed if the archive does not have its tree.
+    pub fn is_large(&mut self, plugin: &str) -> Result<bool, AppError> {
+        if self.archived(plugin).is_none() {
+            self.computed(plugin)?;
+        }
+        Ok(self.bytes(plugin).is_some_and(|bytes| bytes > self.whole_bytes))
+    }
+
+    /// Returns the size of the tree of `plugin`, if the archive has it or it was processed.
+    fn bytes(&self, plugin: &str) -> Option<u64> {
+        match self.archived(plugin) {
+            Some(member) => self.archive.size(&member),
+            None => self.computed.get(plugin).and_then(|computed| computed.file.metadata().ok()).map(|file| file.len()),
+        }
+    }
+
+    /// Returns the name of the tree of `plugin` in the archive, if it is not processed again.
+    fn archived(&self, plugin: &str) -> Option<String> {
+        if self.reprocess.always { None } else { self.archive.tree(plugin) }
     }
 
     /// Copies the text of the tree of `plugin` to `out`.
@@ -178,18 +230,17 @@ impl Trees {
         plugin: &str,
         read: impl FnOnce(&mut dyn Read, u64) -> Result<T, AppError>,
     ) -> Result<T, AppError> {
-        if !self.reprocess.always
-            && let Some(member) = self.archive.tree(plugin)
-        {
-            let mut reader = self.archive.file(&member).map_err(|error| {
-                AppError::usage(format!("failed to read archive `{}`", self.name)).because(&error).hint(RETRIEVE_AGAIN)
-            })?;
+        if let Some(member) = self.archived(plugin) {
+            let mut reader = self
+                .archive
+                .file(&member)
+                .usage_error(format_args!("failed to read archive `{}`", self.name))
+                .hint(RETRIEVE_AGAIN)?;
             let bytes = reader.size();
             return read(&mut reader, bytes);
         }
         let path = self.computed(plugin)?.file;
-        let mut file = File::open(&path)
-            .map_err(|error| AppError::system(format!("failed to read `{}`", path.display())).because(&error))?;
+        let mut file = File::open(&path).system_error(format_args!("failed to read `{}`", path.display()))?;
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         read(&mut file, bytes)
     }
@@ -231,18 +282,17 @@ impl Trees {
             self.reporter.warning(&format!("plugin `{plugin}`: {warning}"));
         }
         let scratch = self.scratch()?;
-        let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
-        self.archive.extract_plugin(plugin, files.path(), &ReadLimits::default().extract()).map_err(|error| {
-            AppError::usage(format!("failed to extract the files of plugin `{plugin}` from `{}`", self.name))
-                .because(&error)
-                .hint(RETRIEVE_AGAIN)
-        })?;
+        let files = tempfile::tempdir_in(&scratch).system_error(files::NO_ROOM)?;
+        self.archive
+            .extract_plugin(plugin, files.path(), &ReadLimits::default().extract())
+            .usage_error(format_args!("failed to extract the files of plugin `{plugin}` from `{}`", self.name))
+            .hint(RETRIEVE_AGAIN)?;
         let tree = scratch.join(format!("{}.yaml", self.computed.len()));
         let mut subject = planned.subject();
         // The name in the archive, which may be invalid today.
         plugin.clone_into(&mut subject.plugin.name);
         let outcome = post_process(&subject, files.path(), &planned.post_processor, &scratch, &tree)
-            .map_err(|error| AppError::system(format!("failed to reprocess plugin `{plugin}`")).because(&error))?;
+            .system_error(format_args!("failed to reprocess plugin `{plugin}`"))?;
         let computed = Computed { file: tree, detections: outcome.detections };
         self.computed.insert(plugin.to_owned(), computed.clone());
         Ok(computed)
@@ -348,10 +398,6 @@ fn cannot_open(name: &str, error: &ReadError) -> AppError {
     }
 }
 
-fn no_room(error: io::Error) -> AppError {
-    AppError::system("failed to create a directory for temporary files").because(&error)
-}
-
 /// The plugin's name in the `definition.json` of an archive.
 fn name_in(document: &mut Value) -> Option<&mut Value> {
     let definition = match document.get("Definition") {
@@ -364,13 +410,13 @@ fn name_in(document: &mut Value) -> Option<&mut Value> {
 /// The largest tree that is read completely, in bytes. Reading takes several times as much memory.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads a tree of `bytes` bytes: completely up to 1 GiB, otherwise without the details of passed
-/// items ([`read_lean`]). Returns the tree and the number of details that were left out.
-pub(super) fn read_tree_of(from: impl Read, bytes: u64) -> io::Result<(Item, u64)> {
-    if bytes <= MAX_BYTES {
+/// Reads a tree of `bytes` bytes: completely up to `whole` bytes, otherwise without the details of
+/// passed items ([`read_lean`]). Returns the tree and the number of details that were left out.
+fn read_tree_of(from: impl Read, bytes: u64, whole: u64, limits: &LeanLimits) -> io::Result<(Item, u64)> {
+    if bytes <= whole {
         return Ok((read_tree(from)?, 0));
     }
-    let lean = read_lean(BufReader::new(from), &LeanLimits::default())?;
+    let lean = read_lean(BufReader::new(from), limits)?;
     Ok((lean.root, lean.left_out))
 }
 
@@ -401,10 +447,11 @@ mod tests {
     #[test]
     fn a_tree_larger_than_what_is_held_is_read_without_details() {
         let yaml = "name: p\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: a\n  status: passed\n  details:\n    x: \"1\"\n- name: b\n  status: failed\n  details:\n    failure: why\n";
-        let (root, left_out) = read_tree_of(yaml.as_bytes(), MAX_BYTES + 1).unwrap();
+        let read = |text: &str| read_tree_of(text.as_bytes(), MAX_BYTES + 1, MAX_BYTES, &LeanLimits::default());
+        let (root, left_out) = read(yaml).unwrap();
         assert_eq!((left_out, root.items.len()), (1, 2));
         assert_eq!(root.items[1].details["failure"], "why");
-        assert!(read_tree_of("- foreign".as_bytes(), MAX_BYTES + 1).is_err());
+        assert!(read("- foreign").is_err());
     }
 
     #[test]

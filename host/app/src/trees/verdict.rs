@@ -19,7 +19,7 @@ use plumbline_core::Status;
 use plumbline_core::judgement::{PluginVerdict, VerdictStatus};
 use plumbline_sandbox::PluginInfo;
 
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::report::text::one_line;
 use crate::trees::{TreeFacts, Trees};
 
@@ -38,11 +38,9 @@ impl Trees {
         }
         let mut source = self.source(plugin)?;
         let definition = Arc::make_mut(&mut source.definition);
-        more.apply(definition).map_err(|error| {
-            AppError::usage(format!("failed to judge plugin `{plugin}`"))
-                .because(&error)
-                .hint("see docs/judges.md for the format of lists and checks")
-        })?;
+        more.apply(definition)
+            .usage_error(format_args!("failed to judge plugin `{plugin}`"))
+            .hint("see docs/judges.md for the format of lists and checks")?;
         if definition.plumbline.verdict.is_empty() {
             return Ok(None);
         }
@@ -55,7 +53,7 @@ impl Trees {
             return Ok(None);
         }
         let cannot = |error: &dyn std::error::Error| {
-            AppError::usage(format!("failed to read the verdict over plugin `{plugin}` in `{}`", self.name))
+            AppError::usage(format!("failed to read the verdict on plugin `{plugin}` in `{}`", self.name))
                 .because(error)
                 .hint("judge it again with `--reprocess`")
         };
@@ -69,7 +67,7 @@ impl Trees {
 
     /// The error for a verdict that cannot be that of the results of `plugin`.
     pub(crate) fn inconsistent(&self, plugin: &str, reason: String) -> AppError {
-        AppError::usage(format!("inconsistent verdict over plugin `{plugin}` in `{}`", self.name))
+        AppError::usage(format!("inconsistent verdict on plugin `{plugin}` in `{}`", self.name))
             .cause(reason)
             .hint("judge it again with `--reprocess`")
     }
@@ -109,7 +107,8 @@ impl Trees {
         };
         let (data, day) = (&source.definition.config_map, self.day());
         judge_plugin(&judges, Judged { plugin: &info, items: &items, root: &evidence, data, day })
-            .map_err(|error| AppError::system(format!("failed to judge plugin `{plugin}`")).because(&error))
+            .map(|(verdict, _)| verdict)
+            .system_error(format_args!("failed to judge plugin `{plugin}`"))
     }
 
     /// The day on which the run started, in UTC, so that expiry dates in lists give the same

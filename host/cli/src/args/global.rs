@@ -35,6 +35,11 @@ impl Global {
             ExitCodes::Compat => ExitCode::SUCCESS,
         }
     }
+
+    /// Returns these options with `level` as the default verbosity of the log.
+    pub(crate) fn logging_at(&self, level: Level) -> Self {
+        Self { level: if self.level == Level::Warn { level } else { self.level }, ..self.clone() }
+    }
 }
 
 /// Verbosity of the log, with Sonobuoy's names.

@@ -21,19 +21,19 @@ use plumbline_worker::Mode;
 
 use crate::args::global::Global;
 use crate::args::tree::as_plumbline;
-use crate::commands::cache::{self, CacheArgs};
+use crate::commands::cache::{self, CacheCommand};
 use crate::commands::completion;
-use crate::commands::conformance::{self, ConformanceArgs};
+use crate::commands::conformance::{self, ConformanceCommand};
 use crate::commands::delete::{self, DeleteArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::history::{self, HistoryArgs};
-use crate::commands::images::{self, ImagesArgs};
-use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
+use crate::commands::images::{self, ImagesCommand};
+use crate::commands::logs::{self, GetCommand, LogsArgs};
 use crate::commands::man::{self, ManArgs};
 use crate::commands::mcp::{self, McpArgs};
 use crate::commands::node::{self, FactsArgs};
-use crate::commands::plugin::{self, PluginArgs};
+use crate::commands::plugin::{self, PluginCommand};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results;
 use crate::commands::results_args::ResultsArgs;
@@ -41,11 +41,11 @@ use crate::commands::retrieve::{self, PieceArgs, RetrieveArgs, SplatArgs};
 use crate::commands::roles::{self, CompileModuleArgs, ReportArgs};
 use crate::commands::run::{self, RunArgs};
 use crate::commands::status::{self, StatusArgs};
-use crate::commands::submission::{self, SubmissionArgs};
+use crate::commands::submission::{self, SubmissionCommand};
 use crate::commands::suite::{self, E2eArgs, ModesArgs};
 use crate::commands::version::{self, VersionArgs};
 use crate::commands::wait::{self, WaitArgs};
-use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
+use crate::commands::worker::{self, WorkerCommand};
 use crate::logging;
 
 /// Run checks across a Kubernetes cluster or on one machine, and get one verdict and one archive.
@@ -78,7 +78,8 @@ pub(crate) enum Command {
     /// Delete a run and everything that belongs to it from the cluster
     Delete(DeleteArgs),
     /// Print the names of the objects of a run
-    Get(GetArgs),
+    #[command(subcommand)]
+    Get(GetCommand),
     /// Generate the manifest of a run, its configuration, or the definition of a plugin
     Gen(Box<GenArgs>),
     /// Print the logs of a run's pods
@@ -86,7 +87,8 @@ pub(crate) enum Command {
     /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
     /// Run a conformance suite, list its tests, and make a submission
-    Conformance(ConformanceArgs),
+    #[command(subcommand)]
+    Conformance(ConformanceCommand),
     // The names before `conformance` had them. The first two are also Sonobuoy's.
     /// List the tests of the suite, and which of them a focus selects
     #[command(hide = true)]
@@ -96,17 +98,21 @@ pub(crate) enum Command {
     Modes(ModesArgs),
     /// Assemble and check a conformance submission
     #[command(hide = true)]
-    Submission(SubmissionArgs),
+    #[command(subcommand)]
+    Submission(SubmissionCommand),
     /// List, copy and check the images that a run needs
-    Images(ImagesArgs),
+    #[command(subcommand)]
+    Images(ImagesCommand),
     /// Use, write and distribute plugins
-    Plugin(PluginArgs),
+    #[command(subcommand)]
+    Plugin(PluginCommand),
     /// Print facts of this machine as JSON
     Facts(FactsArgs),
     /// Check this machine, the cluster and registries, and print versions
     Doctor(DoctorArgs),
     /// List or remove what is cached on this machine
-    Cache(CacheArgs),
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
@@ -123,7 +129,8 @@ pub(crate) enum Command {
     Aggregator(AggregatorOptions),
     /// Run next to a plugin: wait for its results and upload them
     #[command(hide = true)]
-    Worker(WorkerArgs),
+    #[command(subcommand)]
+    Worker(WorkerCommand),
     /// For pods: report the result of a Job's container as a condition in the Job's status
     Report(ReportArgs),
     /// Write the finished archives of a directory to standard output, as one stream
@@ -155,7 +162,7 @@ impl Command {
             Self::Mcp(args) => mcp::mcp(&args),
             Self::Retrieve(args) => retrieve::retrieve(&args, global),
             Self::Delete(args) => delete::delete(&args, global),
-            Self::Get(GetArgs { command: GetCommand::Pod(args) }) => logs::pod(&args, global),
+            Self::Get(GetCommand::Pod(args)) => logs::pod(&args, global),
             Self::Splat(args) => Ok(retrieve::splat(&args)),
             Self::ArchivePiece(args) => retrieve::piece(&args),
             Self::CompileModule(args) => roles::compile_module(&args),
@@ -163,24 +170,22 @@ impl Command {
             Self::Gen(args) => generate::generate(&args, global),
             Self::Logs(args) => logs::logs(&args),
             Self::Query(args) => query::query(&args),
-            Self::Conformance(args) => conformance::conformance(args, global),
-            Self::Submission(args) => submission::submission(&args, global),
+            Self::Conformance(command) => conformance::conformance(command, global),
+            Self::Submission(command) => submission::submission(&command, global),
             Self::E2e(args) => suite::e2e(&args),
             Self::Modes(args) => suite::modes(&args),
-            Self::Images(args) => images::images(&args),
-            Self::Plugin(args) => plugin::plugin(&args, global),
+            Self::Images(command) => images::images(&command),
+            Self::Plugin(command) => plugin::plugin(&command, global),
             Self::Facts(args) => node::facts(&args),
             Self::Doctor(args) => doctor::doctor(&args),
-            Self::Cache(args) => cache::cache(&args),
+            Self::Cache(command) => cache::cache(&command),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
             Self::Man(args) => man::man(&args, as_plumbline(Cli::command(), true)),
             Self::Aggregator(options) => roles::aggregator(&options, global),
-            Self::Worker(args) => match args.command {
-                WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args.role, global),
-                WorkerCommand::SingleNode(args) => {
-                    worker::work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
-                }
+            Self::Worker(command) => match command {
+                WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args, global),
+                WorkerCommand::SingleNode(args) => worker::work(Mode::SingleNode { sleep: args.sleep }, &args, global),
                 WorkerCommand::Facts(args) => node::facts_role(&args),
                 WorkerCommand::NodeLogs(args) => node::node_logs(&args, global),
                 WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
@@ -192,8 +197,8 @@ impl Command {
     /// Whether the log goes to stderr from the start. The other commands do not log, or start the
     /// log with settings of their own.
     fn logs_to_stderr(&self) -> bool {
-        if let Self::Conformance(args) = self {
-            return !args.runs_here();
+        if let Self::Conformance(ConformanceCommand::Run(args)) = self {
+            return !args.local;
         }
         !matches!(
             self,
@@ -226,5 +231,6 @@ pub(crate) struct WorkerCli {
 /// The only command of a worker's command line.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerRole {
-    Worker(WorkerArgs),
+    #[command(subcommand)]
+    Worker(WorkerCommand),
 }

@@ -1,55 +1,20 @@
-//! Options that several commands share: registries, time limits, formats.
+//! Options that several commands share, and the context of use cases.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::ValueEnum;
-use plumbline_app::report::{print_json, print_yaml};
+pub(crate) use plumbline_app::options::{DAY, RegistryArgs, RunFormat, WaitOutput, limit};
+use plumbline_app::report::print_json;
 use plumbline_app::{AppError, Context, Reporter};
-use plumbline_registry::Settings;
+use plumbline_core::text::Printable;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::PrintError as _;
+use crate::output::{Out, print};
 use crate::ui::say;
-
-/// Heading of the options of registries in `--help`.
-const HEADING: &str = "Registry options";
-
-/// How to reach registries, in addition to the environment (docs/registries.md).
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct RegistryArgs {
-    /// Trust the CA certificates in this PEM file in addition to the system's; repeatable; also
-    /// `PLUMBLINE_REGISTRY_CA`
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    pub(crate) registry_ca: Vec<PathBuf>,
-    /// Use plain HTTP for this registry; repeatable; also `PLUMBLINE_INSECURE_REGISTRIES`
-    #[arg(long, value_name = "HOST[:PORT]", help_heading = HEADING)]
-    pub(crate) insecure_registry: Vec<String>,
-    /// Send the credentials of this registry to this token server if the registry refers to it;
-    /// repeatable; also `PLUMBLINE_REGISTRY_TOKEN_SERVERS`
-    #[arg(long, value_name = "REGISTRY=HOST[:PORT]", help_heading = HEADING)]
-    pub(crate) registry_token_server: Vec<String>,
-    /// Pull from a mirror of this registry, or of a path in it; repeatable; also
-    /// `PLUMBLINE_REGISTRY_MIRRORS`
-    #[arg(long = "mirror", value_name = "HOST[/PATH]=HOST[:PORT][/PATH]", help_heading = HEADING)]
-    pub(crate) mirrors: Vec<String>,
-}
-
-impl RegistryArgs {
-    /// These options together with the environment.
-    pub(crate) fn settings(&self) -> Settings {
-        let mut settings = Settings::from_environment(|name| std::env::var_os(name));
-        settings.ca_files.extend(self.registry_ca.iter().cloned());
-        settings.insecure.extend(self.insecure_registry.iter().cloned());
-        settings.token_servers.extend(self.registry_token_server.iter().cloned());
-        // Of two for the same names the last counts: what the command line says.
-        settings.mirrors.extend(self.mirrors.iter().cloned());
-        settings
-    }
-}
 
 /// Prints messages of use cases to stderr.
 struct Stderr;
@@ -92,17 +57,6 @@ Exit codes:
   5    nothing to judge: no results, or only unknown or skipped ones
   130  interrupted";
 
-/// What `--wait` without a value means.
-pub(crate) const DAY: &str = "24h";
-
-/// The time limit of plugins whose definition has none.
-pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
-
-/// The limit that an option sets: zero stands for no limit.
-pub(crate) fn limit(span: Duration) -> Option<Duration> {
-    (!span.is_zero()).then_some(span)
-}
-
 /// Adds a key to a document.
 pub(crate) fn insert(document: &mut Value, key: &str, value: Value) {
     if let Some(fields) = document.as_object_mut() {
@@ -122,15 +76,41 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The format.
-    pub(crate) fn format(self) -> DataFormat {
-        if self.json { DataFormat::Json } else { self.format }
-    }
-
     /// Whether the command prints JSON.
     pub(crate) fn is_json(self) -> bool {
-        self.format() == DataFormat::Json
+        self.json || self.format == DataFormat::Json
     }
+
+    /// Prints a result on standard output: as `text`, or `data` as one JSON document. `failed` is the
+    /// summary of the error if that fails.
+    pub(crate) fn print(
+        self,
+        failed: &str,
+        data: &impl Serialize,
+        text: impl FnOnce(&mut Out) -> io::Result<()>,
+    ) -> Result<ExitCode, AppError> {
+        print(failed, |out| if self.is_json() { print_json(data, out) } else { text(out) })
+    }
+
+    /// Prints a result on standard output, as lines of text or as one JSON document.
+    pub(crate) fn print_result(
+        self,
+        lines: impl IntoIterator<Item = String>,
+        data: &Value,
+    ) -> Result<ExitCode, AppError> {
+        self.print("failed to print the result", data, |out| {
+            lines.into_iter().try_for_each(|line| writeln!(out, "{}", Printable::from(line)))
+        })
+    }
+}
+
+/// The options of commands that print a result and reach registries.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RemoteArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
 /// Output formats with a text form.
@@ -141,32 +121,4 @@ pub(crate) enum DataFormat {
     Text,
     /// One JSON document
     Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WaitOutput {
-    /// Nothing
-    Silent,
-    /// A spinner on a terminal
-    Spinner,
-    /// The progress of every plugin: bars on a terminal, otherwise lines
-    Progress,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunFormat {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-}
-
-impl RunFormat {
-    /// Writes `data` in this format.
-    pub(crate) fn write(self, data: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-        match self {
-            Self::Json => print_json(data, out),
-            Self::Yaml => print_yaml(data, out),
-        }
-    }
 }

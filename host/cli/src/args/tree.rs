@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command};
-use plumbline_app::profiles::default_profile;
+use plumbline_app::profiles::suite_profile;
 use plumbline_core::duration::{DurationError, parse_duration};
 
 use crate::args::examples::with_examples;
+use crate::args::global::GLOBAL;
 use crate::args::name::SONOBUOY;
 
 /// The option that shows the help with all options.
@@ -64,15 +65,33 @@ const ESSENTIAL: &[(&str, &[Section])] = &[
 
 /// Headings of other options in the full help of a command. They have none of their own, because other
 /// commands have them too.
-const FURTHER: &[(&str, &[Section])] = &[(
-    "run",
-    &[
-        ("What to run", &["manifest"]),
-        ("How to run", &["wait_output", "limits", "skip_preflight", "dns_namespace", "dns_pod_labels"]),
-        ("Results", &["sign"]),
-        ("Signature options", &["require_signed", "policy", "locked"]),
-    ],
-)];
+const FURTHER: &[(&str, &[Section])] = &[
+    (
+        "run",
+        &[
+            ("What to run", &["manifest"]),
+            ("How to run", &["wait_output", "limits", "skip_preflight", "dns_namespace", "dns_pod_labels"]),
+            ("Results", &["sign"]),
+            ("Signature options", &["require_signed", "policy", "locked"]),
+        ],
+    ),
+    (
+        "conformance run",
+        &[
+            ("What to run", &["plugins", "manifest"]),
+            ("How to run", &["wait", "wait_output", "limits", "skip_preflight", "dns_namespace", "dns_pod_labels"]),
+            ("Results", &["sign"]),
+            ("Signature options", &["require_signed", "policy", "locked"]),
+        ],
+    ),
+    (
+        "gen plugin",
+        &[(
+            "Plugin",
+            &["node_selector", "plugin_env", "kubernetes_version", "configmap", "url", "show_default_podspec"],
+        )],
+    ),
+];
 
 /// Options that a command shares with another one, and that have no meaning there.
 const MEANINGLESS: &[(&str, &[&str])] = &[("conformance run", &["retrieve", "systemd_logs_image"])];
@@ -97,7 +116,7 @@ const BUILT_IN_SUITE: &[&str] = &[
 
 /// Returns the heading of these options.
 fn built_in_suite_heading() -> String {
-    match default_profile() {
+    match suite_profile() {
         Ok(built_in) => format!("Options only for `{}`", built_in.profile.name),
         Err(_) => "Options only for a built-in suite".to_owned(),
     }
@@ -128,7 +147,12 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
             false => arg,
         }
     });
-    let Some((_, sections)) = ESSENTIAL.iter().find(|(known, _)| *known == path) else { return command };
+    let Some((_, sections)) = ESSENTIAL.iter().find(|(known, _)| *known == path) else {
+        // Below a command without the parser's `--help`, no command has it.
+        let parent = path.rsplit_once(' ').map(|(parent, _)| parent);
+        let is_below = ESSENTIAL.iter().any(|(known, _)| parent == Some(*known));
+        return if is_below { with_help(command, None) } else { command };
+    };
     let further = FURTHER.iter().find(|(known, _)| *known == path).map_or(&[][..], |(_, sections)| sections);
     let command = command.mut_args(|arg| match (heading_in(sections, &arg), heading_in(further, &arg)) {
         (Some(_), _) if arg.is_positional() => arg,
@@ -138,12 +162,25 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
         (None, None) => arg,
     });
     let help = "Print help with all options";
-    command.arg(
+    with_help(command, Some(GLOBAL)).arg(
         Arg::new("help_all")
             .long(HELP_ALL.trim_start_matches('-'))
             .action(ArgAction::HelpLong)
-            .help_heading(None)
+            .help_heading(GLOBAL)
             .help(help),
+    )
+}
+
+/// Replaces the option `--help` of the parser, which cannot have a heading.
+fn with_help(command: Command, heading: Option<&'static str>) -> Command {
+    command.disable_help_flag(true).arg(
+        Arg::new("help")
+            .short('h')
+            .long("help")
+            .action(ArgAction::Help)
+            .help_heading(heading)
+            .help("Print help (see more with '--help')")
+            .long_help("Print help (see a summary with '-h')"),
     )
 }
 
@@ -234,7 +271,7 @@ mod tests {
         for (path, sections) in ESSENTIAL {
             let mut listed: Vec<&str> = sections.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
             let mut shown = visible(at(&short, path));
-            shown.retain(|id| *id != "help_all");
+            shown.retain(|id| !["help", "help_all"].contains(id));
             listed.sort_unstable();
             shown.sort_unstable();
             assert_eq!(shown, listed, "{path}: an id is wrong");
@@ -244,23 +281,52 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_a_run_is_under_the_heading_of_its_topic() {
+    fn every_option_of_a_command_with_topics_is_under_the_heading_of_one() {
+        for all in [false, true] {
+            let mut root = as_plumbline(Cli::command(), all);
+            root.build();
+            for (path, _) in ESSENTIAL {
+                let options = at(&root, path).get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+                for option in options {
+                    assert!(option.get_help_heading().is_some(), "`{path}`: `{option}` is under no heading");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn options_are_under_the_heading_of_their_topic() {
         let root = as_plumbline(Cli::command(), true);
-        let heading = |id: &str| {
-            let arg = at(&root, "run").get_arguments().find(|arg| arg.get_id() == id);
+        let heading = |path: &str, id: &str| {
+            let arg = at(&root, path).get_arguments().find(|arg| arg.get_id() == id);
             arg.unwrap_or_else(|| panic!("no option has the id `{id}`")).get_help_heading()
         };
-        for id in visible(at(&root, "run")) {
-            let has_heading = heading(id).is_some() || ["command", "help_all"].contains(&id);
-            assert!(has_heading, "`{id}` is under no heading");
-        }
-        for (wanted, ids) in FURTHER.iter().flat_map(|(_, sections)| *sections) {
-            assert!(ids.iter().all(|id| heading(id) == Some(*wanted)), "{wanted}");
+        for (path, sections) in FURTHER {
+            for (wanted, ids) in *sections {
+                assert!(ids.iter().all(|id| heading(path, id) == Some(*wanted)), "{path}: {wanted}");
+            }
         }
         for id in ["result_format", "name", "resume"] {
-            assert_eq!(heading(id), Some("Local run options"), "{id}");
+            assert_eq!(heading("run", id), Some("Local run options"), "{id}");
         }
-        assert_eq!(heading("keep_size"), Some("History options"));
+        assert_eq!(heading("run", "keep_size"), Some("History options"));
+    }
+
+    #[test]
+    fn every_command_prints_help() {
+        fn check(command: &Command, path: &[&str]) {
+            for option in ["-h", "--help"] {
+                let args = ["plumbline"].iter().chain(path).chain([&option]);
+                let error = as_plumbline(Cli::command(), false).try_get_matches_from(args).unwrap_err();
+                assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{path:?} {option}: {error}");
+            }
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+                let mut below = path.to_vec();
+                below.push(sub.get_name());
+                check(sub, &below);
+            }
+        }
+        check(&as_plumbline(Cli::command(), false), &[]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn program(path: Option<&OsStr>) -> String {
 /// Returns the visible commands and options, with the values of options. `path` holds the names of
 /// the parent commands.
 fn completed(command: &Command, path: &str) -> Command {
-    let mut shown = Command::new(command.get_name().to_owned());
+    // A command with a `--help` of its own has none of the parser.
+    let mut shown = Command::new(command.get_name().to_owned()).disable_help_flag(command.is_disable_help_flag_set());
     if let Some(about) = command.get_about() {
         shown = shown.about(about.clone());
     }
@@ -92,11 +93,11 @@ fn with_values(arg: Arg, path: &str) -> Arg {
     let candidates: fn() -> Vec<CompletionCandidate> = match (arg.get_long(), path) {
         (Some("plugin"), " results" | " results diff" | " logs") | (Some("judge-plugin"), _) => plugins,
         (Some("plugin"), _) | (None, " plugin show" | " plugin inspect" | " plugin sign" | " plugin verify") => {
-            return arg.add(ArgValueCompleter::new(plugins_and_paths));
+            return arg.add(ArgValueCompleter::new(|typed: &OsStr| with_paths(plugins(), typed)));
         }
         (Some("set" | "set-file"), " conformance run" | " conformance tests") => options_of_profiles,
         (None, " conformance run" | " conformance show" | " conformance tests") => {
-            return arg.add(ArgValueCompleter::new(profiles_and_paths));
+            return arg.add(ArgValueCompleter::new(|typed: &OsStr| with_paths(profiles(), typed)));
         }
         (Some("mode"), " conformance run") => modes_of_profiles,
         (Some("baseline" | "rerun-failed" | "archive"), _) | (None, " results diff" | " history" | " mcp") => {
@@ -156,12 +157,6 @@ fn profiles() -> Vec<CompletionCandidate> {
     all.into_iter().map(|listed| CompletionCandidate::new(listed.name).help(Some(listed.title.into()))).collect()
 }
 
-fn profiles_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let typed_text = typed.to_string_lossy();
-    let named = profiles().into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
-    named.chain(PathCompleter::any().complete(typed)).collect()
-}
-
 /// The profiles of installed bundles, of which the command line may name one.
 fn all_profiles() -> Vec<Profile> {
     let entries = Store::user().and_then(|store| store.list()).unwrap_or_default();
@@ -197,9 +192,10 @@ fn modes_of_profiles() -> Vec<CompletionCandidate> {
     listed(&names)
 }
 
-fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+/// Those of `names` that start with what was typed, and paths.
+fn with_paths(names: Vec<CompletionCandidate>, typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed_text = typed.to_string_lossy();
-    let named = plugins().into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
+    let named = names.into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
     named.chain(PathCompleter::any().complete(typed)).collect()
 }
 

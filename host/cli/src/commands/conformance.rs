@@ -4,65 +4,58 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use plumbline_app::AppError;
 use plumbline_app::attest::AttestationTrust;
-use plumbline_app::profiles::{BuiltInProfile, built_in_for, with_default_profile};
+use plumbline_app::options::{LocalRunArgs, RunOptions};
+use plumbline_app::profiles::{
+    self as app_profiles, BuiltInProfile, ChosenProfile, FoundProfile, ProfileRun, profile_for, with_default_profile,
+};
 use plumbline_app::signing::signing_key;
-use plumbline_app::submission::{AssembleOptions, RequiredFrom, assemble};
+use plumbline_app::submission::{AssembleOptions, Checked, RequiredFrom, assemble};
 use plumbline_app::suite::Submitted;
-use plumbline_core::Verdict;
+use plumbline_app::{AppError, Context, Explain as _};
+use plumbline_bundle::signing::PrivateKey;
+use plumbline_core::{Verdict, shell_path};
+use serde_json::json;
 
 use crate::args::global::Global;
-use crate::args::shared::{DataFormat, EXIT_CODES, context, insert};
-use crate::commands::profiles::{self, ListProfilesArgs, RunOfProfile, ShowProfileArgs};
-use crate::commands::run::{Follow, RunOptions, in_cluster};
-use crate::commands::submission::{self, Checked, SubmissionArgs};
+use crate::args::shared::{EXIT_CODES, OutputArgs, context, insert};
+use crate::commands::profiles::{self, ShowProfileArgs};
+use crate::commands::run::{Follow, RunArgs, follows_to_end, in_cluster, not_local, on_this_machine};
+use crate::commands::submission::{self, SubmissionCommand};
 use crate::commands::suite::{self as tests, ConformanceTestsArgs, ModesArgs};
 use crate::error::PrintError as _;
 use crate::ui::say;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct ConformanceArgs {
-    #[command(subcommand)]
-    pub(crate) command: ConformanceCommand,
-}
-
-impl ConformanceArgs {
-    /// Whether this starts a run on this machine, which has a log of its own.
-    pub(crate) fn runs_here(&self) -> bool {
-        matches!(&self.command, ConformanceCommand::Run(args) if args.local)
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConformanceCommand {
-    /// List the suites that can be run, which are called profiles
-    List(ListProfilesArgs),
+    /// List the profiles, which are the suites that `conformance run` can run
+    List(OutputArgs),
     /// Show the options and modes of a profile, and what is submitted
     Show(ShowProfileArgs),
     /// Run a conformance suite, wait for the verdict, and download the archive
     Run(Box<ConformanceRunArgs>),
     /// List the tests of a suite, and which of them a focus selects
     Tests(ConformanceTestsArgs),
-    /// List the modes, which are named sets of tests
+    /// List the modes of a suite, which are named sets of tests
     Modes(ModesArgs),
     /// Assemble and check a conformance submission
-    Submission(SubmissionArgs),
+    #[command(subcommand)]
+    Submission(SubmissionCommand),
 }
 
-pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match args.command {
+pub(crate) fn conformance(command: ConformanceCommand, global: &Global) -> Result<ExitCode, AppError> {
+    match command {
         ConformanceCommand::Run(args) => run(*args, global),
-        ConformanceCommand::List(args) => profiles::list(&args),
+        ConformanceCommand::List(output) => profiles::list(output),
         ConformanceCommand::Show(args) => profiles::show(&args),
         ConformanceCommand::Tests(args) => tests::of_profile(&args),
         ConformanceCommand::Modes(args) => tests::modes(&args),
-        ConformanceCommand::Submission(args) => submission::submission(&args, global),
+        ConformanceCommand::Submission(command) => submission::submission(&command, global),
     }
 }
 
 /// Help on the option of that name, whose values depend on the profile.
-const MODE_HELP: &str = "Select tests by a mode: one that `plumbline conformance modes` lists, or, with PROFILE, one that `plumbline conformance show` lists";
+const MODE_HELP: &str = "Select tests by a mode; `plumbline conformance modes [PROFILE]` lists the modes";
 
 /// Help on the option of that name, which always waits.
 const WAIT_HELP: &str =
@@ -102,8 +95,7 @@ pub(crate) struct ConformanceRunArgs {
 
 /// Prints the options of the profile that `args` name, below the help of `conformance run`. The help
 /// was printed already, so errors, such as an unknown profile, are ignored.
-pub(crate) fn print_help_of_profile(args: &ConformanceArgs) {
-    let ConformanceCommand::Run(args) = &args.command else { return };
+pub(crate) fn print_help_of_profile(args: &ConformanceRunArgs) {
     // Help never contacts a registry.
     if let Some(reference) = args.profile.as_deref().filter(|reference| !reference.contains("://")) {
         let _ = profiles::print_help(&context(&args.run.registry), reference);
@@ -112,33 +104,17 @@ pub(crate) fn print_help_of_profile(args: &ConformanceArgs) {
 
 /// Runs a suite to its verdict, and assembles a submission.
 fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match built_in_for(args.profile.as_deref())? {
-        Some(built_in) => run_built_in(args, built_in, global),
-        None => run_profile(args, global),
-    }
-}
-
-/// Runs the suite of another profile.
-fn run_profile(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let reference = args.profile.unwrap_or_default();
-    for (option, given) in [("--product", args.product.is_some()), ("--required", args.required.is_some())] {
-        if given {
-            return Err(AppError::usage(format!("`{option}` is for submissions to the CNCF"))
-                .hint(format!("remove it; `plumbline conformance show {reference}` lists options")));
+    match profile_for(args.profile.as_deref())? {
+        ChosenProfile::Suite(built_in) => run_built_in(args, built_in, global),
+        ChosenProfile::Bundle(reference) => {
+            let of_cncf = [("--product", args.product.is_some()), ("--required", args.required.is_some())];
+            submission::only_for_cncf(&reference, &of_cncf)?;
+            run_bundle(args, reference, global)
         }
     }
-    let run = RunOfProfile {
-        reference,
-        set: args.set,
-        set_files: args.set_file,
-        local: args.local,
-        submission_dir: args.submission_dir,
-        options: args.run,
-    };
-    profiles::run(run, global)
 }
 
-/// Runs the suite of a built-in profile.
+/// Runs the suite of Kubernetes.
 fn run_built_in(
     args: ConformanceRunArgs,
     built_in: &'static BuiltInProfile,
@@ -152,7 +128,7 @@ fn run_built_in(
         return Err(AppError::usage("`--submission-dir` needs a description of the product")
             .hint("add `--product PRODUCT.yaml`; docs/submission.md lists its fields"));
     }
-    let follow = args.run.follows_to_end(args.submission_dir.is_some())?;
+    let follow = follows_to_end(&args.run, args.submission_dir.is_some())?;
     let args = whole(args, built_in, follow);
     args.run.suite.settings()?;
     if let Some(product) = &args.product {
@@ -160,8 +136,7 @@ fn run_built_in(
         can_be_submitted(&args.run)?;
         plumbline_app::submission::check_product(product)?;
         if let Some(RequiredFrom::File(list)) = &args.required {
-            std::fs::File::open(list)
-                .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
+            std::fs::File::open(list).usage_error(format_args!("failed to read `{}`", list.display()))?;
         }
     }
     let mut ended = in_cluster(&args.run, follow, global)?;
@@ -175,17 +150,17 @@ fn run_built_in(
         _ => None,
     };
     if let (Some(Ok(checked)), Some(document)) = (&submitted, &mut ended.document) {
-        insert(document, "submission", checked.document());
+        insert(document, "submission", submission::document(checked));
     }
     ended.print(args.run.format)?;
     match submitted {
         None => Ok(ended.code),
         Some(Ok(checked)) => {
             if args.run.format.is_none() {
-                checked.print(DataFormat::Text)?;
+                submission::print_checked(&checked, OutputArgs::default())?;
             }
             // The verdict of the run matters more, because its failures prevent the submission.
-            Ok(if ended.code == ExitCode::SUCCESS { checked.code(global) } else { ended.code })
+            Ok(if ended.code == ExitCode::SUCCESS { submission::code_of(&checked, global) } else { ended.code })
         }
         Some(Err(error)) if ended.code == ExitCode::SUCCESS => Err(error),
         Some(Err(error)) => {
@@ -225,7 +200,7 @@ fn submit(
     let context = context(&run.registry);
     let assembled = assemble(&context, &options)?;
     if run.format.is_none() {
-        submission::print_assembled(&assembled, DataFormat::Text)?;
+        submission::print_assembled(&assembled, OutputArgs::default())?;
     }
     let trust = AttestationTrust::default();
     let checked = Checked::read(&context, built_in, &assembled.written.folder, required.as_ref(), &trust)?;
@@ -241,6 +216,80 @@ fn submit(
         )?;
     }
     Ok(checked)
+}
+
+/// Runs the suite of a profile that is not built in, and copies what is submitted.
+fn run_bundle(args: ConformanceRunArgs, reference: String, global: &Global) -> Result<ExitCode, AppError> {
+    let ConformanceRunArgs { set, set_file: set_files, local, submission_dir, mut run, .. } = args;
+    let mode = run.suite.mode.take();
+    let rerun_failed = run.suite.rerun_failed.take();
+    let retries = std::mem::take(&mut run.suite.retry_failed);
+    let kubernetes_version = run.cluster_run.kubernetes_version.clone();
+    let mut chosen = ProfileRun { mode, set, set_files, rerun_failed, retries, kubernetes_version };
+    let context = context(&run.registry);
+    // Checked before the run, which may take hours.
+    let found = app_profiles::find(&context, &reference)?;
+    if let Some(dir) = &submission_dir {
+        app_profiles::can_submit(&found.profile, dir)?;
+        chosen.mode = app_profiles::mode_to_submit(&found.profile, chosen.mode.take())?;
+        if let Some(archive) = &chosen.rerun_failed {
+            return Err(AppError::usage(format!(
+                "the results of this run could not be submitted: `--rerun-failed {}` runs only some of the tests",
+                archive.display()
+            ))
+            .hint("leave out one of the two options"));
+        }
+        for option in run.judge.excusing().chain((retries > 0).then_some("--retry-failed")) {
+            say(&format!("warning: if `{option}` excuses a failure, nothing is submitted"));
+        }
+    }
+    app_profiles::check(&found.profile, &chosen)?;
+    run.plugins.insert(0, reference);
+    run.profile = Some(chosen);
+    let (format, dry_run) = (run.format, run.dry_run);
+    let key = run.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
+    let mut ended = if local {
+        not_local(&run)?;
+        let args = RunArgs { options: run, local: LocalRunArgs { local: true, ..LocalRunArgs::default() } };
+        on_this_machine(&args, format, global)?
+    } else {
+        let follow = follows_to_end(&run, submission_dir.is_some())?;
+        run.retrieve = follow != Follow::No;
+        in_cluster(&run, follow, global)?
+    };
+    let submitted = match (&submission_dir, ended.archives.first()) {
+        (Some(dir), Some(archive)) if ended.passed => Some(submit_bundle(&context, &found, archive, dir, key.as_ref())),
+        (Some(_), _) if !dry_run => {
+            say("the run did not pass, so nothing was submitted");
+            None
+        }
+        _ => None,
+    };
+    if let Some(Ok(submitted)) = &submitted {
+        say(&format!("submission: {} ({})", shell_path(&submitted.dir), submitted.files.join(", ")));
+        if let Some(document) = &mut ended.document {
+            insert(document, "submission", json!({"dir": submitted.dir, "files": submitted.files}));
+        }
+    }
+    // The outcome is printed even if the submission could not be written.
+    ended.print(format)?;
+    submitted.transpose()?;
+    Ok(ended.code)
+}
+
+/// Copies what is submitted of a run that passed, and signs a statement about it.
+fn submit_bundle(
+    context: &Context,
+    found: &FoundProfile,
+    archive: &Path,
+    dir: &Path,
+    key: Option<&PrivateKey>,
+) -> Result<app_profiles::Submitted, AppError> {
+    let submitted = app_profiles::submit(context, found, archive, dir)?;
+    if let Some(key) = key {
+        submission::attest(context, archive, Some(Verdict::Passed), dir, &submitted.suite, key)?;
+    }
+    Ok(submitted)
 }
 
 /// Adds the settings of a complete conformance run.
@@ -270,7 +319,7 @@ fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
             format!("`--mode {}` leaves out tests that are required", mode.name)
         }
         _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs only some of the tests".to_owned(),
-        _ if settings.value("dry-run") == Some("true") => "a dry run runs no test".to_owned(),
+        _ if settings.value("dry-run") == Some("true") => "a dry run does not run the tests".to_owned(),
         _ => return Ok(()),
     };
     Err(AppError::usage(format!("the results of this run could not be submitted: {why}"))

@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
-use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
 use plumbline_core::duration::parse_duration;
+use plumbline_core::text::Printable;
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Object, Plan, Rbac, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
 use serde_json::{Value, json};
 
 use crate::args::global::Global;
 use crate::args::name::Name;
-use crate::args::shared::{DataFormat, OutputArgs, WaitOutput, insert, limit};
+use crate::args::shared::{OutputArgs, WaitOutput, insert, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail, fail_cluster};
-use crate::error::{PrintError as _, SYSTEM};
-use crate::output::print;
+use crate::error::{INCOMPLETE, INTERRUPTED, PrintError as _, SYSTEM};
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -60,10 +59,6 @@ pub(crate) enum RbacArg {
 
 /// Time between two looks while waiting.
 const LOOK: Duration = Duration::from_secs(5);
-/// Exit code for a timeout.
-const TIMEOUT: u8 = 3;
-/// Exit code if the user declines, the same as for an interrupt.
-const DECLINED: u8 = 130;
 /// Sonobuoy's exit code for all errors.
 const COMPAT: u8 = 1;
 
@@ -84,25 +79,21 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
         Err(error) => return Ok(fail_cluster(&error, global)),
     };
     if args.dry_run {
-        print("failed to print what would be deleted", |out| match args.output.format() {
-            DataFormat::Json => print_json(&document(&cluster, &plan, &Outcomes::default()), out),
-            DataFormat::Text => show(&plan, &cluster, out),
-        })?;
+        let data = document(&cluster, &plan, &Outcomes::default());
+        args.output.print("failed to print what would be deleted", &data, |out| show(&plan, &cluster, out))?;
         return Ok(after(&plan.problems, global));
     }
     // If nobody reads stderr, the deletion still continues, because it was requested.
     let _ = show(&plan, &cluster, &mut anstream::stderr().lock());
     // `sonobuoy delete` never asks.
     let asks = !args.yes && Name::current() == Name::Plumbline;
-    if asks && !plan.is_empty() && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
+    if asks && !plan.objects.is_empty() && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
         say("nothing was deleted");
-        return Ok(ExitCode::from(DECLINED));
+        return Ok(ExitCode::from(INTERRUPTED));
     }
     let mut outcomes = Outcomes::default();
     let code = runtime.block_on(carry_out(args, global, &cluster, &plan, &mut outcomes));
-    if args.output.is_json() {
-        print("failed to print what was deleted", |out| print_json(&document(&cluster, &plan, &outcomes), out))?;
-    }
+    args.output.print("failed to print what was deleted", &document(&cluster, &plan, &outcomes), |_| Ok(()))?;
     Ok(code)
 }
 
@@ -200,28 +191,27 @@ fn timed_out(left: &[String], limit: Duration, global: &Global) -> ExitCode {
     let error = AppError::system(format!("some objects still exist after {} s", limit.as_secs()))
         .cause(left.join("\n"))
         .hint("the cluster continues to delete them; to wait longer, run the same command again");
-    fail(&error, global, TIMEOUT, COMPAT)
+    fail(&error, global, INCOMPLETE, COMPAT)
 }
 
 fn show(plan: &Plan, cluster: &Cluster, out: &mut impl Write) -> io::Result<()> {
-    if plan.is_empty() {
-        writeln!(out, "nothing to delete in cluster `{}`", cluster.name())?;
-    } else {
-        writeln!(out, "will be deleted from cluster `{}`:", cluster.name())?;
-    }
+    let mut line = |indent: &str, text: Printable| writeln!(out, "{indent}{text}");
+    let head = match plan.objects.is_empty() {
+        true => format!("nothing to delete in cluster `{}`", cluster.name()),
+        false => format!("will be deleted from cluster `{}`:", cluster.name()),
+    };
+    line("", head.into())?;
     for (at, object) in plan.objects.iter().enumerate() {
-        writeln!(out, "  {object}{}", if object.is_namespace() { " with everything in it" } else { "" })?;
+        let more = if object.is_namespace() { " with everything in it" } else { "" };
+        line("  ", format!("{object}{more}").into())?;
         if at == 0 && !plan.contents.is_empty() {
-            writeln!(out, "    {}", plan.contents.join(", "))?;
+            line("    ", plan.contents.join(", ").into())?;
         }
         if at == 0 && !plan.foreign.is_empty() {
-            writeln!(out, "    not part of the run: {}", plan.foreign.join(", "))?;
+            line("    ", format!("not part of the run: {}", plan.foreign.join(", ")).into())?;
         }
     }
-    for note in &plan.notes {
-        writeln!(out, "note: {note}")?;
-    }
-    Ok(())
+    plan.notes.iter().try_for_each(|note| line("", format!("note: {note}").into()))
 }
 
 fn agreed() -> bool {

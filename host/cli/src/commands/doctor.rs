@@ -5,17 +5,15 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use plumbline_app::AppError;
-use plumbline_app::doctor::{CheckOutcome, CheckReport, DoctorOptions, examine};
+use plumbline_app::doctor::{CheckOutcome, CheckReport, examine};
 use plumbline_app::modules::LimitsFile;
-use plumbline_app::report::print_json;
 use plumbline_app::report::text::one_line;
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::args::shared::{OutputArgs, RegistryArgs, context, insert};
 use crate::commands::cluster::ClusterArgs;
 use crate::commands::version::version_document;
 use crate::error::FAILED;
-use crate::output::print;
 
 /// The exit codes, for `--help`.
 const CODES: &str = "\
@@ -40,29 +38,14 @@ pub(crate) struct DoctorArgs {
 }
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode, AppError> {
-    let options = DoctorOptions {
-        cluster: args.cluster.connect_options(),
-        namespace: args.cluster.namespace.clone(),
-        images: args.image.clone(),
-        limits: args.limits.clone(),
-    };
-    let reports = examine(&context(&args.registry), &options)?;
+    let reports = examine(&context(&args.registry), &args.image, &args.cluster, &args.limits)?;
     let failed = reports.iter().any(|report| report.outcome == CheckOutcome::Failed);
-    let version = version_document();
-    print("failed to print the report", |out| match args.output.format() {
-        DataFormat::Json => print_json(&document(version, &reports, !failed), out),
-        DataFormat::Text => print_reports(&version, &reports, out),
-    })?;
+    // Keys of the document are never removed or renamed (docs/output.md).
+    let mut data = version_document();
+    insert(&mut data, "healthy", json!(!failed));
+    insert(&mut data, "checks", json!(reports));
+    args.output.print("failed to print the report", &data, |out| print_reports(&data, &reports, out))?;
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
-}
-
-/// Returns the reports as data. Keys are never removed or renamed (docs/output.md).
-fn document(mut version: Value, reports: &[CheckReport], healthy: bool) -> Value {
-    if let Some(fields) = version.as_object_mut() {
-        fields.insert("healthy".to_owned(), json!(healthy));
-        fields.insert("checks".to_owned(), json!(reports));
-    }
-    version
 }
 
 fn print_reports(version: &Value, reports: &[CheckReport], out: &mut impl Write) -> io::Result<()> {
@@ -81,10 +64,9 @@ fn print_reports(version: &Value, reports: &[CheckReport], out: &mut impl Write)
 }
 
 fn style(outcome: CheckOutcome) -> Style {
-    let colour = match outcome {
-        CheckOutcome::Ok => AnsiColor::Green,
-        CheckOutcome::Failed => AnsiColor::Red,
-        CheckOutcome::Warning | CheckOutcome::Skipped => AnsiColor::Yellow,
-    };
-    Style::new().fg_color(Some(colour.into()))
+    match outcome {
+        CheckOutcome::Ok => AnsiColor::Green.on_default(),
+        CheckOutcome::Failed => AnsiColor::Red.on_default(),
+        CheckOutcome::Warning | CheckOutcome::Skipped => AnsiColor::Yellow.on_default(),
+    }
 }

@@ -14,8 +14,8 @@ use plumbline_app::manifest::{
 use plumbline_app::modules::Limits;
 use plumbline_app::report::{RESULTS_SCHEMA, print_json};
 use plumbline_app::runtime::runtime;
-use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
-use plumbline_app::{AppError, sources};
+use plumbline_app::suite::{SuiteOptions, default_plugins};
+use plumbline_app::{AppError, Explain as _, sources};
 use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
@@ -47,9 +47,20 @@ pub(crate) enum GenCommand {
     /// Print the definition of a built-in plugin, or of a new one
     Plugin(Box<GenPluginArgs>),
     /// Print the registries of the suite's images, for `plumbline run --e2e-repo-config`
-    DefaultImageConfig(GenImageConfigArgs),
+    DefaultImageConfig {
+        /// Registry or path that has the images
+        #[arg(long = "registry", value_name = "PREFIX")]
+        prefix: Option<Prefix>,
+        /// Print the registries in this format
+        #[arg(short = 'o', long = "output", value_enum, default_value = "yaml", value_name = "FORMAT")]
+        format: RunFormat,
+    },
     /// Print the JSON Schema of definitions, `module.yaml` or `profile.yaml`, for editors
-    Schema(GenSchemaArgs),
+    Schema {
+        /// File to describe
+        #[arg(value_enum, default_value = "definition")]
+        of: SchemaOf,
+    },
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -103,23 +114,6 @@ pub(crate) struct GenPluginArgs {
     pub(crate) output: RunFormat,
 }
 
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct GenImageConfigArgs {
-    /// Registry or path that has the images
-    #[arg(long = "registry", value_name = "PREFIX")]
-    pub(crate) prefix: Option<Prefix>,
-    /// Print the registries in this format
-    #[arg(short = 'o', long = "output", value_enum, default_value = "yaml", value_name = "FORMAT")]
-    pub(crate) format: RunFormat,
-}
-
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct GenSchemaArgs {
-    /// File to describe
-    #[arg(value_enum, default_value = "definition")]
-    pub(crate) of: SchemaOf,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// The definition of a plugin, `plugin.yaml`
@@ -144,15 +138,15 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppE
         None => print_manifest(&args.manifest, global),
         Some(GenCommand::Config(args)) => config(args),
         Some(GenCommand::Plugin(args)) => plugin(args),
-        Some(GenCommand::DefaultImageConfig(args)) => image_config(args),
-        Some(GenCommand::Schema(args)) => schema(args),
+        Some(GenCommand::DefaultImageConfig { prefix, format }) => image_config(prefix.as_ref(), *format),
+        Some(GenCommand::Schema { of }) => schema(*of),
     }
 }
 
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
-    let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
-    judges::apply(&context, &args.judge, &mut plugins, &Limits::default())?;
+    let mut plugins = sources::find_all(&context, &args.plugins, &default_plugins()?, Environment::Cluster)?;
+    judges::apply(&context, &args.judge, &mut plugins, false, &Limits::default())?;
     let run = &args.run;
     let mut config = run.config(&args.cluster.namespace, args.timeout)?;
     args.schedule.apply(&mut config);
@@ -233,8 +227,8 @@ pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
 }
 
 /// Prints a JSON Schema, as it is in the documentation.
-pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
-    let text = match args.of {
+fn schema(of: SchemaOf) -> Result<ExitCode, AppError> {
+    let text = match of {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
         SchemaOf::Profile => profile_schema_text(),
@@ -244,9 +238,9 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
 }
 
 /// Prints the file of registries.
-pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, AppError> {
-    let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
-    print_text(&text, args.format, "failed to print the file of registries")
+fn image_config(prefix: Option<&Prefix>, format: RunFormat) -> Result<ExitCode, AppError> {
+    let text = prefix.map_or_else(images::defaults, images::repo_config);
+    print_text(&text, format, "failed to print the file of registries")
 }
 
 /// Prints the definition of a built-in plugin, or of a new one.
@@ -260,8 +254,7 @@ fn print_text(yaml: &str, format: RunFormat, failed: &str) -> Result<ExitCode, A
     match format {
         RunFormat::Yaml => print_raw(failed, |out| write!(out, "{yaml}")),
         RunFormat::Json => {
-            let document: Value =
-                serde_saphyr::from_str(yaml).map_err(|error| AppError::system(failed).because(&error))?;
+            let document: Value = serde_saphyr::from_str(yaml).system_error(failed)?;
             print_raw(failed, |out| print_json(&document, out))
         }
     }

@@ -6,38 +6,59 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use plumbline_app::images::{self, CheckOptions, CheckedImage, ImageOptions, named};
-use plumbline_app::report::print_json;
 use plumbline_app::{AppError, Context};
 use plumbline_conformance::images::{Job, Outcome, Prefix, State, Target, TransferResult};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Digest, Platform, RegistryError};
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
-use crate::error::SYSTEM;
-use crate::output::print;
+use crate::args::shared::{OutputArgs, RegistryArgs, RemoteArgs, context};
+use crate::error::{FAILED, SYSTEM};
+use crate::output::Out;
 use crate::ui::say;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ImagesArgs {
-    #[command(subcommand)]
-    pub(crate) command: ImagesCommand,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImagesCommand {
     /// List the images that a run needs, and why
     List(ImagesListArgs),
     /// Copy the images from their registries to another registry
-    Copy(ImagesCopyArgs),
+    Copy {
+        /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+        #[arg(long, value_name = "PREFIX")]
+        to: Prefix,
+        #[command(flatten)]
+        out: ImagesOut,
+    },
     /// Copy the images to an OCI layout on disk: a directory or a tar
-    Save(ImagesSaveArgs),
+    Save {
+        /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created,
+        /// or extended if it is an OCI layout
+        #[arg(short, long, value_name = "FILE.tar|DIR")]
+        file: PathBuf,
+        #[command(flatten)]
+        out: ImagesOut,
+    },
     /// Copy the images of an OCI layout to a registry
-    Load(ImagesLoadArgs),
-    /// Copy the images to your own layout, for `push`
-    Pull(ImagesPullArgs),
-    /// Copy the images of the last `pull` to a registry
-    Push(ImagesPushArgs),
+    Load {
+        /// An OCI layout: a directory, or a tar of one
+        #[arg(value_name = "FILE.tar|DIR")]
+        from: PathBuf,
+        /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+        #[arg(long, value_name = "PREFIX")]
+        to: Prefix,
+        #[command(flatten)]
+        how: ImagesIn,
+    },
+    /// Copy the images to the OCI layout of your user, for `images push`
+    Pull(ImagesOut),
+    /// Copy the images that `images pull` saved to a registry
+    Push {
+        /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+        #[arg(long = "custom-registry", visible_alias = "to", value_name = "PREFIX")]
+        to: Prefix,
+        #[command(flatten)]
+        how: ImagesIn,
+    },
     /// Check that a registry has all images, with the same content
     // Sonobuoy looks with `inspect` whether images are there.
     #[command(alias = "inspect")]
@@ -64,14 +85,14 @@ pub(crate) struct ImagesOut {
     /// Print what would be copied, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesIn {
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
     /// Print what would be copied, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -86,102 +107,37 @@ pub(crate) struct ImagesListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ImagesCopyArgs {
-    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) to: Prefix,
-    #[command(flatten)]
-    pub(crate) out: ImagesOut,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ImagesSaveArgs {
-    /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
-    /// extended if it is an OCI layout
-    #[arg(short, long, value_name = "FILE.tar|DIR")]
-    pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) out: ImagesOut,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ImagesLoadArgs {
-    /// An OCI layout: a directory, or a tar of one
-    #[arg(value_name = "FILE.tar|DIR")]
-    pub(crate) from: PathBuf,
-    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) to: Prefix,
-    #[command(flatten)]
-    pub(crate) how: ImagesIn,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ImagesPullArgs {
-    #[command(flatten)]
-    pub(crate) out: ImagesOut,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ImagesPushArgs {
-    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
-    #[arg(long = "custom-registry", visible_alias = "to", value_name = "PREFIX")]
-    pub(crate) to: Prefix,
-    #[command(flatten)]
-    pub(crate) how: ImagesIn,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct ImagesCheckArgs {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
-    /// Where to look for the images, as for `run --registry` [default: the registry of each image]
-    #[arg(long = "registry", value_name = "PREFIX")]
-    pub(crate) prefix: Option<Prefix>,
-    /// Compare with the images of this OCI layout: a directory, or a tar
-    #[arg(long, value_name = "FILE.tar|DIR", conflicts_with_all = ["images", "plugins", "kubernetes_version", "suite_list"])]
-    pub(crate) from: Option<PathBuf>,
-    /// Report only missing images; contact no other registry
-    #[arg(long, conflicts_with = "from", requires = "prefix")]
-    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) options: CheckOptions,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
-    match &args.command {
+pub(crate) fn images(command: &ImagesCommand) -> Result<ExitCode, AppError> {
+    match command {
         ImagesCommand::List(args) => list(args),
-        ImagesCommand::Copy(args) => {
-            let context = context(&args.out.set.registry);
-            let jobs = images::copy_jobs(&context, &args.out.set.options, &args.to)?;
-            if args.out.dry_run {
-                return print_planned(&jobs, args.output.format());
+        ImagesCommand::Copy { to, out: ImagesOut { set, platform, dry_run, output } } => {
+            let context = context(&set.registry);
+            let jobs = images::copy_jobs(&context, &set.options, to)?;
+            if *dry_run {
+                return print_planned(&jobs, *output);
             }
-            print_moved(&images::copy(&context, jobs, args.out.platform.as_ref())?, args.output.format(), None)
+            print_moved(&images::copy(&context, jobs, platform.as_ref())?, *output, None)
         }
-        ImagesCommand::Save(args) => save(&args.out, args.output.format(), |context, options| {
-            images::save(context, options, &args.file, args.out.platform.as_ref())
-        }),
-        ImagesCommand::Pull(args) => save(&args.out, args.output.format(), |context, options| {
-            images::pull(context, options, args.out.platform.as_ref())
-        }),
-        ImagesCommand::Load(args) => load(&args.how, |context| images::load_jobs(context, &args.from, &args.to)),
-        ImagesCommand::Push(args) => load(&args.how, |context| images::push_jobs(context, &args.to)),
+        ImagesCommand::Save { file, out } => {
+            save(out, |context, options| images::save(context, options, file, out.platform.as_ref()))
+        }
+        ImagesCommand::Pull(args) => {
+            save(args, |context, options| images::pull(context, options, args.platform.as_ref()))
+        }
+        ImagesCommand::Load { from, to, how } => load(how, |context| images::load_jobs(context, from, to)),
+        ImagesCommand::Push { to, how } => load(how, |context| images::push_jobs(context, to)),
         ImagesCommand::Check(args) => {
             let context = context(&args.set.registry);
-            let options = CheckOptions {
-                images: args.set.options.clone(),
-                prefix: args.prefix.clone(),
-                from: args.from.clone(),
-                offline: args.offline,
-            };
-            print_checked(args, &images::check(&context, &options)?)
+            print_checked(args, &images::check(&context, &args.set.options, &args.options)?)
         }
     }
 }
@@ -189,19 +145,12 @@ pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
 fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
     let selected = images::list(&context(&args.set.registry), &args.set.options)?;
     let images = selected.set.images();
-    print("failed to print the images", |out| match args.output.format() {
-        DataFormat::Json => print_json(
-            &json!({
-                "kubernetesVersion": selected.version,
-                "images": images,
-                "leftOut": selected.set.left_out().collect::<Vec<_>>(),
-            }),
-            out,
-        ),
-        DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
-    })?;
-    if args.output.format() == DataFormat::Text {
-        for one in selected.set.left_out() {
+    let left_out: Vec<_> = selected.set.left_out().collect();
+    let data = json!({"kubernetesVersion": selected.version, "images": images, "leftOut": left_out});
+    let list = |out: &mut Out| images.iter().try_for_each(|one| writeln!(out, "{}", one.image));
+    args.output.print("failed to print the images", &data, list)?;
+    if !args.output.is_json() {
+        for one in left_out {
             say(&format!("left out: {}: {}", one.image, one.reason));
         }
     }
@@ -211,15 +160,14 @@ fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
 /// Copies images to disk, or prints which would be copied.
 fn save(
     args: &ImagesOut,
-    format: DataFormat,
     save: impl FnOnce(&Context, &ImageOptions) -> Result<images::Saved, AppError>,
 ) -> Result<ExitCode, AppError> {
     let (context, options) = (context(&args.set.registry), &args.set.options);
     if args.dry_run {
-        return print_planned(&images::save_jobs(&context, options)?, format);
+        return print_planned(&images::save_jobs(&context, options)?, args.output);
     }
     let saved = save(&context, options)?;
-    print_moved(&saved.moved, format, Some(&saved.written))
+    print_moved(&saved.moved, args.output, Some(&saved.written))
 }
 
 /// Copies images from disk into a registry, or prints which would be copied.
@@ -227,29 +175,23 @@ fn load(
     args: &ImagesIn,
     jobs: impl FnOnce(&Context) -> Result<images::LoadJobs, AppError>,
 ) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     let mut load = jobs(&context)?;
     if args.dry_run {
-        return print_planned(&load.jobs, args.output.format());
+        return print_planned(&load.jobs, args.remote.output);
     }
-    print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.output.format(), None)
+    print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.remote.output, None)
 }
 
 /// Prints the planned copies.
-fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError> {
+fn print_planned(jobs: &[Job], output: OutputArgs) -> Result<ExitCode, AppError> {
     let target = |job: &Job| match &job.to {
         Target::Registry(reference) => reference.bare(),
         Target::Layout(_, name) => name.clone(),
     };
-    print("failed to print the plan", |out| match format {
-        DataFormat::Json => {
-            let images: Vec<Value> =
-                jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
-            print_json(&json!({"images": images}), out)
-        }
-        DataFormat::Text => {
-            jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
-        }
+    let images: Vec<Value> = jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
+    output.print("failed to print the plan", &json!({"images": images}), |out| {
+        jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
     })
 }
 
@@ -261,29 +203,18 @@ fn failed(moved: &[TransferResult]) -> impl Iterator<Item = &RegistryError> {
 }
 
 /// Prints the outcome, with the file that was written. Returns the exit code.
-fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
+fn print_moved(moved: &[TransferResult], output: OutputArgs, written: Option<&str>) -> Result<ExitCode, AppError> {
     let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
     let present = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
     let failed = failed(moved).count();
     let bytes: u64 =
         moved.iter().map(|one| if let Outcome::Copied(copied) = &one.outcome { copied.bytes } else { 0 }).sum();
-    print("failed to print the result", |out| match format {
-        DataFormat::Json => {
-            let images: Vec<Value> = moved.iter().map(moved_data).collect();
-            print_json(
-                &json!({"images": images, "copied": copied, "present": present, "failed": failed, "bytes": bytes}),
-                out,
-            )
-        }
-        DataFormat::Text => {
-            let end = written.map(|path| format!("written: {path}\n")).unwrap_or_default();
-            write!(
-                out,
-                "{} images: {copied} copied ({}), {present} already present, {failed} failed\n{end}",
-                moved.len(),
-                Bytes(bytes)
-            )
-        }
+    let images: Vec<Value> = moved.iter().map(moved_data).collect();
+    let data = json!({"images": images, "copied": copied, "present": present, "failed": failed, "bytes": bytes});
+    output.print("failed to print the result", &data, |out| {
+        let (end, size) = (written.map(|path| format!("written: {path}\n")).unwrap_or_default(), Bytes(bytes));
+        let all = moved.len();
+        write!(out, "{all} images: {copied} copied ({size}), {present} already present, {failed} failed\n{end}")
     })?;
     for hint in hints(moved) {
         say(&format!("hint:  {hint}"));
@@ -341,25 +272,19 @@ fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitC
     let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
     let [same, present, missing, different, unknown] =
         ["same", "present", "missing", "different", "unknown"].map(count);
-    print("failed to print the result", |out| {
-        match args.output.format() {
-        DataFormat::Json => print_json(
-            &json!({
-                "images": found.iter().map(checked_data).collect::<Vec<_>>(),
-                "same": same, "present": present, "missing": missing, "different": different, "unknown": unknown,
-            }),
+    let data = json!({
+        "images": found.iter().map(checked_data).collect::<Vec<_>>(),
+        "same": same, "present": present, "missing": missing, "different": different, "unknown": unknown,
+    });
+    args.output.print("failed to print the result", &data, |out| {
+        found.iter().try_for_each(|one| writeln!(out, "{}", one.describe().1))?;
+        writeln!(
             out,
-        ),
-        DataFormat::Text => found.iter().try_for_each(|one| writeln!(out, "{}", one.describe().1)).and_then(|()| {
-            writeln!(
-                out,
-                "{} images: {same} the same, {present} present, {missing} missing, {different} different, {unknown} unknown",
-                found.len()
-            )
-        }),
-    }
+            "{} images: {same} the same, {present} present, {missing} missing, {different} different, {unknown} unknown",
+            found.len()
+        )
     })?;
-    if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + different > 0) {
+    if let Some(prefix) = args.options.prefix.as_ref().filter(|_| missing + different > 0) {
         say(&format!(
             "hint:  copy them with `plumbline images copy --to {prefix}` or `plumbline images load … --to {prefix}`"
         ));
@@ -367,6 +292,6 @@ fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitC
     Ok(match (missing + different, unknown) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(SYSTEM),
-        _ => ExitCode::from(1),
+        _ => ExitCode::from(FAILED),
     })
 }

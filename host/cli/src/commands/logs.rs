@@ -19,6 +19,7 @@ use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs};
 use crate::commands::cluster::{ClusterArgs, connect, fail_cluster};
 use crate::commands::query::cluster_error;
+use crate::error::INTERRUPTED;
 use crate::output::print_raw;
 use crate::ui::say;
 
@@ -43,12 +44,6 @@ pub(crate) struct LogsArgs {
     pub(crate) format: DataFormat,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct GetArgs {
-    #[command(subcommand)]
-    pub(crate) command: GetCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum GetCommand {
     /// Print the names of the pods of plugins
@@ -66,9 +61,6 @@ pub(crate) struct GetPodArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
-
-/// Exit code after an interrupt, as shells show it.
-const INTERRUPTED: u8 = 130;
 
 /// Prints the logs. Each log has a header, or, with following, each line has a prefix.
 pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, AppError> {
@@ -181,9 +173,9 @@ pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, AppErr
         Ok(names) => names,
         Err(error) => return Ok(fail_cluster(&error, global)),
     };
-    print_raw("failed to print the names of pods", |out| match args.output.format() {
-        DataFormat::Json => print_json(&json!({"pods": names}), out),
-        DataFormat::Text => names.iter().try_for_each(|name| writeln!(out, "{name}")),
+    print_raw("failed to print the names of pods", |out| match args.output.is_json() {
+        true => print_json(&json!({"pods": names}), out),
+        false => names.iter().try_for_each(|name| writeln!(out, "{name}")),
     })
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use plumbline_app::AppError;
+use plumbline_app::{AppError, Explain as _};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
@@ -19,13 +19,11 @@ pub(crate) struct ManArgs {
 
 /// Writes the pages of all visible `commands`.
 pub(crate) fn man(args: &ManArgs, commands: Command) -> Result<ExitCode, AppError> {
-    let failed = |error: io::Error| {
-        AppError::system(format!("failed to write the man pages to `{}`", args.dir.display())).because(&error)
-    };
-    fs::create_dir_all(&args.dir).map_err(failed)?;
+    let failed = format!("failed to write the man pages to `{}`", args.dir.display());
+    fs::create_dir_all(&args.dir).system_error(&failed)?;
     let mut command = commands.disable_help_subcommand(true);
     command.build();
-    pages(&command, &args.dir).map_err(failed)?;
+    pages(&command, &args.dir).system_error(&failed)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use plumbline_app::AppError;
 use plumbline_app::runtime::Termination;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::size::parse_size;
 use plumbline_facts::node_logs::{self, CollectError, Summary, WriteError, write_logs};
@@ -173,11 +173,9 @@ fn document(args: &FactsOptions) -> Result<Document, AppError> {
     };
     match args.via {
         Via::Native => Ok(gather(&options)),
-        Via::Ansible => gather_via_ansible(&options).map_err(|error| {
-            AppError::system("failed to gather facts with Ansible")
-                .because(&error)
-                .hint("remove `--via ansible` to gather the facts without Ansible")
-        }),
+        Via::Ansible => gather_via_ansible(&options)
+            .system_error("failed to gather facts with Ansible")
+            .hint("remove `--via ansible` to gather the facts without Ansible"),
     }
 }
 
@@ -227,7 +225,7 @@ fn report(summary: &Summary, plugin: bool) -> Option<AppError> {
         ));
     }
     let error = summary.failure.as_ref()?;
-    if plugin && matches!(error, CollectError::NoJournal { .. }) {
+    if plugin && matches!(error, CollectError::NoJournal(_)) {
         say(&format!("warning: {error}"));
         return None;
     }
@@ -288,9 +286,8 @@ impl Ending<'_> {
     pub(crate) fn finish(self, output: Option<&Path>) -> Result<(), AppError> {
         if let Some(output) = output.filter(|_| self.args.done) {
             let directory = &self.args.results_dir;
-            write_done(directory, output).map_err(|error| {
-                AppError::system(format!("failed to write the done file in `{}`", directory.display())).because(&error)
-            })?;
+            write_done(directory, output)
+                .system_error(format_args!("failed to write the done file in `{}`", directory.display()))?;
         }
         if let Some((runtime, mut termination)) = self.stay {
             runtime.block_on(termination.received());

@@ -1,124 +1,19 @@
 //! `plumbline conformance list` and `conformance show`: profiles of suites.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use plumbline_app::profiles::{
-    self, CLUSTER_VERSION, FoundProfile, ListedProfile, ProfileRun, Submitted, built_in_for,
-};
-use plumbline_app::report::print_json;
-use plumbline_app::signing::signing_key;
+use plumbline_app::profiles::{self, CLUSTER_VERSION, ChosenProfile, FoundProfile, ListedProfile, profile_for};
+use plumbline_app::sources::SourceKind;
 use plumbline_app::suite::{SuiteOption, suite_options};
 use plumbline_app::{AppError, Context};
-use plumbline_bundle::signing::PrivateKey;
-use plumbline_core::text::one_line;
-use plumbline_core::{Verdict, shell_path};
+use plumbline_core::text::Printable;
 use plumbline_profile::{OptionType, Profile, ProfileMode, ProfileOption, Source, SubmittedFile};
 use serde_json::{Value, json};
 
-use crate::args::global::Global;
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context, insert};
-use crate::commands::run::{Follow, LocalRunArgs, RunArgs, RunOptions, in_cluster, not_local, on_this_machine};
-use crate::commands::submission;
-use crate::output::print;
+use crate::args::shared::{OutputArgs, RemoteArgs, context, insert};
+use crate::output::{field, print};
 use crate::ui::say;
-
-/// A run of a profile.
-pub(super) struct RunOfProfile {
-    /// The reference to the profile.
-    pub(super) reference: String,
-    /// Values of options: `NAME=VALUE`.
-    pub(super) set: Vec<String>,
-    /// Files with values of options: `NAME=FILE`.
-    pub(super) set_files: Vec<String>,
-    /// Whether it runs on this machine.
-    pub(super) local: bool,
-    /// The new directory for what is submitted.
-    pub(super) submission_dir: Option<PathBuf>,
-    /// The options of the run.
-    pub(super) options: RunOptions,
-}
-
-/// Runs the suite of a profile, and copies what is submitted.
-pub(super) fn run(args: RunOfProfile, global: &Global) -> Result<ExitCode, AppError> {
-    let RunOfProfile { reference, set, set_files, local, submission_dir, options: mut run } = args;
-    let mode = run.suite.mode.take();
-    let rerun_failed = run.suite.rerun_failed.take();
-    let retries = std::mem::take(&mut run.suite.retry_failed);
-    let kubernetes_version = run.cluster_run.kubernetes_version.clone();
-    let mut chosen = ProfileRun { mode, set, set_files, rerun_failed, retries, kubernetes_version };
-    let context = context(&run.registry);
-    // Checked before the run, which may take hours.
-    let found = profiles::find(&context, &reference)?;
-    if let Some(dir) = &submission_dir {
-        profiles::can_submit(&found.profile, dir)?;
-        chosen.mode = profiles::mode_to_submit(&found.profile, chosen.mode.take())?;
-        if let Some(archive) = &chosen.rerun_failed {
-            return Err(AppError::usage(format!(
-                "the results of this run could not be submitted: `--rerun-failed {}` runs only some of the tests",
-                archive.display()
-            ))
-            .hint("leave out one of the two options"));
-        }
-        for option in run.judge.excusing().chain((retries > 0).then_some("--retry-failed")) {
-            say(&format!("warning: if `{option}` excuses a failure, nothing is submitted"));
-        }
-    }
-    profiles::check(&found.profile, &chosen)?;
-    run.plugins.insert(0, reference);
-    run.profile = Some(chosen);
-    let (format, dry_run) = (run.format, run.dry_run);
-    let key = run.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-    let mut ended = if local {
-        not_local(&run)?;
-        let args = RunArgs { options: run, local: LocalRunArgs { local: true, ..LocalRunArgs::default() } };
-        on_this_machine(&args, format, global)?
-    } else {
-        let follow = run.follows_to_end(submission_dir.is_some())?;
-        run.retrieve = follow != Follow::No;
-        in_cluster(&run, follow, global)?
-    };
-    let submitted = match (&submission_dir, ended.archives.first()) {
-        (Some(dir), Some(archive)) if ended.passed => Some(submit(&context, &found, archive, dir, key.as_ref())),
-        (Some(_), _) if !dry_run => {
-            say("the run did not pass, so nothing was submitted");
-            None
-        }
-        _ => None,
-    };
-    if let Some(Ok(submitted)) = &submitted {
-        say(&format!("submission: {} ({})", shell_path(&submitted.dir), submitted.files.join(", ")));
-        if let Some(document) = &mut ended.document {
-            insert(document, "submission", json!({"dir": submitted.dir, "files": submitted.files}));
-        }
-    }
-    // The outcome is printed even if the submission could not be written.
-    ended.print(format)?;
-    submitted.transpose()?;
-    Ok(ended.code)
-}
-
-/// Copies what is submitted of a run that passed, and signs a statement about it.
-fn submit(
-    context: &Context,
-    found: &FoundProfile,
-    archive: &Path,
-    dir: &Path,
-    key: Option<&PrivateKey>,
-) -> Result<Submitted, AppError> {
-    let submitted = profiles::submit(context, found, archive, dir)?;
-    if let Some(key) = key {
-        submission::attest(context, archive, Some(Verdict::Passed), dir, &submitted.suite, key)?;
-    }
-    Ok(submitted)
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ListProfilesArgs {
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowProfileArgs {
@@ -126,18 +21,14 @@ pub(crate) struct ShowProfileArgs {
     #[arg(value_name = "PROFILE")]
     pub(crate) profile: String,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Lists the profiles that `conformance run` knows by name.
-pub(crate) fn list(args: &ListProfilesArgs) -> Result<ExitCode, AppError> {
+pub(crate) fn list(output: OutputArgs) -> Result<ExitCode, AppError> {
     let all = profiles::list()?;
-    print("failed to print the profiles", |out| match args.output.format() {
-        DataFormat::Json => print_json(&json!({"profiles": all.iter().map(listed_data).collect::<Vec<_>>()}), out),
-        DataFormat::Text => print_list(&all, out),
-    })
+    let data = json!({"profiles": all.iter().map(listed_data).collect::<Vec<_>>()});
+    output.print("failed to print the profiles", &data, |out| print_list(&all, out))
 }
 
 /// Returns a profile as data. Keys are never removed or renamed.
@@ -150,17 +41,17 @@ fn listed_data(listed: &ListedProfile) -> Value {
 }
 
 fn print_list(all: &[ListedProfile], out: &mut impl Write) -> io::Result<()> {
-    let mut rows = vec![["NAME", "VERSION", "ORIGIN", "SUITE"].map(str::to_owned)];
+    let mut rows = vec![["NAME", "VERSION", "ORIGIN", "SUITE"].map(Printable::from)];
     for listed in all {
         let version = listed.version.as_deref().unwrap_or(CLUSTER_VERSION);
         let origin = if listed.source.is_some() { "installed" } else { "built-in" };
-        rows.push([&listed.name, version, origin, &listed.title].map(one_line));
+        rows.push([&listed.name, version, origin, &listed.title].map(Printable::from));
     }
     print_rows(&rows, "", out)
 }
 
 /// Prints rows with aligned columns. The last column is not padded.
-fn print_rows<const N: usize>(rows: &[[String; N]], indent: &str, out: &mut impl Write) -> io::Result<()> {
+fn print_rows<const N: usize>(rows: &[[Printable; N]], indent: &str, out: &mut impl Write) -> io::Result<()> {
     let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
     for row in rows {
         let mut line = indent.to_owned();
@@ -175,22 +66,22 @@ fn print_rows<const N: usize>(rows: &[[String; N]], indent: &str, out: &mut impl
 
 /// Shows what a profile lets users set, and what is submitted.
 pub(crate) fn show(args: &ShowProfileArgs) -> Result<ExitCode, AppError> {
-    if let Some(built_in) = built_in_for(Some(&args.profile))? {
-        return print("failed to print the profile", |out| match args.output.format() {
-            DataFormat::Json => print_json(&built_in_data(&built_in.profile), out),
-            DataFormat::Text => print_built_in(&built_in.profile, out),
-        });
+    const FAILED: &str = "failed to print the profile";
+    if let ChosenProfile::Suite(built_in) = profile_for(Some(&args.profile))? {
+        let profile = &built_in.profile;
+        return args.remote.output.print(FAILED, &built_in_data(profile), |out| print_built_in(profile, out));
     }
-    let found = profiles::find(&context(&args.registry), &args.profile)?;
-    print("failed to print the profile", |out| match args.output.format() {
-        DataFormat::Json => {
-            let mut data = profile_data(&found.profile, if found.installed { "installed" } else { "given" });
-            insert(&mut data, "digest", json!(found.bundle.digest()));
-            insert(&mut data, "places", json!(places(&found)));
-            print_json(&data, out)
-        }
-        DataFormat::Text => print_profile(&found.profile, &origin(&found), &places(&found), out),
-    })
+    let found = profiles::find(&context(&args.remote.registry), &args.profile)?;
+    let places = places(&found);
+    let kind = match found.kind {
+        SourceKind::BuiltIn => "built-in",
+        SourceKind::Installed => "installed",
+        _ => "given",
+    };
+    let mut data = profile_data(&found.profile, kind);
+    insert(&mut data, "digest", json!(found.bundle.digest()));
+    insert(&mut data, "places", json!(places));
+    args.remote.output.print(FAILED, &data, |out| print_profile(&found.profile, &origin(&found), &places, out))
 }
 
 /// The files of a submission to the CNCF, which are not copies of files of the archive.
@@ -209,11 +100,11 @@ fn built_in_data(profile: &Profile) -> Value {
 
 fn print_built_in(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     print_profile(profile, "built-in", &["cluster"], out)?;
-    let rows: Vec<[String; 2]> = suite_options()
+    let rows: Vec<[Printable; 2]> = suite_options()
         .into_iter()
         .map(|SuiteOption { flag, value, help }| {
             let usage = value.map(|value| format!("{flag} {value}")).unwrap_or(flag);
-            [usage, one_line(&help)]
+            [usage, help].map(Printable::from)
         })
         .collect();
     writeln!(out, "submission (docs/submission.md):")?;
@@ -223,9 +114,11 @@ fn print_built_in(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn origin(found: &FoundProfile) -> String {
-    match found.installed {
-        true => format!("installed, {}", found.bundle.digest()),
-        false => format!("{}, {}", found.bundle.dir.display(), found.bundle.digest()),
+    let digest = found.bundle.digest();
+    match found.kind {
+        SourceKind::BuiltIn => format!("built-in, {digest}"),
+        SourceKind::Installed => format!("installed, {digest}"),
+        _ => format!("{}, {digest}", found.bundle.dir.display()),
     }
 }
 
@@ -251,18 +144,18 @@ fn places(found: &FoundProfile) -> Vec<&'static str> {
 }
 
 fn print_profile(profile: &Profile, origin: &str, places: &[&str], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "profile:     {}", profile.name)?;
-    writeln!(out, "suite:       {}", one_line(&profile.title))?;
+    field(out, "profile:", profile.name.as_str())?;
+    field(out, "suite:", &profile.title)?;
     if let Some(description) = &profile.description {
-        writeln!(out, "description: {}", one_line(description))?;
+        field(out, "description:", description)?;
     }
-    writeln!(out, "version:     {}", one_line(&version(profile)))?;
-    writeln!(out, "origin:      {}", one_line(origin))?;
-    writeln!(out, "runs:        {}", places.join(", "))?;
+    field(out, "version:", version(profile))?;
+    field(out, "origin:", origin)?;
+    field(out, "runs:", places.join(", "))?;
     print_options(profile, out)?;
     if !profile.submission.is_empty() {
         writeln!(out, "submission:")?;
-        let rows: Vec<[String; 2]> = profile.submission.iter().map(submitted_row).collect();
+        let rows: Vec<[Printable; 2]> = profile.submission.iter().map(submitted_row).collect();
         print_rows(&rows, "  ", out)?;
     }
     Ok(())
@@ -271,7 +164,7 @@ fn print_profile(profile: &Profile, origin: &str, places: &[&str], out: &mut imp
 fn print_options(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     if !profile.options.is_empty() {
         writeln!(out, "options:")?;
-        let rows: Vec<[String; 4]> = profile.options.iter().map(option_row).collect();
+        let rows: Vec<[Printable; 4]> = profile.options.iter().map(option_row).collect();
         print_rows(&rows, "  ", out)?;
     }
     if !profile.modes.is_empty() {
@@ -284,9 +177,9 @@ fn print_options(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
 
 /// Prints what a user can set of a profile, below the help of `conformance run`.
 pub(super) fn print_help(context: &Context, reference: &str) -> Result<ExitCode, AppError> {
-    let found = match built_in_for(Some(reference))? {
-        Some(built_in) => built_in.profile.clone(),
-        None => profiles::find(context, reference)?.profile,
+    let found = match profile_for(Some(reference))? {
+        ChosenProfile::Suite(built_in) => built_in.profile.clone(),
+        ChosenProfile::Bundle(reference) => profiles::find(context, &reference)?.profile,
     };
     print("failed to print the options of the profile", |out| {
         writeln!(out, "\nProfile `{}`, for `--set NAME=VALUE` and `--mode MODE`:", found.name)?;
@@ -295,26 +188,26 @@ pub(super) fn print_help(context: &Context, reference: &str) -> Result<ExitCode,
 }
 
 /// Lists the modes of a profile.
-pub(super) fn modes_of_profile(context: &Context, reference: &str, format: DataFormat) -> Result<ExitCode, AppError> {
+pub(super) fn modes_of_profile(context: &Context, reference: &str, output: OutputArgs) -> Result<ExitCode, AppError> {
     let found = profiles::find(context, reference)?;
     let modes = &found.profile.modes;
-    if modes.is_empty() && format == DataFormat::Text {
+    if modes.is_empty() && !output.is_json() {
         say(&format!("profile `{}` has no modes", found.profile.name));
     }
-    print("failed to print the modes", |out| match format {
-        DataFormat::Json => print_json(&json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()}), out),
-        DataFormat::Text => write!(out, "{}", modes.iter().map(mode_text).collect::<Vec<_>>().join("\n")),
-    })
+    let data = json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()});
+    let text = modes.iter().map(mode_text).collect::<Vec<_>>().join("\n");
+    output.print("failed to print the modes", &data, |out| write!(out, "{text}"))
 }
 
 fn mode_text(mode: &ProfileMode) -> String {
     let mut text = format!("Mode: {}{}\n", mode.name, if mode.default { " (default)" } else { "" });
-    text.push_str(&format!("Description: {}\n", one_line(&mode.description)));
+    let mut row = |key: &str, value: Printable| text.push_str(&format!("{key}: {value}\n"));
+    row("Description", mode.description.as_str().into());
     for (option, value) in &mode.set {
-        text.push_str(&format!("{option}: {}\n", one_line(value)));
+        row(option, value.into());
     }
     if let Some(file) = &mode.required {
-        text.push_str(&format!("Required tests: {}\n", one_line(file)));
+        row("Required tests", file.into());
     }
     text
 }
@@ -327,19 +220,19 @@ fn mode_data(mode: &ProfileMode) -> Value {
     })
 }
 
-fn submitted_row(file: &SubmittedFile) -> [String; 2] {
-    let source = match &file.source {
-        Source::Archive(path) => one_line(path),
-        Source::Option(name) => format!("value of the option `{name}`"),
+fn submitted_row(file: &SubmittedFile) -> [Printable; 2] {
+    let source: Printable = match &file.source {
+        Source::Archive(path) => path.into(),
+        Source::Option(name) => format!("value of the option `{name}`").into(),
     };
-    [one_line(&file.name), source]
+    [file.name.as_str().into(), source]
 }
 
-fn mode_row(name: &str, default: bool, description: &str) -> [String; 3] {
-    [name.to_owned(), if default { "(default)" } else { "" }.to_owned(), one_line(description)]
+fn mode_row(name: &str, default: bool, description: &str) -> [Printable; 3] {
+    [name, if default { "(default)" } else { "" }, description].map(Printable::from)
 }
 
-fn option_row(option: &ProfileOption) -> [String; 4] {
+fn option_row(option: &ProfileOption) -> [Printable; 4] {
     let kind = match &option.kind {
         OptionType::Enum(values) => values.join("|"),
         other => other.name().to_owned(),
@@ -350,7 +243,7 @@ fn option_row(option: &ProfileOption) -> [String; 4] {
         (None, false, true) => "(secret)".to_owned(),
         (None, false, false) => String::new(),
     };
-    [option.name.clone(), one_line(&kind), one_line(&state), one_line(&option.help)]
+    [option.name.as_str(), &kind, &state, &option.help].map(Printable::from)
 }
 
 /// Returns a profile as data. Keys are never removed or renamed.

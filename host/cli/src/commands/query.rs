@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumbline_app::AppError;
-use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_core::{Config, RunId};
 use plumbline_kubernetes::query::{Progress, Summary, survey};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::args::shared::{DataFormat, OutputArgs};
+use crate::args::shared::OutputArgs;
 use crate::commands::cluster::ClusterArgs;
-use crate::output::print;
+use crate::error::INTERRUPTED;
+use crate::output::Out;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -26,8 +26,8 @@ pub(crate) struct QueryArgs {
     /// What to record: the configuration of a run (`config.json`) [default: everything but Secrets]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Directory to write to [default: that of the configuration, otherwise a new one named by an
-    /// id]
+    /// Directory to write to [default: that of the configuration, otherwise a new one whose name is
+    /// an ID]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
@@ -39,9 +39,6 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum errors printed one by one. The rest is in `meta/query-time.json`.
 const MAX_PRINTED_ERRORS: usize = 20;
-
-/// Exit code after an interrupt, as shells show it.
-const INTERRUPTED: u8 = 130;
 
 /// Queries the cluster, and prints the directory with the result.
 pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
@@ -59,19 +56,14 @@ pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
         return Err(AppError::system("failed to collect anything")
             .hint("see the errors above; if your permissions are limited, list what you may read under `Resources` in the configuration"));
     }
-    print("failed to print the name of the directory", |out| match args.output.format() {
-        DataFormat::Json => print_json(&document(&dir, &summary), out),
-        DataFormat::Text => writeln!(out, "{}", dir.display()),
-    })
-}
-
-/// Returns the summary as data. Keys are never removed or renamed (docs/output.md).
-fn document(dir: &Path, summary: &Summary) -> Value {
-    let Summary { queries, files, errors, duration } = summary;
-    json!({
-        "directory": dir, "queries": queries, "files": files, "seconds": duration.as_secs_f64(),
-        "errors": errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
+    // Keys are never removed or renamed (docs/output.md).
+    let data = json!({
+        "directory": dir.display().to_string(), "queries": summary.queries, "files": summary.files,
+        "seconds": summary.duration.as_secs_f64(),
+        "errors": summary.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    let show = |out: &mut Out| writeln!(out, "{}", dir.display());
+    args.output.print("failed to print the name of the directory", &data, show)
 }
 
 fn config(args: &QueryArgs) -> Result<Config, AppError> {
@@ -97,8 +89,7 @@ async fn ask(args: &QueryArgs, config: &Config, dir: &Path) -> Result<Option<Sum
     let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(unreachable)?;
     // An unreachable cluster is reported once, and not by every query.
     let version = cluster.version().await.map_err(unreachable)?;
-    std::fs::create_dir_all(dir)
-        .map_err(|error| AppError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
+    std::fs::create_dir_all(dir).usage_error(format_args!("failed to create directory `{}`", dir.display()))?;
     say(&format!("cluster {} ({}), into {}", cluster.name(), version.git_version, dir.display()));
     let last_report = Mutex::new(Instant::now());
     let observer = |progress: &Progress| {

@@ -7,8 +7,8 @@ use plumbline_app::AppError;
 use plumbline_app::difference::{diff_html, diff_markdown, diff_text, matrix_markdown, matrix_text};
 use plumbline_app::report::{Format, print_json};
 use plumbline_app::results::{
-    Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, View,
-    YamlDocuments, compare, show,
+    Collected, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, View, YamlDocuments,
+    compare, printed, show,
 };
 use plumbline_core::{Verdict, shell_path};
 
@@ -16,7 +16,7 @@ use crate::args::global::Global;
 use crate::args::shared::{RegistryArgs, context};
 use crate::commands::results_args::{DiffArgs, DiffFormat, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::commands::results_attest;
-use crate::commands::results_text::{Text, printed};
+use crate::commands::results_text::Text;
 use crate::error::{FAILED, verdict_code};
 use crate::output::{Foreign, print_raw};
 use crate::ui::say;
@@ -126,12 +126,10 @@ fn options(args: &ResultsArgs) -> ResultsOptions {
 /// Compares runs. Exits with 1 if a test fails in the last one and not in the one before, with 5 if
 /// no test of a plugin ran there, with 3 if it has unknown items, and otherwise with 0.
 pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let options = CompareOptions {
-        inputs: std::iter::once(&args.before).chain(&args.after).cloned().collect(),
-        plugin: args.plugin.clone(),
-        limits: args.limits.clone(),
-    };
-    let Comparison { difference: found, matrix, silent } = compare(&context(&RegistryArgs::default()), &options)?;
+    let paths: Vec<_> = std::iter::once(&args.before).chain(&args.after).cloned().collect();
+    let context = context(&RegistryArgs::default());
+    let Comparison { difference: found, matrix, silent } =
+        compare(&context, &paths, args.plugin.as_ref(), &args.limits)?;
     print_raw("failed to print the differences", |out| match (args.format, &matrix) {
         (DiffFormat::Text, None) => diff_text(&found, out),
         (DiffFormat::Text, Some(matrix)) => matrix_text(matrix, out),

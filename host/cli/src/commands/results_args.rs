@@ -39,8 +39,8 @@ pub(crate) struct ResultsArgs {
     /// Print the result trees in this format
     #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
     pub(crate) format: Option<ResultsFormat>,
-    /// With `--output markdown`: print at most this much, as whole lines. A job summary of GitHub may
-    /// have 1MiB
+    /// With `--output markdown`: print at most this much, in whole lines. A job summary of GitHub can
+    /// have at most `1MiB`
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_bytes: Option<u64>,
     /// With `--output html` or `--output markdown`: show which tests became much slower or faster since
@@ -50,7 +50,7 @@ pub(crate) struct ResultsArgs {
     /// With `--output allure`: write the results to this directory, which must be new or empty
     #[arg(short, long, value_name = "DIR", required_if_eq("format", "allure"))]
     pub(crate) dir: Option<PathBuf>,
-    /// With `--output openreports`: make reports in this namespace instead of reports of the cluster
+    /// With `--output openreports`: write reports for this namespace instead of the cluster
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Post-process the files of the archive again, with the modules of this version of Plumbline
@@ -128,7 +128,7 @@ pub(crate) enum Mode {
     Detailed,
     /// The result tree as the archive has it
     Dump,
-    /// The result tree, with escaped line breaks and tabs shown as such
+    /// The result tree, with line breaks and tabs in place of their escape sequences
     Readable,
     /// The same as `-o junit`
     Junit,

@@ -10,13 +10,12 @@ use plumbline_app::attest::{
 use plumbline_app::signing::signing_key;
 use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
-use plumbline_core::text::one_line;
 use plumbline_core::{Verdict, shell_path};
 use serde_json::{Value, json};
 
 use crate::args::global::Global;
-use crate::args::shared::{OutputArgs, RegistryArgs, context};
-use crate::output::print_result;
+use crate::args::shared::{OutputArgs, RegistryArgs, RemoteArgs, context};
+use crate::error::FAILED;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -66,9 +65,7 @@ pub(crate) struct PushArgs {
     #[arg(value_name = "ARCHIVE")]
     pub(crate) archive: PathBuf,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,9 +77,7 @@ pub(crate) struct PullArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 pub(super) fn attest(args: &AttestArgs) -> Result<ExitCode, AppError> {
@@ -98,7 +93,7 @@ pub(super) fn attest(args: &AttestArgs) -> Result<ExitCode, AppError> {
         "result": written.outcome,
         "verdict": written.verdict.as_str(),
     });
-    print_result(args.output.format(), &text(&written), &data)
+    args.output.print_result([text(&written)], &data)
 }
 
 /// Signs the archive of a run that has just ended with the verdict `run`, and reports that.
@@ -114,66 +109,60 @@ fn text(written: &WrittenAttestation) -> String {
     format!("attested: {} ({}), verdict {}", written.path.display(), written.outcome.as_str(), written.verdict)
 }
 
-/// Exit code if no attestation counts, or if the one that counts is of a run that did not pass.
-const NOT_PASSED: u8 = 1;
-
 pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, AppError> {
     let Verification { archive, accepted } = verify_archive(&args.archive, args.attestation.as_deref(), &args.trust)?;
     let shown = args.archive.display();
     match accepted {
         Ok(accepted) => {
             let passed = accepted.result.result != TestOutcome::Failed;
-            print_result(
-                args.output.format(),
-                &accepted_text(&accepted, &format!("`{shown}` {archive}")),
+            args.output.print_result(
+                accepted_lines(&accepted, &format!("`{shown}` {archive}")),
                 &accepted_data(&accepted, &args.archive, &archive.to_string()),
             )?;
-            Ok(if passed { ExitCode::SUCCESS } else { global.code(ExitCode::from(NOT_PASSED)) })
+            Ok(if passed { ExitCode::SUCCESS } else { global.code(ExitCode::from(FAILED)) })
         }
         Err(reasons) => {
             let data = json!({"archive": args.archive, "digest": archive, "verified": false, "reasons": reasons});
-            let lines: String = reasons.iter().map(|reason| format!("\n  {}", one_line(reason))).collect();
-            print_result(args.output.format(), &format!("not verified: `{shown}` {archive}{lines}"), &data)?;
-            Ok(ExitCode::from(NOT_PASSED))
+            let head = format!("not verified: `{shown}` {archive}");
+            let lines = [head].into_iter().chain(reasons.iter().map(|reason| format!("  {reason}")));
+            args.output.print_result(lines, &data)?;
+            Ok(ExitCode::from(FAILED))
         }
     }
 }
 
-fn accepted_text(accepted: &Accepted, archive: &str) -> String {
+fn accepted_lines(accepted: &Accepted, archive: &str) -> Vec<String> {
     let Accepted { signer, key_id, signed, result, .. } = accepted;
-    let mut text =
-        format!("verified: {archive}\nresult:   {}\nsigner:   `{}`", result.result.as_str(), one_line(signer));
-    if let Some(key_id) = key_id {
-        text.push_str(&format!(" ({key_id})"));
-    }
-    if let Some(signed) = signed {
-        text.push_str(&format!("\nsigned:   {signed}"));
-    }
+    let key = key_id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+    let mut lines = vec![
+        format!("verified: {archive}"),
+        format!("result:   {}", result.result.as_str()),
+        format!("signer:   `{signer}`{key}"),
+    ];
+    lines.extend(signed.as_ref().map(|signed| format!("signed:   {signed}")));
     if accepted.is_disputed() {
-        let all = accepted.all().map(|one| format!("{} by `{}`", one.result.result.as_str(), one_line(&one.signer)));
+        let all = accepted.all().map(|one| format!("{} by `{}`", one.result.result.as_str(), one.signer));
         let all: Vec<String> = all.collect();
-        text.push_str(&format!("\ndisputed: {}; the worst result counts", all.join(", ")));
+        lines.push(format!("disputed: {}; the worst result counts", all.join(", ")));
     }
     for plugin in accepted.reruns() {
-        text.push_str(&format!("\nrerun:    `{}` ran only the failed tests of another run", one_line(plugin)));
+        lines.push(format!("rerun:    `{plugin}` ran only the failed tests of another run"));
     }
     let count =
         |list: &Option<Vec<String>>| list.as_ref().map_or_else(|| "many".to_owned(), |all| all.len().to_string());
-    text.push_str(&format!(
-        "\ntests:    {} passed, {} with excused failures, {} failed",
+    lines.push(format!(
+        "tests:    {} passed, {} with excused failures, {} failed",
         count(&result.passed_tests),
         count(&result.warned_tests),
         count(&result.failed_tests)
     ));
     for resource in &result.configuration {
         if let Some(uri) = resource.uri.as_deref().filter(|_| resource.name == "cluster") {
-            text.push_str(&format!("\ncluster:  {}", one_line(uri)));
+            lines.push(format!("cluster:  {uri}"));
         }
     }
-    if let Some(url) = &result.url {
-        text.push_str(&format!("\nurl:      {}", one_line(url)));
-    }
-    text
+    lines.extend(result.url.as_ref().map(|url| format!("url:      {url}")));
+    lines
 }
 
 fn accepted_data(accepted: &Accepted, archive: &Path, digest: &str) -> Value {
@@ -202,18 +191,19 @@ fn signed(one: &Accepted) -> Option<String> {
 }
 
 pub(super) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
-    let pushed = push_archive(&context(&args.registry), &args.to, &args.archive)?;
+    let pushed = push_archive(&context(&args.remote.registry), &args.to, &args.archive)?;
     let data = json!({
         "reference": pushed.reference.to_string(),
         "manifest": pushed.manifest,
         "digest": pushed.archive,
         "attestations": pushed.attestations,
     });
-    let text = format!(
-        "pushed:       {}\narchive:      {}\nattestations: {}",
-        pushed.reference, pushed.archive, pushed.attestations
-    );
-    print_result(args.output.format(), &text, &data)?;
+    let lines = [
+        format!("pushed:       {}", pushed.reference),
+        format!("archive:      {}", pushed.archive),
+        format!("attestations: {}", pushed.attestations),
+    ];
+    args.remote.output.print_result(lines, &data)?;
     if pushed.attestations == 0 {
         say("the archive has no attestation: sign it with `plumbline results attest`, and push it again");
     }
@@ -221,18 +211,16 @@ pub(super) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
 }
 
 pub(super) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
-    let pulled = pull_archive(&context(&args.registry), &args.reference, args.file.as_deref())?;
+    let pulled = pull_archive(&context(&args.remote.registry), &args.reference, args.file.as_deref())?;
     let data = json!({
         "path": pulled.path,
         "digest": pulled.archive,
         "manifest": pulled.manifest,
         "attestation": pulled.attestations,
     });
-    let mut text = format!("archive:     {}\ndigest:      {}", pulled.path.display(), pulled.archive);
-    if let Some(path) = &pulled.attestations {
-        text.push_str(&format!("\nattestation: {}", path.display()));
-    }
-    print_result(args.output.format(), &text, &data)?;
+    let mut lines = vec![format!("archive:     {}", pulled.path.display()), format!("digest:      {}", pulled.archive)];
+    lines.extend(pulled.attestations.as_ref().map(|path| format!("attestation: {}", path.display())));
+    args.remote.output.print_result(lines, &data)?;
     say(&match &pulled.attestations {
         Some(_) => {
             format!("nothing is verified yet: `plumbline results verify {} --key FILE`", shell_path(&pulled.path))

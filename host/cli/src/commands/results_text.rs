@@ -2,10 +2,10 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use plumbline_app::AppError;
 use plumbline_app::report::{self, Health, print_yaml};
-use plumbline_app::results::{HEALTH, ResultTree, View};
+use plumbline_app::results::{HEALTH, ResultTree, View, printed};
 use plumbline_app::trees::Trees;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
@@ -71,6 +71,19 @@ impl<W: Write> View for Text<'_, W> {
         Ok(())
     }
 
+    fn takes_items(&self, is_large: bool) -> bool {
+        is_large && matches!(self.args.mode, Mode::Dump | Mode::Readable)
+    }
+
+    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        self.gap()?;
+        let out = &mut *self.out;
+        match self.args.mode {
+            Mode::Readable => trees.copy(tree.plugin, &mut Readable::new(out)),
+            _ => trees.copy(tree.plugin, out),
+        }
+    }
+
     fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
         self.health(trees)
     }
@@ -91,13 +104,11 @@ impl<W: Write> Text<'_, W> {
                 false => Ok(()),
             };
         }
-        let unreadable = |error: &dyn std::error::Error| {
-            AppError::usage(format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`")).because(error)
-        };
-        let bytes = trees.archive().read(META_CLUSTER_HEALTH, MAX_HEALTH).map_err(|error| unreadable(&error))?;
+        let unreadable = format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`");
+        let bytes = trees.archive().read(META_CLUSTER_HEALTH, MAX_HEALTH).usage_error(&unreadable)?;
         let health = match self.args.mode {
             Mode::Detailed => None,
-            _ => Some(serde_json::from_slice::<Health>(&bytes).map_err(|error| unreadable(&error))?),
+            _ => Some(serde_json::from_slice::<Health>(&bytes).usage_error(&unreadable)?),
         };
         self.gap()?;
         printed(match (health, self.args.mode) {
@@ -136,10 +147,6 @@ fn detailed(
             _ => AppError::printing(what, &error),
         }
     })
-}
-
-pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
-    result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
 
 /// Shows the escapes `\n` and `\t` as line breaks and tabs.
@@ -185,7 +192,39 @@ impl<W: Write> Write for Readable<'_, W> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+    use plumbline_app::Context;
+    use plumbline_app::context::Silent;
+    use plumbline_app::trees::Reprocess;
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: ResultsArgs,
+    }
+
+    #[test]
+    fn a_large_tree_is_dumped_without_being_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let plugin = dir.path().join("plugins/p");
+        std::fs::create_dir_all(&plugin).unwrap();
+        let text = "name: p\nstatus: passed\nitems:\n- name: \"a\\tb\"\n  status: passed\n";
+        std::fs::write(plugin.join("sonobuoy_results.yaml"), text).unwrap();
+        let mut trees = Trees::open(&Context::new(Silent), dir.path(), Reprocess::default()).unwrap();
+        for (mode, expected) in [("dump", text.to_owned()), ("readable", text.replace("\\t", "\t"))] {
+            let args = Cli::parse_from(["results", "--mode", mode, "archive"]).args;
+            let mut out = Vec::new();
+            let mut view = Text::new(&args, &mut out);
+            assert!(view.takes_items(true) && !view.takes_items(false), "{mode}");
+            let (item, causes, relations) = (Item::default(), Vec::new(), Vec::new());
+            let (input, verdict, is_unreadable) = (None, None, false);
+            view.items(&mut trees, ResultTree { input, plugin: "p", item, verdict, causes, relations, is_unreadable })
+                .unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{mode}");
+        }
+    }
 
     #[test]
     fn escapes_are_shown_wherever_pieces_end() {

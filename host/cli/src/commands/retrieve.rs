@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plumbline_app::AppError;
 use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::extract::extract_tar_gz;
 use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 use plumbline_archive::results::ReadLimits;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::args::global::Global;
 use crate::args::shared::{DAY, OutputArgs, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail};
-use crate::error::{PrintError as _, SYSTEM};
+use crate::error::{INCOMPLETE, INTERRUPTED, PrintError as _, SYSTEM};
 use crate::output::print_raw;
 use crate::ui::{Transfer, say};
 
@@ -61,14 +61,12 @@ fn plain_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Write the finished archives of a directory to standard output, as one stream.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SplatArgs {
     /// The directory
     pub(crate) dir: PathBuf,
 }
 
-/// List the finished archives of a directory, or write a part of one to standard output.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["list", "snapshot", "name"]))]
 pub(crate) struct PieceArgs {
@@ -91,10 +89,6 @@ pub(crate) struct PieceArgs {
     pub(crate) length: Option<u64>,
 }
 
-/// Exit code for a run that has no archive yet.
-const NOT_READY: u8 = 3;
-/// Exit code for an interrupt: 128 and the number of SIGINT.
-const INTERRUPTED: u8 = 130;
 /// Sonobuoy's exit codes: 1 if no transfer could start, 2 if the transfer failed or there is no
 /// archive.
 const COMPAT_SET_UP: u8 = 1;
@@ -157,7 +151,7 @@ async fn transfer(
 
 fn print_error(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode {
     let (strict, compat) = match error.stage() {
-        Stage::NotReady => (NOT_READY, COMPAT_TRANSFER),
+        Stage::NotReady => (INCOMPLETE, COMPAT_TRANSFER),
         Stage::SetUp => (SYSTEM, COMPAT_SET_UP),
         Stage::Transfer => (SYSTEM, COMPAT_TRANSFER),
     };
@@ -220,9 +214,8 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
         for skipped in &extracted.skipped {
             say(&format!("warning: `{}` was not unpacked: it is {}", skipped.member, skipped.why));
         }
-        fs::remove_file(path).map_err(|error| {
-            AppError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
-        })?;
+        fs::remove_file(path)
+            .system_error(format_args!("failed to remove the unpacked archive `{}`", path.display()))?;
         say(&format!("{} files unpacked into `{}`", extracted.files, dir.display()));
     }
     Ok(ExitCode::SUCCESS)
@@ -250,11 +243,10 @@ pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, AppError> {
     let dir = args.dir.display();
     if args.snapshot {
         let what = format!("failed to pack what the run in `{dir}` has gathered so far");
-        snapshot(&args.dir, out).map_err(|error| AppError::system(what).because(&error))?;
+        snapshot(&args.dir, out).system_error(what)?;
     } else if let (Some(name), Some(offset), Some(length)) = (&args.name, args.offset, args.length) {
         let what = format!("failed to send a piece of archive `{name}` in `{dir}`");
-        copy_piece(&args.dir, name, offset, length, &mut out)
-            .map_err(|error| AppError::system(what).because(&error))?;
+        copy_piece(&args.dir, name, offset, length, &mut out).system_error(what)?;
     } else {
         let what = || format!("failed to list the archives in `{dir}`");
         let list = list_archives(&args.dir).map_err(|error| AppError::system(what()).because(&error))?;

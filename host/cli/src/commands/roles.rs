@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use plumbline_app::AppError;
 use plumbline_app::aggregator::{AggregatorEnd, AggregatorOptions, aggregate};
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::process::processor;
 use plumbline_app::runtime::{Termination, one_thread, runtime};
+use plumbline_app::{AppError, Explain as _};
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 
@@ -68,19 +68,12 @@ pub(crate) struct ReportArgs {
     pub(crate) limits: LimitsFile,
 }
 
-impl ReportArgs {
-    pub(crate) fn connect_options(&self) -> ConnectOptions {
-        ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
-    }
-}
-
 /// The exit code after SIGTERM: 128 and the number of the signal, as shells report it.
 const TERMINATED: u8 = 143;
 
 pub(crate) fn aggregator(options: &AggregatorOptions, global: &Global) -> Result<ExitCode, AppError> {
     // Users need the log to find out what went wrong, so it has more than warnings by default.
-    let level = if global.level == Level::Warn { Level::Info } else { global.level };
-    let global = Global { level, ..global.clone() };
+    let global = global.logging_at(Level::Info);
     let start_log = |path: &Path| logging::init_run(&global, path);
     let context = context(&RegistryArgs::default());
     Ok(match runtime()?.block_on(Box::pin(aggregate(&context, options, &start_log)))? {
@@ -95,14 +88,11 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
     let env: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
-    let config = Config::from_env(&env).map_err(|error| {
-        AppError::usage("invalid configuration of the reporter")
-            .because(&error)
-            .hint("`plumbline report --help` lists the variables")
-    })?;
+    let config = Config::from_env(&env)
+        .usage_error("invalid configuration of the reporter")
+        .hint("`plumbline report --help` lists the variables")?;
     // An explicit option takes precedence over the variable.
-    let level = if global.level == Level::Warn { level(config.log_level) } else { global.level };
-    logging::init(&Global { level, ..global.clone() });
+    logging::init(&global.logging_at(level(config.log_level)));
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -113,8 +103,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
     // One thread is enough next to every adapter. Blocking calls have their own threads.
     let runtime = one_thread()?;
     let reported = runtime.block_on(Box::pin(async {
-        let mut termination =
-            Termination::catch().map_err(|error| AppError::system("failed to handle signals").because(&error))?;
+        let mut termination = Termination::catch().system_error("failed to handle signals")?;
         let terminate = async move { termination.received().await };
         tracing::info!(
             "waiting up to {} s for `{}`, for condition `{}` of job `{}` in namespace `{}`",
@@ -124,7 +113,8 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
             config.job,
             config.namespace
         );
-        let access = Access::connect(args.connect_options()).await.map_err(|error| AppError::cluster(&error))?;
+        let cluster = ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() };
+        let access = Access::connect(cluster).await?;
         run(&config, Arc::new(access), processor, Pace::default(), terminate).await.map_err(AppError::from)
     }));
     // Access to a volume that hangs is not awaited.
@@ -145,15 +135,14 @@ fn level(level: LogLevel) -> Level {
 
 pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppError> {
     let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds, args.portable)
-        .map_err(|error| AppError::system("failed to compile the module").because(&error))?;
+        .system_error("failed to compile the module")?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
 }
 
 /// Runs a check next to a worker.
 pub(crate) fn run_check(global: &Global) -> Result<ExitCode, AppError> {
     // The log is part of the archive, and has what the check logs.
-    let level = if global.level == Level::Warn { Level::Info } else { global.level };
-    logging::init(&Global { level, ..global.clone() });
+    logging::init(&global.logging_at(Level::Info));
     plumbline_app::run_check::run_check()?;
     Ok(ExitCode::SUCCESS)
 }

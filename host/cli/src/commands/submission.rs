@@ -7,84 +7,76 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::Subcommand;
 use plumbline_app::attest::{AttestationTrust, SubmittedSuite, attest_folder};
-use plumbline_app::profiles::{self, BuiltInProfile, built_in_for, with_default_profile};
-use plumbline_app::report::print_json;
+use plumbline_app::profiles::{self, BuiltInProfile, ChosenProfile, profile_for, with_default_profile};
 use plumbline_app::report::text::{name as printable_name, size};
 use plumbline_app::signing::signing_key;
-use plumbline_app::submission::{AssembleOptions, Folder, RequiredFrom, Submission, required};
-use plumbline_app::{AppError, Context, submission as app};
+use plumbline_app::submission::{AssembleOptions, Checked, RequiredFrom, Submission, assemble};
+use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
-use plumbline_conformance::submission::{self, Contents, Finding, Outcome, Summary};
+use plumbline_conformance::submission::{Finding, Outcome, Summary};
 use plumbline_core::{Verdict, shell_path};
 use serde_json::{Value, json};
 
 use crate::args::global::Global;
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::args::shared::{OutputArgs, RegistryArgs, RemoteArgs, context};
 use crate::error::{FAILED, INCOMPLETE};
-use crate::output::print;
+use crate::output::Out;
 use crate::ui::say;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct SubmissionArgs {
-    #[command(subcommand)]
-    pub(crate) command: SubmissionCommand,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmissionCommand {
     /// Write the folder of a submission from the archive of a run: for Kubernetes, `vX.Y/PRODUCT` with
     /// four files
     Assemble(SubmissionAssembleArgs),
-    /// Check the folder of a submission against the rules of the programme
-    Check(SubmissionCheckArgs),
+    /// Check the folder of a submission against the rules for submissions
+    Check {
+        /// Folder of the submission, for Kubernetes `vX.Y/PRODUCT`, or a folder that contains it
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Suite whose results are submitted.
+        #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results are submitted: the name of a profile, a directory or a packed bundle"), conflicts_with = "required")]
+        profile: Option<String>,
+        #[command(flatten)]
+        trust: AttestationTrust,
+        #[command(flatten)]
+        output: OutputArgs,
+        /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's
+        /// image [default: the built-in list of the version]
+        #[arg(long, value_name = "FILE|image[:REF]")]
+        required: Option<RequiredFrom>,
+        #[command(flatten)]
+        registry: RegistryArgs,
+    },
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SubmissionAssembleArgs {
-    /// Suite whose results to submit.
-    #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results to submit: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["product", "folder", "kubernetes_version", "readme", "required", "anyway"])]
+    /// Suite whose results are submitted.
+    #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results are submitted: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["product", "folder", "kubernetes_version", "readme", "required", "anyway"])]
     pub(crate) profile: Option<String>,
-    /// Sign a statement that the files come from this run with this private key
+    /// Private key with which to sign a statement that the files come from this run
     #[arg(long, value_name = "FILE")]
     pub(crate) sign: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: AssembleOptions,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct SubmissionCheckArgs {
-    /// The folder of the submission; for Kubernetes `vX.Y/PRODUCT`, or one that contains it
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
-    /// Suite whose results are submitted.
-    #[arg(long, value_name = "PROFILE", help = with_default_profile("Suite whose results are submitted: the name of a profile, a directory or a packed bundle"), conflicts_with = "required")]
-    pub(crate) profile: Option<String>,
-    #[command(flatten)]
-    pub(crate) trust: AttestationTrust,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
-    /// [default: the built-in list of the version]
-    #[arg(long, value_name = "FILE|image[:REF]")]
-    pub(crate) required: Option<RequiredFrom>,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-}
-
-pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match &args.command {
+pub(crate) fn submission(command: &SubmissionCommand, global: &Global) -> Result<ExitCode, AppError> {
+    match command {
         SubmissionCommand::Assemble(args) => {
-            let context = context(&args.registry);
+            let context = context(&args.remote.registry);
             let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-            let Some(built_in) = built_in_for(args.profile.as_deref())? else {
-                return assemble_profile(&context, args, key.as_ref());
+            let built_in = match profile_for(args.profile.as_deref())? {
+                ChosenProfile::Suite(built_in) => built_in,
+                ChosenProfile::Bundle(reference) => {
+                    only_for_cncf(&reference, &of_cncf(&args.options))?;
+                    return assemble_profile(&context, args, &reference, key.as_ref());
+                }
             };
-            let submission = app::assemble(&context, &args.options)?;
-            print_assembled(&submission, args.output.format())?;
+            let submission = assemble(&context, &args.options)?;
+            print_assembled(&submission, args.remote.output)?;
             if let Some(key) = key {
                 attest(
                     &context,
@@ -97,17 +89,41 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
             }
             Ok(ExitCode::SUCCESS)
         }
-        SubmissionCommand::Check(args) => {
-            let context = context(&args.registry);
-            let reference = args.profile.as_deref();
-            let checked = match built_in_for(reference)? {
-                Some(built_in) => Checked::read(&context, built_in, &args.dir, args.required.as_ref(), &args.trust)?,
-                None => Checked::of_profile(&context, &args.dir, reference.unwrap_or_default(), &args.trust)?,
+        SubmissionCommand::Check { dir, profile, trust, output, required, registry } => {
+            let context = context(registry);
+            let checked = match profile_for(profile.as_deref())? {
+                ChosenProfile::Suite(built_in) => Checked::read(&context, built_in, dir, required.as_ref(), trust)?,
+                ChosenProfile::Bundle(reference) => {
+                    only_for_cncf(&reference, &[("--required", required.is_some())])?;
+                    Checked::of_profile(&context, dir, &reference, trust)?
+                }
             };
-            checked.print(args.output.format())?;
-            Ok(checked.code(global))
+            print_checked(&checked, *output)?;
+            Ok(code_of(&checked, global))
         }
     }
+}
+
+/// Checks that none of these options is given. The value next to each says whether it is. They are
+/// only for submissions to the CNCF, and `reference` is the profile of another suite.
+pub(crate) fn only_for_cncf(reference: &str, options: &[(&str, bool)]) -> Result<(), AppError> {
+    match options.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(AppError::usage(format!("`{option}` is for submissions to the CNCF"))
+            .hint(format!("remove it; `plumbline conformance show {reference}` lists options"))),
+    }
+}
+
+/// The options of `assemble` that are only for submissions to the CNCF, and whether each is given.
+fn of_cncf(options: &AssembleOptions) -> [(&'static str, bool); 6] {
+    [
+        ("--product", options.product.is_some()),
+        ("--folder", options.folder.is_some()),
+        ("--kubernetes-version", options.kubernetes_version.is_some()),
+        ("--readme", options.readme.is_some()),
+        ("--required", options.required.is_some()),
+        ("--anyway", options.anyway),
+    ]
 }
 
 /// What an attestation says about the suite of a built-in profile.
@@ -134,17 +150,17 @@ pub(crate) fn attest(
 fn assemble_profile(
     context: &Context,
     args: &SubmissionAssembleArgs,
+    reference: &str,
     key: Option<&PrivateKey>,
 ) -> Result<ExitCode, AppError> {
-    let found = profiles::find(context, args.profile.as_deref().unwrap_or_default())?;
+    let found = profiles::find(context, reference)?;
     let AssembleOptions { archive, dir, .. } = &args.options;
     let submitted = profiles::submit(context, &found, archive, dir)?;
-    print("failed to print the list of written files", |out| match args.output.format() {
-        DataFormat::Json => print_json(&json!({"folder": submitted.dir, "files": submitted.files}), out),
-        DataFormat::Text => {
-            writeln!(out, "submission: {}", submitted.dir.display())?;
-            submitted.files.iter().try_for_each(|name| writeln!(out, "  {}", printable_name(name)))
-        }
+    let folder = submitted.dir.display().to_string();
+    let data = json!({"folder": folder, "files": submitted.files});
+    args.remote.output.print("failed to print the list of written files", &data, |out| {
+        writeln!(out, "submission: {folder}")?;
+        submitted.files.iter().try_for_each(|name| writeln!(out, "  {}", printable_name(name)))
     })?;
     if let Some(key) = key {
         attest(context, archive, None, dir, &submitted.suite, key)?;
@@ -153,25 +169,20 @@ fn assemble_profile(
 }
 
 /// Prints what was written. Keys of the document are never removed or renamed (docs/output.md).
-pub(crate) fn print_assembled(submission: &Submission, format: DataFormat) -> Result<ExitCode, AppError> {
+pub(crate) fn print_assembled(submission: &Submission, output: OutputArgs) -> Result<ExitCode, AppError> {
     let Submission { written, place, kubernetes, cases } = submission;
     let counted = cases.problem.is_none();
-    print("failed to print the list of written files", |out| {
-        if format == DataFormat::Json {
-            let files: Vec<_> =
-                written.files.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
-            return print_json(
-                &json!({
-                    "folder": written.folder, "kubernetes": kubernetes, "title": place.title(), "files": files,
-                    "ran": counted.then(|| cases.ran()), "skipped": counted.then(|| cases.skipped()),
-                }),
-                out,
-            );
-        }
-        writeln!(out, "submission: {}", written.folder.display())?;
+    let folder = written.folder.display().to_string();
+    let files: Vec<_> = written.files.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
+    let data = json!({
+        "folder": folder, "kubernetes": kubernetes, "title": place.title(), "files": files,
+        "ran": counted.then_some(cases.ran), "skipped": counted.then_some(cases.skipped),
+    });
+    output.print("failed to print the list of written files", &data, |out| {
+        writeln!(out, "submission: {folder}")?;
         writeln!(out, "Kubernetes: {kubernetes}")?;
         if counted {
-            writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
+            writeln!(out, "tests:      {} ran, {} skipped", cases.ran, cases.skipped)?;
         }
         for (name, bytes) in &written.files {
             writeln!(out, "  {name:14} {}", size(*bytes))?;
@@ -181,81 +192,30 @@ pub(crate) fn print_assembled(submission: &Submission, format: DataFormat) -> Re
     })
 }
 
-/// The findings about the folder of a submission.
-pub(crate) struct Checked {
-    folder: PathBuf,
-    release: Option<String>,
-    findings: Vec<Finding>,
-    summary: Summary,
+/// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
+pub(crate) fn document(checked: &Checked) -> Value {
+    json!({
+        "folder": checked.folder.display().to_string(),
+        "release": checked.release,
+        "findings": checked.findings,
+        "summary": checked.summary,
+    })
 }
 
-impl Checked {
-    /// Checks the folder against the rules of the verifier.
-    pub(crate) fn read(
-        context: &Context,
-        built_in: &BuiltInProfile,
-        dir: &Path,
-        source: Option<&RequiredFrom>,
-        trust: &AttestationTrust,
-    ) -> Result<Self, AppError> {
-        let folder = Folder::read(dir)?;
-        let mut contents = Contents {
-            files: &folder.files,
-            product: folder.product.as_deref(),
-            log: &folder.log,
-            cases: folder.cases.as_ref(),
-            required: None,
-        };
-        let release = contents.release();
-        let required = match release {
-            Some(release) => required(context, source, release, folder.log.suite.as_deref())?,
-            None => None,
-        };
-        contents.required = required.as_ref();
-        let mut findings = submission::check(&contents);
-        let suite = SubmittedSuite { profile: built_in.profile.name.to_string(), ..SubmittedSuite::default() };
-        findings.extend(app::attestation_finding(&folder.root, None, &suite, trust)?);
-        let summary = Summary::of(&findings);
-        Ok(Self { folder: dir.to_owned(), release: release.map(|release| release.to_string()), findings, summary })
-    }
+/// Prints the findings.
+pub(crate) fn print_checked(checked: &Checked, output: OutputArgs) -> Result<ExitCode, AppError> {
+    let text = |out: &mut Out| print_findings(&checked.findings, checked.summary, out);
+    output.print("failed to print the findings", &document(checked), text)
+}
 
-    /// Checks the folder of another suite. Without an attestation, nothing says that the run passed.
-    fn of_profile(context: &Context, dir: &Path, reference: &str, trust: &AttestationTrust) -> Result<Self, AppError> {
-        let found = profiles::find(context, reference)?;
-        let findings = profiles::check_submission(&found, dir, trust)?;
-        let mut summary = Summary::of(&findings);
-        summary.incomplete |= summary.not_checked > 0;
-        let release = found.profile.shown_version().map(str::to_owned);
-        Ok(Self { folder: dir.to_owned(), release, findings, summary })
-    }
-
-    /// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
-    pub(crate) fn document(&self) -> Value {
-        json!({
-            "folder": self.folder,
-            "release": self.release,
-            "findings": self.findings,
-            "summary": self.summary,
-        })
-    }
-
-    /// Prints the findings.
-    pub(crate) fn print(&self, format: DataFormat) -> Result<ExitCode, AppError> {
-        print("failed to print the findings", |out| match format {
-            DataFormat::Text => print_findings(&self.findings, self.summary, out),
-            DataFormat::Json => print_json(&self.document(), out),
-        })
-    }
-
-    /// Returns the exit code: 0 if no rule is broken, 1 if one is, and 3 if the required tests are
-    /// unknown, or, for another suite, the outcome of the run.
-    pub(crate) fn code(&self, global: &Global) -> ExitCode {
-        global.code(match self.summary {
-            Summary { failed: 1.., .. } => ExitCode::from(FAILED),
-            Summary { incomplete: true, .. } => ExitCode::from(INCOMPLETE),
-            _ => ExitCode::SUCCESS,
-        })
-    }
+/// Returns the exit code: 0 if no rule is broken, 1 if one is, and 3 if the required tests are
+/// unknown, or, for another suite, the outcome of the run.
+pub(crate) fn code_of(checked: &Checked, global: &Global) -> ExitCode {
+    global.code(match checked.summary {
+        Summary { failed: 1.., .. } => ExitCode::from(FAILED),
+        Summary { incomplete: true, .. } => ExitCode::from(INCOMPLETE),
+        _ => ExitCode::SUCCESS,
+    })
 }
 
 /// Maximum names of a finding in the text.
@@ -291,10 +251,46 @@ fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) 
 }
 
 fn style(outcome: Outcome) -> Style {
-    let colour = match outcome {
-        Outcome::Passed => AnsiColor::Green,
-        Outcome::Failed => AnsiColor::Red,
-        Outcome::NotChecked => AnsiColor::Yellow,
-    };
-    Style::new().fg_color(Some(colour.into()))
+    match outcome {
+        Outcome::Passed => AnsiColor::Green.on_default(),
+        Outcome::Failed => AnsiColor::Red.on_default(),
+        Outcome::NotChecked => AnsiColor::Yellow.on_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Assemble {
+        #[command(flatten)]
+        options: AssembleOptions,
+    }
+
+    #[test]
+    fn options_of_the_cncf_are_errors_for_another_suite() {
+        let check = |more: &[&str]| {
+            let args = ["assemble", "--archive", "a.tar.gz", "--dir", "sub"];
+            let parsed = Assemble::try_parse_from(args.iter().chain(more).copied()).unwrap();
+            only_for_cncf("toys", &of_cncf(&parsed.options))
+        };
+        assert!(check(&[]).is_ok());
+        for given in [
+            &["--product", "x"][..],
+            &["--folder", "x"],
+            &["--kubernetes-version", "x"],
+            &["--readme", "x"],
+            &["--required", "x"],
+            &["--anyway"],
+        ] {
+            let error = check(given).unwrap_err();
+            let option = given.first().unwrap();
+            assert_eq!(error.summary(), format!("`{option}` is for submissions to the CNCF"));
+            assert!(error.is_usage());
+            assert!(error.hint_text().unwrap().contains("plumbline conformance show toys"));
+        }
+    }
 }

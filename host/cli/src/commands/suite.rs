@@ -7,24 +7,24 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
-use plumbline_app::profiles::{self, ProfileRun, built_in_for, with_default_profile};
+use plumbline_app::profiles::{
+    self, BuiltInProfile, ChosenProfile, ProfileRun, profile_for, suite_profile, with_default_profile,
+};
 use plumbline_app::report::{self, print_json};
-use plumbline_app::suite::test_names::{self, TestSource};
-use plumbline_conformance::lists::{SUITE, Selection, TestList, near, tags};
+use plumbline_app::suite::test_names::{self, OFFLINE, STDIN, TestSource, image_of, is_image};
+use plumbline_conformance::lists::{TestList, tags};
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_profile::ProfileMode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::args::shared::{RegistryArgs, RemoteArgs, context};
 use crate::commands::profiles::modes_of_profile;
-use crate::output::{print, print_raw};
-use crate::ui::say;
+use crate::output::print_raw;
 
 /// Where Sonobuoy's project publishes lists of tests, by version.
 const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
 
-/// List the tests of the suite, and which of them a focus selects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct E2eArgs {
     /// Show only tests that match this Go regular expression
@@ -62,15 +62,17 @@ pub(crate) struct E2eArgs {
     pub(crate) registry: RegistryArgs,
 }
 
-/// List the tests of a suite, and which of them a focus selects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConformanceTestsArgs {
     /// Suite whose tests to list.
-    #[arg(value_name = "PROFILE", help = with_default_profile("Suite whose tests to list: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["kubeconfig", "context", "input"])]
+    #[arg(value_name = "PROFILE", help = with_default_profile("Suite whose tests to list: the name of a profile, a directory or a packed bundle"), conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) profile: Option<String>,
     /// Set an option of the profile that decides its version; repeatable
     #[arg(long, value_name = "NAME=VALUE", requires = "profile")]
     pub(crate) set: Vec<String>,
+    /// Run the program of a profile that is not built in, for `--input image`
+    #[arg(long, requires = "profile")]
+    pub(crate) run_program: bool,
     #[command(flatten)]
     pub(crate) tests: E2eArgs,
 }
@@ -101,98 +103,64 @@ pub(crate) struct ModesArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Lists the tests of a profile.
 pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppError> {
-    if built_in_for(args.profile.as_deref())?.is_some() {
-        return e2e(&args.tests);
-    }
-    let reference = args.profile.as_deref().unwrap_or_default();
+    let reference = match profile_for(args.profile.as_deref())? {
+        ChosenProfile::Suite(built_in) => return of_built_in(built_in, &args.tests),
+        ChosenProfile::Bundle(reference) => reference,
+    };
     let tests = &args.tests;
     if let Some(version) = &tests.version {
         return Err(AppError::usage(format!("`--version {version}` is for the tests of Kubernetes"))
             .hint(format!("`plumbline conformance show {reference}` lists the options of this profile, for `--set`")));
     }
-    let selection = selection(tests)?;
-    let found = profiles::find(&context(&tests.registry), reference)?;
-    let run = ProfileRun { set: args.set.clone(), ..ProfileRun::default() };
-    let list = profiles::tests_of(&found, &run)?;
-    let selected: Vec<&str> = selection.select(&list.tests).collect();
-    if selected.is_empty() {
-        return Err(nothing(tests, &list));
-    }
+    // Before anything is fetched.
+    let selection = test_names::selection(tests.focus.as_deref(), tests.skip.as_deref())?;
+    let list = list_of(&reference, args)?;
+    let selected = test_names::selected(&list, &selection, tests.focus.as_deref(), tests.skip.as_deref())?;
     print_raw("failed to print the tests", |out| print_tests(tests, &list, &selected, out))
 }
 
-/// Parses focus and skip, before anything is fetched.
-fn selection(args: &E2eArgs) -> Result<Selection, AppError> {
-    Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
-        AppError::usage(format!("`--{what}` is not a valid Go regular expression"))
-            .because(&error)
-            .hint("to match a name literally, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
-    })
+/// Reads the tests of another profile than that of the suite of Kubernetes.
+fn list_of(reference: &str, args: &ConformanceTestsArgs) -> Result<TestList, AppError> {
+    let (context, input) = (context(&args.tests.registry), args.tests.input.as_str());
+    if input == STDIN {
+        return test_names::read_stdin(&profiles::find(&context, reference)?.profile);
+    }
+    let run = ProfileRun { set: args.set.clone(), ..ProfileRun::default() };
+    if is_image(input) {
+        let found = profiles::find(&context, reference)?;
+        return profiles::tests_in_image(&context, &found, &run, image_of(input), args.run_program);
+    }
+    if input != OFFLINE {
+        return Err(AppError::usage(format!("`--input {input}` is for the tests of Kubernetes"))
+            .hint("use `offline` for the list in the bundle of the profile, `image[:REFERENCE]` or `-`"));
+    }
+    profiles::tests_of(&profiles::find(&context, reference)?, &run)
 }
 
 pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
-    let selection = selection(args)?;
+    of_built_in(suite_profile()?, args)
+}
+
+fn of_built_in(built_in: &BuiltInProfile, args: &E2eArgs) -> Result<ExitCode, AppError> {
+    let selection = test_names::selection(args.focus.as_deref(), args.skip.as_deref())?;
     let source = TestSource {
         input: args.input.clone(),
         version: args.version.clone(),
         url: args.url.clone(),
         cluster: ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() },
     };
-    let list = test_names::read(&context(&args.registry), &source)?;
-    let selected: Vec<&str> = selection.select(&list.tests).collect();
-    if selected.is_empty() {
-        return Err(nothing(args, &list));
+    let context = context(&args.registry);
+    let list = test_names::read(&context, built_in, &source)?;
+    let selected = test_names::selected(&list, &selection, args.focus.as_deref(), args.skip.as_deref())?;
+    if args.focus.is_some() || args.skip.is_some() {
+        test_names::warn_of_anchors(&context, &selection, &list, &selected);
     }
-    warn_of_anchors(args, &selection, &list, &selected);
     print_raw("failed to print the tests", |out| print_tests(args, &list, &selected, out))
-}
-
-fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
-    let (focus, skip) = (args.focus.as_deref().unwrap_or_default(), args.skip.as_deref().unwrap_or_default());
-    let of = of(list);
-    let focused = Selection::parse(args.focus.as_deref(), None).map_or(0, |focus| focus.select(&list.tests).count());
-    if focused > 0 {
-        return AppError::usage(format!(
-            "no test is left {of}: `--focus` selects {focused}, and `--skip` skips all of them"
-        ))
-        .hint(format!("leave `--skip '{skip}'` out, or make it match fewer tests"));
-    }
-    let error = AppError::usage(format!("the focus `{focus}` selects none {of}"));
-    let near: Vec<String> =
-        near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
-    match near.is_empty() {
-        true => error
-            .hint("`plumbline conformance tests` lists all names; with `--mode tags`, it lists the words in brackets"),
-        false => error.hint(format!("similar tests:\n{}", near.join("\n"))),
-    }
-}
-
-/// Formats the source of the list: `of the 7201 tests of v1.30.2 in …`.
-fn of(list: &TestList) -> String {
-    let version = if list.version.is_empty() { String::new() } else { format!(" of {}", list.version) };
-    format!("of the {} tests{version} in {}", list.tests.len(), list.source)
-}
-
-/// Warns if the suite would select other tests: it matches expressions against its own name and that of
-/// the test.
-fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selected: &[&str]) {
-    if args.focus.is_none() && args.skip.is_none() {
-        return;
-    }
-    let here = selected.iter().filter(|name| !plumbline_conformance::lists::is_suite_node(name)).count();
-    let there = list.specs().filter(|test| selection.runs(test)).count();
-    if here != there {
-        say(&format!(
-            "warning: with these expressions, the suite itself selects {there} tests, not {here}: it matches them against `{SUITE} NAME`, so `^` matches before `{SUITE}`"
-        ));
-    }
 }
 
 /// The document of `-o json`. Keys are never removed or renamed.
@@ -249,17 +217,16 @@ fn print_tests(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut imp
 const MAX_LINE: usize = 200;
 
 pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
-    let Some(built_in) = built_in_for(args.profile.as_deref())? else {
-        let reference = args.profile.as_deref().unwrap_or_default();
-        return modes_of_profile(&context(&args.registry), reference, args.output.format());
+    let built_in = match profile_for(args.profile.as_deref())? {
+        ChosenProfile::Suite(built_in) => built_in,
+        ChosenProfile::Bundle(reference) => {
+            return modes_of_profile(&context(&args.remote.registry), &reference, args.remote.output);
+        }
     };
     let modes = &built_in.profile.modes;
-    print("failed to print the modes", |out| match args.output.format() {
-        DataFormat::Text => {
-            write!(out, "{}", modes.iter().map(|mode| mode_text(mode, args.verbose)).collect::<Vec<_>>().join("\n"))
-        }
-        DataFormat::Json => print_json(&json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()}), out),
-    })
+    let data = json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()});
+    let text = modes.iter().map(|mode| mode_text(mode, args.verbose)).collect::<Vec<_>>().join("\n");
+    args.remote.output.print("failed to print the modes", &data, |out| write!(out, "{text}"))
 }
 
 /// Returns what a mode of the suite of Kubernetes sets: focus, skip, and whether tests run in

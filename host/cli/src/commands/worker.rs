@@ -16,18 +16,12 @@ use crate::commands::node::{FactsRoleArgs, InRootArgs, NodeLogsArgs};
 use crate::error::PrintError as _;
 use crate::logging;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct WorkerArgs {
-    #[command(subcommand)]
-    pub(crate) command: WorkerCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerCommand {
     /// Run next to a plugin that runs once per cluster
-    Global(SleepArgs),
+    Global(RoleArgs),
     /// Run next to a plugin that runs once per node
-    SingleNode(SleepArgs),
+    SingleNode(RoleArgs),
     /// Print facts of this machine as JSON
     Facts(FactsRoleArgs),
     /// Print the logs of this machine's journal as lines of JSON
@@ -37,6 +31,7 @@ pub(crate) enum WorkerCommand {
     InRoot(InRootArgs),
 }
 
+/// `plumbline worker global` and `plumbline worker single-node`
 #[derive(Debug, clap::Args)]
 pub(crate) struct RoleArgs {
     /// Configuration as JSON; the environment overrides it
@@ -48,13 +43,6 @@ pub(crate) struct RoleArgs {
     /// Outside of a pod: kubeconfig of the cluster
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
-}
-
-/// `plumbline worker global` and `plumbline worker single-node`
-#[derive(Debug, clap::Args)]
-pub(crate) struct SleepArgs {
-    #[command(flatten)]
-    pub(crate) role: RoleArgs,
     /// Seconds to keep running after the upload, so that the pod does not restart; negative:
     /// forever
     #[arg(long, env = WORKER_SLEEP_VARIABLE, hide_env = true, default_value_t = 0, allow_negative_numbers = true)]
@@ -73,8 +61,7 @@ const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 pub(crate) fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
     // A worker's log is read after a failure, when the pod may be gone. It therefore logs at `info`
     // by default.
-    let level = if global.level == Level::Warn { Level::Info } else { global.level };
-    logging::init(&Global { level, ..global.clone() });
+    logging::init(&global.logging_at(Level::Info));
     conceal();
     let mut config = match WorkerConfig::load(mode, args.config.as_deref()) {
         Ok(config) => config,

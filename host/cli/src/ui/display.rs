@@ -10,12 +10,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::shared::WaitOutput;
-use crate::ui::events::EventLog;
+use crate::ui::events::{EventLog, SkippedPlugins};
 use crate::ui::line::{Line, Tone, width};
 use crate::ui::live::{LiveView, clock};
 use crate::ui::plugins::{Logs, RunView, counted, results};
 use crate::ui::screen::{Size, say, say_line, show};
-use crate::ui::skipped::SkippedPlugins;
 
 /// The frames of the spinner.
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
@@ -90,9 +89,7 @@ fn spinner(run: RunView<'_>, now: Timestamp) -> Line {
     let turn = now.as_millisecond().div_euclid(SPINNER_STEP).rem_euclid(SPINNER.len() as i64);
     let picture = usize::try_from(turn).ok().and_then(|at| SPINNER.get(at)).copied().unwrap_or_default();
     let elapsed = run.started.map(|at| format!("   {}", clock(now.duration_since(at)))).unwrap_or_default();
-    let mut line = Line::default();
-    line.push(Tone::Plain, &format!("{picture} {settled} of {expected} results{elapsed}"));
-    line
+    Line::of(Tone::Plain, &format!("{picture} {settled} of {expected} results{elapsed}"))
 }
 
 /// Minimum time between two looks, to limit the cost of runs with 10,000 results.

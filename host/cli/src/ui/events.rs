@@ -4,15 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_app::report::status::period;
+use plumbline_app::report::status::{period, skipped};
 use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
-use plumbline_core::run_status::{PluginStatus, RunPhase};
+use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 
 use crate::ui::line::{Line, Tone};
 use crate::ui::live::counts;
-use crate::ui::plugins::{Logs, Phase, Plugin, RunView, source, tone_of};
-use crate::ui::skipped::SkippedPlugins;
+use crate::ui::plugins::{FailedTest, Logs, Phase, Plugin, RunView, source, tone_of};
 
 /// Number of progress steps per plugin: 5,000 nodes print 20 lines.
 const STEPS: u64 = 20;
@@ -28,6 +27,18 @@ const MAX_FAILED: usize = 10;
 const MAX_COLUMNS: usize = 400;
 /// Seconds that a pod may take to start before it is printed as waiting.
 const STARTING_SECONDS: i64 = 20;
+
+/// The skipped plugins that were printed.
+#[derive(Debug, Default)]
+pub(super) struct SkippedPlugins(BTreeSet<String>);
+
+impl SkippedPlugins {
+    /// Returns one line for each newly skipped plugin.
+    pub(super) fn lines(&mut self, status: &RunStatus) -> Vec<String> {
+        let new = status.skipped.iter().filter(|(plugin, _)| self.0.insert((*plugin).clone()));
+        new.map(|(plugin, why)| skipped(plugin, why)).collect()
+    }
+}
 
 /// Reports what is new in each look.
 #[derive(Debug, Default)]
@@ -66,7 +77,8 @@ struct Progress {
 impl EventLog {
     /// Returns the lines for what is new in `run`.
     pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
-        let mut lines: Vec<Line> = self.skipped.lines(run.status).iter().map(|text| plain(text)).collect();
+        let mut lines: Vec<Line> =
+            self.skipped.lines(run.status).iter().map(|text| Line::of(Tone::Plain, text)).collect();
         let mut failed = BTreeMap::<String, Vec<Line>>::new();
         let mut troubled = BTreeMap::<String, Vec<&PluginStatus>>::new();
         for entry in run.status.plugins.iter().flatten() {
@@ -109,8 +121,8 @@ impl EventLog {
         // For a local run, the outcome follows immediately.
         if matches!(run.logs, Logs::Cluster(_)) && phase != self.phase && !self.phase.is_empty() {
             lines.push(match run.status.status {
-                RunPhase::PostProcessing => plain("post-processing the results"),
-                _ => plain(&format!("the run is {phase}")),
+                RunPhase::PostProcessing => Line::of(Tone::Plain, "post-processing the results"),
+                _ => Line::of(Tone::Plain, &format!("the run is {phase}")),
             });
         }
         self.phase = phase;
@@ -218,29 +230,28 @@ impl Reported {
     }
 }
 
-/// Returns lines about the tests of a result that failed since the last look.
+/// Returns lines about the tests of a result that failed since the last look. The first line of a
+/// reason is indented below its test.
 fn failures(printed: &mut BTreeMap<(String, String), usize>, entry: &PluginStatus) -> Vec<Line> {
     let Some(progress) = entry.progress.as_ref().filter(|progress| !progress.failures.is_empty()) else {
         return Vec::new();
     };
     let before = printed.entry((entry.plugin.clone(), entry.node.clone())).or_default();
-    let source = source(entry);
     let new = progress.failures.get(*before..).unwrap_or_default();
     *before = progress.failures.len();
-    let named = new.iter().take(MAX_FAILED).map(|test| format!("failed: {}", one_line(test)));
-    let more = (new.len() > MAX_FAILED).then(|| format!("{} more tests failed", new.len() - MAX_FAILED));
-    named.chain(more).map(|text| event(&source, Tone::Bad, &text)).collect()
+    let more = new.len().saturating_sub(MAX_FAILED);
+    let more = (more > 0).then(|| event(&source(entry), Tone::Bad, &format!("{more} more tests failed")));
+    let failed = new.iter().take(MAX_FAILED).flat_map(|test| {
+        let test = FailedTest::new(entry, progress, test);
+        let line = event(&test.source, Tone::Bad, &format!("FAIL {}", test.name));
+        [Some(line), test.reason.map(|reason| Line::of(Tone::Plain, &format!("    {reason}")))].into_iter().flatten()
+    });
+    failed.chain(more).collect()
 }
 
 fn event(name: &str, tone: Tone, text: &str) -> Line {
-    let mut line = Line::default();
-    line.push(Tone::Plain, &format!("{name}: ")).push(tone, text);
-    line
-}
-
-fn plain(text: &str) -> Line {
-    let mut line = Line::default();
-    line.push(Tone::Plain, text);
+    let mut line = Line::of(Tone::Plain, &format!("{name}: "));
+    line.push(tone, text);
     line
 }
 

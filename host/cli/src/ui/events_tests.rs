@@ -1,4 +1,3 @@
-use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::status::Seen;
 use serde_json::{Value, json};
 
@@ -14,10 +13,20 @@ fn lines_at(log: &mut EventLog, seen: &Seen, at: Timestamp) -> Vec<String> {
 }
 
 #[test]
+fn each_skipped_plugin_is_reported_once() {
+    let status: RunStatus =
+        serde_json::from_value(json!({"skipped": {"retry": "no test failed in `e2e`\nmore"}})).unwrap();
+    let mut skipped = SkippedPlugins::default();
+    assert_eq!(skipped.lines(&status), ["retry: skipped: no test failed in `e2e`"]);
+    assert!(skipped.lines(&status).is_empty());
+}
+
+#[test]
 fn each_event_is_reported_once() {
     let e2e = |status: &str, failures: Value, result: &str| {
         json!({"plugin": "e2e", "node": "global", "status": status, "result-status": result, "last-heartbeat": "2026-11-20T12:59:00Z",
-            "progress": {"timestamp": "2026-11-20T12:59:00Z", "total": 404, "completed": 201, "failures": failures}})
+            "progress": {"timestamp": "2026-11-20T12:59:00Z", "total": 404, "completed": 201, "failures": failures,
+                "reasons": {"a test": "quotas are denied here"}}})
     };
     let logs = |n: u32, status: &str| json!({"plugin": "logs", "node": format!("n{n}"), "status": status});
     let mut ended = e2e("complete", json!(["a test"]), "failed");
@@ -126,7 +135,7 @@ fn seven_thousand_tests_are_few_lines_and_each_failure_is_one() {
             {"total": 7_000, "completed": second, "failures": failures[..failed]}}]));
         all.extend(lines_at(&mut log, &look, now() + SignedDuration::from_millis(second * 10)));
     }
-    assert_eq!(all.iter().filter(|line| line.contains("failed: test")).count(), 2, "{all:#?}");
+    assert_eq!(all.iter().filter(|line| line.contains("FAIL test")).count(), 2, "{all:#?}");
     assert!((20..30).contains(&all.len()), "{}", all.len());
     // A look that joins a run late, or sees many tests fail at once.
     let look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running", "progress":
@@ -140,7 +149,7 @@ fn foreign_text_neither_steers_the_terminal_nor_floods_it() {
     let evil = format!("\u{1b}[2J\u{9b}31m\u{202e}{}", "x".repeat(100_000));
     let mut look = seen(json!([{"plugin": &evil, "node": &evil, "status": &evil, "result-status": &evil,
         "result-counts": {(evil.as_str()): 1, "passed": 2}, "last-heartbeat": "2026-11-20T12:59:00Z",
-        "progress": {"msg": &evil, "total": 2, "completed": 1, "failures": [&evil]}}]));
+        "progress": {"msg": &evil, "total": 2, "completed": 1, "failures": [&evil], "reasons": {(evil.as_str()): &evil}}}]));
     look.status.skipped = [(evil.clone(), evil.clone())].into();
     look.status.launched = [(evil.clone(), "2026-11-20T12:00:00Z".parse().unwrap())].into();
     look.waiting = vec![plumbline_kubernetes::status::Waiting {

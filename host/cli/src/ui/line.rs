@@ -42,6 +42,12 @@ pub(super) struct Line {
 }
 
 impl Line {
+    pub(super) fn of(tone: Tone, text: &str) -> Self {
+        let mut line = Self::default();
+        line.push(tone, text);
+        line
+    }
+
     pub(super) fn push(&mut self, tone: Tone, text: &str) -> &mut Self {
         let text: String = text.chars().map(printable).collect();
         self.width += width(&text);

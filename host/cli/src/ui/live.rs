@@ -17,6 +17,10 @@ use crate::ui::screen::Size;
 const GAP: &str = "   ";
 /// Maximum number of failed tests listed.
 const MAX_FAILED: usize = 3;
+/// Minimum rows for which failed tests have their reasons.
+const MIN_ROWS_FOR_REASONS: usize = 12;
+/// Column at which the reason of a failed test starts.
+const REASON_COLUMN: usize = 9;
 /// Minimum columns of a message; with fewer it is left out.
 const MIN_MESSAGE: usize = 16;
 /// Maximum columns of the word for a plugin's state.
@@ -85,7 +89,7 @@ impl LiveView {
         let columns = size.columns.saturating_sub(1);
         // One row is for the cursor, and one for the summary.
         let rows = size.rows.saturating_sub(2);
-        let failed = failed_lines(run.status, columns, MAX_FAILED.min(rows / 6));
+        let failed = failed_lines(run.status, columns, rows);
         let room = rows.saturating_sub(failed.len());
         let spaced = plugins.len() + 2 <= room;
         let (shown, hidden) = selected(&plugins, room);
@@ -103,8 +107,7 @@ impl LiveView {
     }
 
     fn row(&self, plugin: &Plugin<'_>, run: RunView<'_>, layout: &Layout, now: Timestamp) -> Line {
-        let mut line = Line::default();
-        line.push(Tone::Plain, "  ").push(Tone::Plain, &cut_middle(&plugin.name, layout.name));
+        let mut line = Line::of(Tone::Plain, &format!("  {}", cut_middle(&plugin.name, layout.name)));
         line.pad_to(layout.name + 2 + GAP.len());
         let (position, length) = plugin.position();
         if has_position(plugin) {
@@ -276,8 +279,6 @@ fn waiting(pods: &[&Waiting], now: Timestamp) -> Option<String> {
 /// Summarizes the run in one line: elapsed time, and number of plugins by state.
 fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timestamp) -> Line {
     let elapsed = run.started.map(|at| clock(now.duration_since(at))).unwrap_or_else(|| "running".to_owned());
-    let mut line = Line::default();
-    line.push(Tone::Plain, &elapsed);
     let mut parts = Vec::new();
     if plugins.len() > 1 {
         parts.push(Part::new(5, Tone::Plain, counted(plugins.len() as u64, "plugin")));
@@ -290,7 +291,7 @@ fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timest
     if run.status.status == RunPhase::PostProcessing {
         parts.push(Part::new(0, Tone::Plain, "reading results".to_owned()));
     }
-    fit(line, parts, columns)
+    fit(Line::of(Tone::Plain, &elapsed), parts, columns)
 }
 
 /// Summarizes the plugins without a row by state. If the line is too long, passed plugins are left
@@ -307,9 +308,7 @@ fn totals(hidden: &[&Plugin<'_>], columns: usize) -> Option<Line> {
         }
         text = next;
     }
-    let mut line = Line::default();
-    line.push(Tone::Dim, &text);
-    Some(line.cut(columns))
+    Some(Line::of(Tone::Dim, &text).cut(columns))
 }
 
 /// Groups of plugins in totals, the most important first.
@@ -381,19 +380,21 @@ fn selected<'a>(plugins: &'a [Plugin<'a>], rows: usize) -> (Vec<&'a Plugin<'a>>,
     (all, hidden)
 }
 
-fn failed_lines(status: &RunStatus, columns: usize, most: usize) -> Vec<Line> {
-    let (names, more) = failed_tests(status, most);
-    let label = if columns < 72 { "  failed  " } else { "  failed so far  " };
-    let more = (more > 0 && most > 0 && !names.is_empty()).then(|| format!("and {more} more"));
-    let texts = names.into_iter().chain(more).enumerate();
-    texts
-        .map(|(at, text)| {
+/// Lists the tests that failed last, each with the first line of its reason below it.
+fn failed_lines(status: &RunStatus, columns: usize, rows: usize) -> Vec<Line> {
+    let (tests, more) = failed_tests(status, MAX_FAILED.min(rows / 6));
+    let more = (more > 0 && !tests.is_empty()).then(|| Line::of(Tone::Plain, &format!("  and {more} more")));
+    let lines = tests.into_iter().flat_map(|test| {
+        let mut line = Line::of(Tone::Bad, "  FAIL");
+        line.push(Tone::Plain, &format!(" {}: {}", test.source, test.name));
+        let reason = test.reason.filter(|_| rows >= MIN_ROWS_FOR_REASONS).map(|reason| {
             let mut line = Line::default();
-            line.push(Tone::Bad, if at == 0 { label } else { "" }).pad_to(label.len());
-            line.push(Tone::Plain, &text);
-            line.cut(columns)
-        })
-        .collect()
+            line.pad_to(REASON_COLUMN).push(Tone::Dim, &reason);
+            line
+        });
+        [Some(line), reason].into_iter().flatten()
+    });
+    lines.chain(more).map(|line| line.cut(columns)).collect()
 }
 
 /// Appends the parts that fit. Messages are shortened at the end; numbers are never cut.

@@ -147,11 +147,17 @@ fn suite(seconds: i64) -> Seen {
     .into_iter()
     .take(usize::try_from(seconds / 250).unwrap())
     .collect();
+    let reasons = json!({
+        "[sig-network] Services should be able to switch session affinity for NodePort service [LinuxOnly] [Conformance]":
+            r#"service "affinity-nodeport" has no endpoints after 2m0s: pods "affinity-nodeport-7x2kq" is forbidden: exceeded quota"#,
+        "[sig-node] Pods should be submitted and removed": r#"pods "pod-submit-remove" is forbidden: quotas are denied here"#,
+    });
     let over = done >= 404;
     let mut e2e = entry(
         "e2e",
         json!({"last-heartbeat": time(seconds), "progress": {"timestamp": time(seconds), "total": 404,
-        "completed": done.min(404) - failures.len() as i64, "failures": failures, "msg": "PASSED [sig-cli] Kubectl client"}}),
+        "completed": done.min(404) - failures.len() as i64, "failures": failures, "reasons": reasons,
+        "msg": "PASSED [sig-cli] Kubectl client"}}),
     );
     if over {
         let ended = json!({"status": "complete", "result-status": "failed", "result-counts": {"passed": 400, "failed": 4, "skipped": 6793}});
@@ -202,6 +208,22 @@ fn fresh(columns: usize, rows: usize, status: &RunStatus) -> String {
     let mut terminal = Terminal::new(columns, rows);
     terminal.show(LiveView::default().frame(local(status), now(), terminal.size));
     terminal.screen()
+}
+
+#[test]
+fn a_long_reason_is_one_line_and_low_windows_have_none() {
+    let failures = ["a test", "another test"];
+    let reasons = json!({"a test": "no\nroute", "another test": "x".repeat(1_000)});
+    let progress = json!({"total": 9, "completed": 1, "failures": failures, "reasons": reasons});
+    let seen = seen(json!([entry("e2e", json!({"progress": progress}))]));
+    let frame = |columns, rows| {
+        let lines = LiveView::default().frame(RunView::of_cluster(&seen), now(), Size { columns, rows });
+        let shown = lines.iter().map(|line| line.render(false)).skip_while(|line| !line.starts_with("  FAIL"));
+        shown.collect::<Vec<_>>()
+    };
+    let long = format!("         {}…", "x".repeat(69));
+    assert_eq!(frame(80, 24), ["  FAIL e2e: another test", &long, "  FAIL e2e: a test", "         no route"]);
+    assert_eq!(frame(80, 13), ["  FAIL e2e: another test", "  and 1 more"]);
 }
 
 #[test]
@@ -353,7 +375,7 @@ fn foreign_text_does_not_steer_the_terminal() {
     let evil = "\u{1b}[2J\u{9b}31m\u{202e}\r\n\u{7}x";
     let mut seen = seen(json!([
         {"plugin": evil, "node": evil, "status": "running", "last-heartbeat": "2026-11-20T12:59:00Z",
-         "progress": {"msg": evil, "total": 9, "completed": 1, "failures": [evil]}},
+         "progress": {"msg": evil, "total": 9, "completed": 1, "failures": [evil], "reasons": {(evil): evil}}},
         {"plugin": "b", "node": evil, "status": "complete", "result-status": evil, "result-counts": {(evil): 3}},
         {"plugin": "logs", "node": evil, "status": "running"},
     ]));

@@ -7,13 +7,14 @@ mod line;
 mod live;
 mod plugins;
 mod screen;
-mod skipped;
 mod transfer;
 
 use std::io::{self, IsTerminal};
 
 pub(crate) use display::Watch;
 pub(crate) use follow::{Ended, follow};
+#[cfg(test)]
+pub(crate) use screen::log_event;
 pub(crate) use screen::{be_quiet, log_writer, say};
 pub(crate) use transfer::Transfer;
 

@@ -6,10 +6,12 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use plumbline_app::report::status::{logs_command, period, stalled};
 use plumbline_app::report::text::one_line;
-use plumbline_core::GLOBAL;
 use plumbline_core::judgement::VerdictStatus;
+use plumbline_core::progress::MAX_REASON;
 use plumbline_core::rollup::counts_in;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
+use plumbline_core::text::excerpt;
+use plumbline_core::{GLOBAL, ProgressUpdate};
 use plumbline_kubernetes::status::{Seen, Waiting};
 
 use crate::ui::line::Tone;
@@ -268,19 +270,34 @@ fn worse(a: String, b: String) -> String {
     if rank(&b) < rank(&a) { b } else { a }
 }
 
-/// Returns the names of at most `most` of the latest failed tests, and how many more failed.
-pub(super) fn failed_tests(status: &RunStatus, most: usize) -> (Vec<String>, u64) {
+/// A failed test of a running plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FailedTest {
+    /// The plugin, and the node for a result of one node.
+    pub(super) source: String,
+    pub(super) name: String,
+    /// The first line of why it failed, if the worker knows it.
+    pub(super) reason: Option<String>,
+}
+
+impl FailedTest {
+    pub(super) fn new(entry: &PluginStatus, progress: &ProgressUpdate, test: &str) -> Self {
+        let reason = progress.reasons.get(test).map(|reason| excerpt(reason, MAX_REASON));
+        Self { source: source(entry), name: one_line(test), reason: reason.filter(|reason| !reason.is_empty()) }
+    }
+}
+
+/// Returns at most `most` of the latest failed tests, and how many more failed.
+pub(super) fn failed_tests(status: &RunStatus, most: usize) -> (Vec<FailedTest>, u64) {
     let all = || status.plugins.iter().flatten().filter_map(|entry| Some((entry, entry.progress.as_ref()?)));
-    let mut names: Vec<String> = Vec::new();
+    let mut tests: Vec<FailedTest> = Vec::new();
     for (entry, progress) in all() {
-        let left = most.saturating_sub(names.len());
-        names.extend(
-            progress.failures.iter().rev().take(left).map(|test| format!("{}: {}", source(entry), one_line(test))),
-        );
+        let left = most.saturating_sub(tests.len());
+        tests.extend(progress.failures.iter().rev().take(left).map(|test| FailedTest::new(entry, progress, test)));
     }
     let failed = all().map(|(_, progress)| progress.failed()).fold(0, u64::saturating_add);
-    let more = failed.saturating_sub(names.len() as u64);
-    (names, more)
+    let more = failed.saturating_sub(tests.len() as u64);
+    (tests, more)
 }
 
 /// Returns the plugin's name, with the node's name for a result of one node.

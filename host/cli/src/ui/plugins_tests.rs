@@ -38,7 +38,8 @@ fn plugins(seen: &Seen) -> Vec<Plugin<'_>> {
 fn nodes_are_summed_whether_they_were_folded_or_not() {
     let mut seen = seen(json!([
         {"plugin": "e2e", "node": "global", "status": "running", "progress":
-            {"timestamp": "2026-11-20T12:50:00Z", "total": 404, "completed": 201, "failures": ["a", "b"], "msg": "on\nit"}},
+            {"timestamp": "2026-11-20T12:50:00Z", "total": 404, "completed": 201, "failures": ["a", "b"],
+             "reasons": {"a": "", "b": "no\nroute"}, "msg": "on\nit"}},
         {"plugin": "logs", "node": "9 nodes", "status": "complete", "folded": 9, "result-status": "passed"},
         {"plugin": "logs", "node": "n1", "status": "complete", "result-status": "failed"},
         {"plugin": "logs", "node": "n2", "status": "failed"},
@@ -54,8 +55,13 @@ fn nodes_are_summed_whether_they_were_folded_or_not() {
         head(&seen, "kind-prod", now()),
         "run 51c0de · cluster kind-prod · namespace sonobuoy · 2 plugins, 13 expected results · 12 min"
     );
-    assert_eq!(failed_tests(&seen.status, 3), (vec!["e2e: b".to_owned(), "e2e: a".to_owned()], 0));
-    assert_eq!(failed_tests(&seen.status, 1), (vec!["e2e: b".to_owned()], 1));
+    let failed = |name: &str, reason: Option<&str>| FailedTest {
+        source: "e2e".to_owned(),
+        name: name.to_owned(),
+        reason: reason.map(str::to_owned),
+    };
+    assert_eq!(failed_tests(&seen.status, 3), (vec![failed("b", Some("no route")), failed("a", None)], 0));
+    assert_eq!(failed_tests(&seen.status, 1), (vec![failed("b", Some("no route"))], 1));
 }
 
 #[test]

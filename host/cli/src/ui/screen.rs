@@ -138,9 +138,7 @@ pub(crate) fn say(text: &str) {
         return;
     }
     for part in text::indented(text, "  ").split('\n') {
-        let mut line = Line::default();
-        line.push(Tone::Plain, part);
-        print_line(&line);
+        print_line(&Line::of(Tone::Plain, part));
     }
 }
 
@@ -176,13 +174,19 @@ pub(crate) fn log_writer() -> LogWriter {
     LogWriter
 }
 
+/// Returns an event of the log as the terminal gets it. Text from outside cannot control the
+/// terminal, and none of its lines looks like a separate event.
+pub(crate) fn log_event(bytes: &[u8]) -> String {
+    text::indented(&String::from_utf8_lossy(bytes), "  ")
+}
+
 /// Writes log lines above the frame.
 pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Each call contains one complete event.
-        let event = text::indented(&String::from_utf8_lossy(bytes), "  ");
+        let event = log_event(bytes);
         above(|err| writeln!(err, "{event}")).map(|()| bytes.len())
     }
 

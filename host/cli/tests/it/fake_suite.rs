@@ -9,7 +9,8 @@ use std::process::Command;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use plumbline_conformance::lists::{embedded, rerun_focus};
+use plumbline_app::profiles::suite_tests;
+use plumbline_conformance::lists::rerun_focus;
 use serde_json::Value;
 
 use crate::bed::{Bed, Done, dev_program, wait_for};
@@ -250,8 +251,8 @@ fn a_run_judges_it_and_names_survive() {
     assert!(report.contains("[sig-apps] Daemon set [Serial] should rollback without unnecessary restarts"), "{report}");
     // The names in the results are those of the list.
     let listed = bed.plumbline(&["e2e", "--input", &bed.archive()]).expect(0).out;
-    let embedded = embedded(LISTED).unwrap().unwrap();
-    assert_eq!(listed.lines().collect::<Vec<_>>(), embedded.specs().collect::<Vec<_>>());
+    let built_in = suite_tests().unwrap().exact(LISTED).unwrap().unwrap();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), built_in.specs().collect::<Vec<_>>());
 }
 
 #[test]

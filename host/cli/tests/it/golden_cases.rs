@@ -73,7 +73,7 @@ fn dev_tries_every_change_until_it_is_interrupted() {
     wait_for("the second round", || out().contains("round 2: tests/one/expected.yaml") && out().contains("1 failed"));
     dev.signal("INT");
     let done = dev.wait().expect(0);
-    assert!(done.err.contains("Ctrl-C ends"), "{}", done.err);
+    assert!(done.err.contains("press Ctrl-C to stop"), "{}", done.err);
     bed.plumbline(&["plugin", "dev", "nowhere"]).expect(2);
 }
 

@@ -221,7 +221,7 @@ fn a_verdict_that_contradicts_itself_or_the_tree_does_not_pass() {
                 assert!(done.err.contains(reason), "{reason}: {}", done.err);
             }
             let alone = bed.plumbline(&["results", "run", "-p", "p"]).expect(2);
-            assert!(alone.err.contains("inconsistent verdict over plugin `p`"), "{}", alone.err);
+            assert!(alone.err.contains("inconsistent verdict on plugin `p`"), "{}", alone.err);
         }
     }
 }

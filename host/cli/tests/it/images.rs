@@ -105,6 +105,12 @@ fn images_are_copied_whole_and_byte_for_byte() {
     let again = run(&["images", "list"]).expect(0);
     assert!(!again.err.contains("extracted from it"), "{}", again.err);
     bed.write("repos.yaml", "gcRegistry: lan.example\n");
+    // Another definition with the same image may run the same program.
+    bed.write(
+        "own.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {name: e2e, image: 'registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION', command: [/run_e2e.sh]}\n",
+    );
+    assert!(run(&["images", "list", "-p", "own.yaml"]).expect(0).out.contains("pause:3.9"));
     let list = run(&["images", "list", "--e2e-repo-config", "repos.yaml"]).expect(0).out;
     assert!(list.contains("lan.example/listed:1") && !list.contains("pause"), "{list}");
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use plumbline_core::text::steers_terminal;
 use plumbline_dev::{ApiDouble, ExecReply};
 use serde_json::{Value, json};
 
@@ -197,6 +198,20 @@ async fn a_run_is_deleted_once_and_for_all() {
     assert!(cluster.double.get("namespaces", "", "sonobuoy").is_none());
     let done = cluster.plumbline(&["delete", "--wait=1m"]).expect(0);
     assert!(done.err.contains("nothing to delete in cluster `double`"), "{}", done.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_in_the_cluster_does_not_control_the_terminal_of_a_deletion() {
+    let cluster = Cluster::new(&complete("")).await;
+    let name = "x\u{1b}[2J\u{202e}\nerror: forged";
+    cluster.double.put("configmaps", json!({"metadata": {"name": name, "namespace": "sonobuoy"}}));
+    for args in [&["delete", "--dry-run"][..], &["delete"]] {
+        let done = cluster.plumbline(args).expect(0);
+        let shown = format!("{}{}", done.out, done.err);
+        assert!(shown.contains("not part of the run: config map `x"), "{shown}");
+        assert!(shown.contains("forged") && !shown.contains("\nerror: forged"), "{shown}");
+        assert!(!shown.chars().any(|c| steers_terminal(c) && c != '\n'), "{shown:?}");
+    }
 }
 
 /// Runs a command with `-o json`, and expects the exit code `code`.

@@ -67,6 +67,13 @@ fn all_tests_of_the_suite_are_in_the_list_and_run() {
     let mut listed: Vec<&str> = listed.lines().collect();
     listed.sort_unstable();
     assert_eq!(reported, listed);
+    // The program prints the same names, for `conformance tests --input image`.
+    let printed = Command::new(&suite).arg("--list").output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let mut printed: Vec<&str> = printed.lines().collect();
+    printed.sort_unstable();
+    printed.dedup();
+    assert_eq!(printed, listed);
 }
 
 #[test]

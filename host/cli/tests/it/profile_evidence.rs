@@ -4,6 +4,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use plumbline_dev::ApiDouble;
+use serde_json::{Value, json};
+
 use crate::bed::{Bed, wait_for};
 
 const PLUGIN: &str = "\
@@ -64,6 +67,61 @@ fn a_rerun_passes_only_if_each_failed_test_ran_and_no_failure_counts() {
         let baseline = ["--dir", "more", "--rerun-failed", &archive, "--baseline", &archive];
         bed.plumbline(&[&RUN[..], &baseline].concat()).expect(excused);
     }
+}
+
+#[test]
+fn results_of_a_run_with_reruns_judge_the_plugin_that_the_run_judged() {
+    let bed = Bed::new();
+    profile(
+        &bed,
+        "[ -n \"$FOCUS\" ] || broken='<failure/>'
+        echo \"<testsuite name='s'><testcase name='a'>$broken</testcase><testcase name='b'/></testsuite>\" >junit.xml",
+    );
+    bed.plumbline(&[&RUN[..], &["--dir", "out", "--retry-failed", "1"]].concat());
+    assert!(bed.member("plugins/t-retry-1/results/global/junit.xml").contains("name='a'"));
+    let again = bed.plumbline(&["results", &bed.archive(), "--required-tests", "b"]);
+    assert!(again.code != 2 && !again.err.contains("--judge-plugin"), "{}", again.err);
+}
+
+const IN_CLUSTER: &str = "\
+sonobuoy-config: {driver: Job, plugin-name: t, result-format: junit}
+spec: {name: suite, image: r.example/t:1, command: [/run.sh], env: [{name: SKIP, value: slow}]}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_cluster_failed_tests_run_again_with_a_baseline_and_images_of_a_mirror() {
+    let (bed, double) = (Bed::new(), ApiDouble::start().await.unwrap());
+    let plumbline = |args: &[&str]| tokio::task::block_in_place(|| bed.plumbline(args));
+    let report = "<testsuite name='s'><testcase name='a (1)'><failure/></testcase><testcase name='b'/></testsuite>";
+    profile(&bed, &format!("echo \"{report}\" >junit.xml; exit 1"));
+    plumbline(&[&RUN[..], &["--dir", "out"]].concat()).expect(1);
+    let archive = bed.archive();
+    bed.write("t/plugin.yaml", IN_CLUSTER);
+    let kubeconfig = bed.write("kubeconfig", &double.kubeconfig());
+    let run = ["conformance", "run", "./t", "--wait=0", "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let again = ["--rerun-failed", &archive, "--baseline", &archive, "--retry-failed", "1", "--registry", "lan.test:1"];
+    plumbline(&[&run[..], &again].concat()).expect(0);
+    let plugins = double.get("configmaps", "sonobuoy", "sonobuoy-plugins-cm").unwrap();
+    let plugins: Vec<Value> = plugins["data"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|text| serde_saphyr::from_str(text.as_str().unwrap()).unwrap())
+        .collect();
+    let named = |name: &str| plugins.iter().find(|one| one["sonobuoy-config"]["plugin-name"] == name).unwrap();
+    let (suite, retry) = (named("t"), named("t-retry-1"));
+    for plugin in [suite, retry] {
+        assert_eq!(plugin["spec"]["image"], "lan.test:1/t:1");
+        // The definition skips tests, which may have failed.
+        let env = plugin["spec"]["env"].as_array().unwrap();
+        assert!(env.contains(&json!({"name": "FOCUS", "value": r"a \(1\)"})), "{env:?}");
+        assert!(env.iter().all(|variable| variable["name"] != "SKIP"), "{env:?}");
+    }
+    let chain: Vec<_> = suite["plumbline"]["verdict"].as_array().unwrap().iter().map(|one| &one["judge"]).collect();
+    assert!(["baseline", "checks", "reruns"].iter().all(|judge| chain.contains(&&json!(judge))), "{chain:?}");
+    let reruns = &retry["plumbline"]["reruns"];
+    assert_eq!((&reruns["plugin"], &reruns["focus"]), (&json!("t"), &json!("FOCUS")));
+    assert_eq!(reruns["clear"], json!(["SKIP"]));
 }
 
 #[test]

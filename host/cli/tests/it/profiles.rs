@@ -131,6 +131,13 @@ fn every_profile_of_the_repository_is_installed_and_listed() {
     let listed: Vec<_> = listed["profiles"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
     let expected: Vec<_> = ["kubernetes"].into_iter().chain(names.iter().map(String::as_str)).collect();
     assert_eq!(listed, expected);
+    for name in &names {
+        assert!(!bed.plumbline(&["conformance", "tests", name]).expect(0).out.is_empty(), "{name}");
+    }
+    let images =
+        |name: &str| bed.plumbline(&["images", "list", "-p", name, "--image", "r.example/plumbline:1"]).expect(0).out;
+    assert!(images("network-policy").contains("registry.k8s.io/e2e-test-images/agnhost:2.43"));
+    assert!(images("gateway-api").contains("registry.k8s.io/gateway-api/echo-basic:v1.5.1"));
 }
 
 #[test]
@@ -156,6 +163,9 @@ fn the_tests_of_a_profile_are_listed() {
     assert_eq!(bed.plumbline(&["conformance", "tests", "./toy", "--focus", "^k"]).expect(0).out, "kite\n");
     let stderr = bed.plumbline(&["conformance", "tests", "./toy", "--focus", "bal$"]).expect(2).err;
     assert!(stderr.contains("selects none"), "{stderr}");
+    let rejected = |input: &str| bed.plumbline(&["conformance", "tests", "./toy", "--input", input]).expect(2).err;
+    assert!(rejected("online").contains("`--input online` is for the tests of Kubernetes"));
+    assert!(rejected("image").contains("no program in the image of profile `toy` prints its tests"));
 }
 
 #[test]
@@ -235,7 +245,11 @@ fn results_are_submitted_of_one_mode_if_the_profile_says_so() {
     let marked = PROFILE.replace("set: {names: ball, retries: 3}}", "set: {names: ball, retries: 3}, submit: true}");
     bed.write("toy/profile.yaml", &marked);
     let refused = local(&bed, &["--mode", "full", "--set", "names=ball kite", "--submission-dir", "sub"]).expect(2);
-    assert!(refused.err.contains("results are submitted of the mode `quick`, and not of `full`"), "{}", refused.err);
+    assert!(
+        refused.err.contains("results of the mode `full` are not submitted, only those of `quick`"),
+        "{}",
+        refused.err
+    );
     // Without `--mode`, it is the mode of the run.
     let done = local(&bed, &["--submission-dir", "sub"]).expect(0);
     assert!(done.err.contains("mode `quick`") && bed.path("sub/junit.xml").exists(), "{}", done.err);
@@ -264,9 +278,27 @@ fn a_profile_runs_together_with_other_plugins() {
     with("hoop").expect(0);
     let of = |plugin: &str| bed.member(&format!("plugins/{plugin}/results/global/junit.xml"));
     assert!(of("toy").contains("name='ball'") && of("other").contains("name='hoop'"));
+    let archive = bed.archive();
+    fs::rename(&archive, bed.path("before.tar.gz")).unwrap();
     fs::remove_dir_all(bed.path("out")).unwrap();
     // The verdict is about both.
     assert!(with("-hoop").expect(1).out.contains("hoop"));
+    // Judges are for the plugin of the profile.
+    fs::remove_dir_all(bed.path("out")).unwrap();
+    let judged = ["--mode", "quick", "-p", "./other", "--baseline", "before.tar.gz"];
+    let failed = local(&bed, &judged).expect(1);
+    assert!(!failed.err.contains("--judge-plugin"), "{}", failed.err);
+    let chain = |plugin: &str| bed.member(&format!("plugins/{plugin}/definition.json")).contains("baseline");
+    assert!(chain("toy") && !chain("other"));
+    // `results` judges the same plugin as the run.
+    let again = bed.plumbline(&["results", &bed.archive(), "--baseline", "before.tar.gz"]).expect(1);
+    assert!(!again.err.contains("--judge-plugin"), "{}", again.err);
+    // The definition of a profile's run alone does not choose the plugin.
+    let saved: Value = serde_json::from_str(&bed.member("plugins/toy/definition.json")).unwrap();
+    bed.write("saved.yaml", &saved["Definition"].to_string());
+    let run = ["run", "--local", "-p", "saved.yaml", "-p", "./other", "--baseline", "before.tar.gz"];
+    let asked = bed.plumbline(&run).expect(2).err;
+    assert!(asked.contains("choose one with `--judge-plugin`; plugins: `toy`, `other`"), "{asked}");
 }
 
 #[test]

@@ -116,6 +116,64 @@ async fn a_dry_run_creates_nothing() {
     assert!(cluster.double.list("pods").is_empty() && cluster.double.list("configmaps").is_empty());
 }
 
+/// A plugin with files and with permissions of its own.
+const READER: &str = "\
+sonobuoy-config: {driver: Job, plugin-name: reader}
+spec: {name: plugin, image: 'example.org/reader:v1'}
+config-map: {settings.yaml: 'a: 1'}
+plumbline: {permissions: {cluster: [{apiGroups: [''], resources: [nodes], verbs: [get, list]}]}}
+";
+
+/// Returns the names of the objects in the namespace, and of cluster-wide objects of its run.
+fn created(cluster: &Cluster, namespace: &str) -> Vec<String> {
+    let resources = ["serviceaccounts", "configmaps", "secrets", "roles", "clusterroles", "clusterrolebindings"];
+    let names = |resource: &str| {
+        let objects = cluster.double.list(resource).into_iter().filter(|object| {
+            let metadata = &object["metadata"];
+            metadata["namespace"] == namespace || metadata["labels"]["namespace"] == namespace
+        });
+        let name = |object: serde_json::Value| format!("{resource}/{}", object["metadata"]["name"].as_str().unwrap());
+        objects.map(name).collect::<Vec<_>>()
+    };
+    resources.into_iter().flat_map(names).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_skips_plugins_creates_nothing_for_them() {
+    let cluster = Cluster::new().await;
+    cluster.bed.write("reader.yaml", READER);
+    cluster.bed.write("config.json", &json!({"SkipPlugins": true}).to_string());
+    cluster.bed.write("id_rsa", "key");
+    let run = ["run", "-p", "reader.yaml", "-p", "e2e", "--ssh-key", "id_rsa", "--skip-preflight", "-n"];
+    cluster.plumbline(&[&run[..], &["all"]].concat()).expect(0);
+    let all = created(&cluster, "all");
+    for name in [
+        "serviceaccounts/plumbline-plugin",
+        "serviceaccounts/plumbline-plugin-reader",
+        "configmaps/sonobuoy-plugins-cm",
+        "configmaps/plugin-reader-cm",
+        "secrets/ssh-key",
+        "clusterroles/sonobuoy-serviceaccount-all-plugin-reader",
+    ] {
+        assert!(all.iter().any(|created| created == name), "{name}: {all:?}");
+    }
+    cluster.plumbline(&[&run[..], &["none", "--config", "config.json"]].concat()).expect(0);
+    assert_eq!(
+        created(&cluster, "none"),
+        [
+            "serviceaccounts/sonobuoy-serviceaccount",
+            "configmaps/sonobuoy-config-cm",
+            "roles/sonobuoy-serviceaccount-sonobuoy",
+            "clusterroles/sonobuoy-serviceaccount-none",
+            "clusterrolebindings/sonobuoy-serviceaccount-none",
+        ]
+    );
+    let pod = cluster.double.get("pods", "none", "sonobuoy").unwrap();
+    let volumes = pod["spec"]["volumes"].as_array().unwrap();
+    let maps: Vec<_> = volumes.iter().filter_map(|volume| volume.get("configMap")).collect();
+    assert_eq!(maps, [&json!({"name": "sonobuoy-config-cm"})]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn created_objects_are_removed_if_the_rest_fails() {
     let cluster = Cluster::new().await;

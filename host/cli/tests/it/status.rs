@@ -121,7 +121,7 @@ fn all_local_runs_are_listed_and_the_newest_unfinished_one_is_continued() {
     let done = bed.plumbline(&["run", "--local", "--continue"]).expect(2);
     assert!(done.err.contains("no run to continue: the unfinished ones are running"), "{}", done.err);
     let done = bed.plumbline(&["run", "--local", "--continue", "nonsense"]).expect(2);
-    assert!(done.err.contains("`nonsense` is neither the id nor the working directory"), "{}", done.err);
+    assert!(done.err.contains("`nonsense` is neither the ID nor the working directory"), "{}", done.err);
     running.signal("TERM");
     running.wait().expect(130);
 }

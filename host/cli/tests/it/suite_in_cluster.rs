@@ -163,7 +163,7 @@ async fn runs_that_cannot_be_submitted_are_rejected_before_they_start() {
     for (product, more, why) in [
         ("half.yaml", &[][..], "`half.yaml` has invalid or missing fields"),
         ("PRODUCT.yaml", &["--mode", "quick"], "`--mode quick` leaves out tests that are required"),
-        ("PRODUCT.yaml", &["--e2e-dry-run"], "a dry run runs no test"),
+        ("PRODUCT.yaml", &["--e2e-dry-run"], "a dry run does not run the tests"),
         ("PRODUCT.yaml", &["--rerun-failed", "old.tar.gz"], "`--rerun-failed` runs only some of the tests"),
         ("PRODUCT.yaml", &["-p", "own.yaml"], "`--submission-dir` is for the plugin `e2e`"),
     ] {

@@ -95,6 +95,40 @@ fn names_come_from_standard_input_and_archives() {
     assert!(none.err.contains("has no plugin `e2e`") && none.err.contains("it has `"), "{}", none.err);
 }
 
+/// Runs the command with this text on standard input.
+fn piped(bed: &Bed, args: &[&str], input: &[u8]) -> Done {
+    let path = bed.path("in");
+    fs::write(&path, input).unwrap();
+    let output = bed.command(args).stdin(File::open(path).unwrap()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+#[test]
+fn the_output_of_the_program_of_a_suite_comes_from_standard_input() {
+    let bed = Bed::new();
+    let printed = b"The following spec names can be used:\n    test/e2e/a.go:41: [sig-a] one\n    [sig-b] two\n";
+    assert_eq!(piped(&bed, &["e2e", "--input", "-"], printed).expect(0).out, "[sig-a] one\n[sig-b] two\n");
+    assert_eq!(piped(&bed, &["e2e", "--input", "-"], &gzip("b\na\n")).expect(0).out, "a\nb\n");
+    toys(&bed);
+    let of_toys = ["conformance", "tests", "./toys", "--input", "-"];
+    assert_eq!(piped(&bed, &of_toys, b"# all toys\nkite\nball\n").expect(0).out, "ball\nkite\n");
+    assert_eq!(piped(&bed, &of_toys, &gzip("top\n")).expect(0).out, "top\n");
+    let delta = piped(&bed, &of_toys, b"#v1.2.0\n-kite\n").expect(2).err;
+    assert!(delta.contains("line 2 is a difference from the list of another version"), "{delta}");
+}
+
+#[test]
+fn a_text_list_of_a_bundle_has_names_and_no_differences() {
+    let bed = Bed::new();
+    bed.write("toys/plugin.yaml", TOYS_PLUGIN);
+    bed.write("toys/profile.yaml", &TOYS.replace("tests-{version}.gz", "tests-{version}.txt"));
+    bed.write("toys/tests-v1.2.0.txt", "#v1.1.0\nball\n-kite\n");
+    let rejected = bed.plumbline(&["conformance", "tests", "./toys"]).expect(2).err;
+    assert!(rejected.contains("invalid list of tests `tests-v1.2.0.txt` in profile `toys`"), "{rejected}");
+    assert!(rejected.contains("line 3 is a difference"), "{rejected}");
+}
+
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).unwrap();
@@ -158,4 +192,111 @@ fn the_suite_itself_names_its_tests() {
     let broken = run(&["e2e", "--input", "image", "--version", "v1.36.1"]).expect(4);
     assert!(broken.err.contains("broken") && broken.err.contains("--input -"), "{}", broken.err);
     assert!(run(&["e2e", "--input", "image"]).expect(2).err.contains("--version"));
+}
+
+/// The definition and the profile of a suite with a program in its image.
+const TOYS_PLUGIN: &str = "\
+sonobuoy-config: {driver: Job, plugin-name: toys, result-format: junit}
+spec: {image: 'r.example/toys:1'}
+";
+const TOYS: &str = "\
+name: toys
+title: Toys
+version: {option: release}
+options:
+- {name: image, help: Image of the suite, type: string, image: true}
+- {name: release, help: Version of toys, type: enum, values: [v1.1.0, v1.2.0, v1.3.0], default: v1.2.0, env: RELEASE}
+tests: 'tests-{version}.gz'
+listing: {program: /bin/toys, tests: [--list, all], images: [--images]}
+";
+
+/// Writes the bundle to `toys/`.
+fn toys(bed: &Bed) {
+    bed.write("toys/plugin.yaml", TOYS_PLUGIN);
+    bed.write("toys/profile.yaml", TOYS);
+    fs::write(bed.path("toys/tests-v1.2.0.gz"), gzip("ball\nkite\n")).unwrap();
+    fs::write(bed.path("toys/tests-v1.1.0.gz"), gzip("#v1.2.0\n-kite\n+top\n")).unwrap();
+}
+
+#[test]
+fn lists_of_a_bundle_can_be_compressed_and_differences() {
+    let bed = Bed::new();
+    toys(&bed);
+    let tests = |more: &[&str]| bed.plumbline(&[&["conformance", "tests", "./toys"], more].concat());
+    assert_eq!(tests(&[]).expect(0).out, "ball\nkite\n");
+    assert_eq!(tests(&["--set", "release=v1.1.0"]).expect(0).out, "ball\ntop\n");
+    let newer = ["--set", "release=v1.3.0"];
+    let missing = tests(&newer).expect(2).err;
+    assert!(missing.contains("profile `toys` has no list of tests `tests-v1.3.0.gz`"), "{missing}");
+    fs::write(bed.path("toys/tests-v1.3.0.gz"), "\u{1}").unwrap();
+    let damaged = tests(&newer).expect(2).err;
+    assert!(damaged.contains("invalid list of tests `tests-v1.3.0.gz` in profile `toys`"), "{damaged}");
+}
+
+#[test]
+fn the_program_of_any_suite_names_its_tests_and_images() {
+    let bed = Bed::new();
+    toys(&bed);
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    let maker = Maker::new(&bed.path("world"));
+    let program = "#!/bin/sh\ncase \"$*\" in\n'--list all') printf 'top\\n# a comment\\nkite\\n' ;;\n\
+                   --images) echo r.example/string:2 ;;\n*) exit 2 ;;\nesac\n";
+    maker.name(&maker.index(Words::Oci, &[("bin/toys", program)]), "r.example/toys:1");
+    let run = |args: &[&str]| {
+        let mut command = command(&bed, args);
+        command.env("PLUMBLINE_INSECURE_REGISTRIES", &registry.host).env("NO_PROXY", "127.0.0.1");
+        command.env("PLUMBLINE_REGISTRY_MIRRORS", format!("r.example={}", registry.host));
+        Done::of(command)
+    };
+    run(&["images", "load", "world", "--to", &registry.host]).expect(0);
+    // Its author chooses the program and its arguments, so the user has to allow it.
+    let images = ["images", "list", "-p", "./toys", "--image", "r.example/plumbline:1"];
+    for args in [&["conformance", "tests", "./toys", "--input", "image"][..], &images] {
+        let rejected = run(args).expect(2).err;
+        assert!(rejected.contains("the plugin that names its image is not built in"), "{rejected}");
+        assert!(rejected.contains("add `--run-program`") && !bed.path("home/cache/plumbline/programs").exists());
+    }
+    let tests = |input: &str| run(&["conformance", "tests", "./toys", "--run-program", "--input", input]).expect(0);
+    let listed = tests("image");
+    assert_eq!(listed.out, "kite\ntop\n");
+    assert!(listed.err.contains("running its program on this machine"), "{}", listed.err);
+    assert_eq!(tests(&format!("image:{}/toys:1", registry.host)).out, "kite\ntop\n");
+    let allowed = [&images[..], &["--run-program"]].concat();
+    assert!(run(&allowed).expect(0).out.contains("r.example/string:2"));
+    bed.write("list", "r.example/ball:3\n");
+    let given = run(&[&images[..], &["--list", "list"]].concat()).expect(0).out;
+    assert!(given.contains("r.example/ball:3") && !given.contains("r.example/string:2"), "{given}");
+}
+
+#[test]
+fn the_program_in_another_image_of_the_suite_needs_permission() {
+    let bed = Bed::new();
+    bed.write(
+        "e2e.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {name: e2e, image: 'r.example/conformance:1', command: [/run_e2e.sh]}\n",
+    );
+    let args = ["images", "list", "-p", "e2e.yaml", "--image", "r.example/plumbline:1"];
+    let rejected = bed.plumbline(&args).expect(2).err;
+    assert!(rejected.contains("the plugin that names its image is not built in"), "{rejected}");
+    assert!(rejected.contains("add `--run-program`") && rejected.contains("`--list FILE`"), "{rejected}");
+}
+
+#[test]
+fn the_images_of_a_suite_are_never_left_out_silently() {
+    let bed = Bed::new();
+    toys(&bed);
+    // The image is that of the suite of Kubernetes, and this profile does not say how to list images.
+    let (before, _) = TOYS.split_once("listing:").unwrap();
+    bed.write("toys/profile.yaml", before);
+    let list = |more: &[&str]| {
+        let args = ["images", "list", "-p", "./toys", "--image", "r.example/plumbline:1"];
+        bed.plumbline(&[&args[..], more].concat())
+    };
+    list(&[]).expect(0);
+    let image = ["--set", "image=r.example/conformance:1"];
+    let unknown = list(&image).expect(2).err;
+    assert!(unknown.contains("the images of the tests of plugin `toys` are unknown"), "{unknown}");
+    bed.write("list", "r.example/ball:3\n");
+    let given = list(&[&image[..], &["--list", "list"]].concat()).expect(0).out;
+    assert!(given.contains("r.example/ball:3"), "{given}");
 }

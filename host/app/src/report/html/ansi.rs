@@ -6,23 +6,28 @@ use plumbline_core::text::coloured_line;
 pub(super) type Part = (String, String);
 
 /// The characters of a long text that are kept, at its start and at its end. Logs tell most there.
-const KEPT: (usize, usize) = (8 << 10, 24 << 10);
+pub(super) const KEPT: (usize, usize) = (8 << 10, 24 << 10);
 
 /// Splits a text into parts with one style each. Escape sequences that do not set colours, and other
 /// control characters, become U+FFFD. `source` is the file in the archive that has the whole text,
 /// to which a cut refers.
 pub(super) fn parts(text: &str, source: &str) -> Vec<Part> {
-    let mut parts = Parts::default();
-    match cut(text) {
-        Some((head, left_out, tail)) => {
-            parts.text(head);
-            let place = if source.is_empty() { "the archive has them".to_owned() } else { format!("see {source}") };
-            parts.style = Style::default();
-            parts.push(&format!("\n… {left_out} characters are left out: {place} …\n"));
-            parts.text(tail);
-        }
-        None => parts.text(text),
+    if let Some((head, left_out, tail)) = cut(text) {
+        return shortened(head, &format!("{left_out} characters"), tail, source);
     }
+    let mut parts = Parts::default();
+    parts.text(text);
+    parts.done
+}
+
+/// Splits the start and the end of a text in the same way. `left_out` says how much is between them.
+pub(super) fn shortened(head: &str, left_out: &str, tail: &str, source: &str) -> Vec<Part> {
+    let mut parts = Parts::default();
+    parts.text(head);
+    let place = if source.is_empty() { "the archive has them".to_owned() } else { format!("see {source}") };
+    parts.style = Style::default();
+    parts.push(&format!("\n… {left_out} are left out: {place} …\n"));
+    parts.text(tail);
     parts.done
 }
 

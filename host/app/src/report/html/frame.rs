@@ -19,7 +19,7 @@ pub(super) const SCRIPT: &str = concat!(
 );
 
 /// The start of a page, up to its content. It has the style sheet, and this script.
-pub(super) fn head(title: &str, script: Option<&str>) -> Markup {
+pub(crate) fn head(title: &str, script: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
         (PreEscaped("<html lang=\"en\">\n"))
@@ -35,12 +35,7 @@ pub(super) fn head(title: &str, script: Option<&str>) -> Markup {
     }
 }
 
-/// The start of a page without a script, up to its content.
-pub(crate) fn start(title: &str) -> Markup {
-    head(title, None)
-}
-
-/// The end of such a page.
+/// The end of a page without a script.
 pub(crate) const END: &str = "</main>\n</body>\n</html>";
 
 /// The content security policy. It allows only the style sheet and this script, and nothing from

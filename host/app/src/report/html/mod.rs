@@ -2,19 +2,18 @@
 //! everything, a heat map and a timeline with the page's own script.
 
 mod ansi;
-mod causes;
 mod cluster;
 mod durations;
 mod failed;
 mod failures;
 mod frame;
+mod logs;
 mod page;
 mod row;
 mod section;
-mod slowest;
 mod spool;
 mod summary;
 
-pub(crate) use frame::{END, start};
+pub(crate) use frame::{END, head};
 pub(crate) use page::Page;
 pub(crate) use section::Section;

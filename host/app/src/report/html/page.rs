@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use maud::{PreEscaped, html};
+use plumbline_archive::results::ResultsArchive;
 use plumbline_core::Verdict;
 use plumbline_core::judgement::RuledItem;
 use serde_json::json;
 
 use crate::difference::Previous;
 use crate::report::facts::ReportFacts;
-use crate::report::html::causes::{PageCause, causes_of};
 use crate::report::html::cluster::Cluster;
-use crate::report::html::durations::Durations;
+use crate::report::html::durations::{Durations, Slowest};
 use crate::report::html::failed::Test;
-use crate::report::html::failures;
+use crate::report::html::failures::{self, PageCause, causes_of};
 use crate::report::html::frame::{SCRIPT, head};
+use crate::report::html::logs::Logs;
 use crate::report::html::row::PluginRow;
-use crate::report::html::slowest::Slowest;
 use crate::report::html::spool::{Spool, Strings, Texts, element};
 use crate::report::html::summary;
 use crate::report::nodes::Nodes;
@@ -100,6 +100,7 @@ pub(crate) struct Page {
     /// The durations that changed since an earlier run, if there is one.
     pub(super) durations: Option<Durations>,
     pub(super) cluster: Cluster,
+    logs: Logs,
     /// The bytes of texts that are on the page without a script.
     pub(super) samples: usize,
     /// The number of items for which the table has no room.
@@ -120,6 +121,7 @@ impl Page {
             nodes: Nodes::default(),
             durations: None,
             cluster: Cluster::default(),
+            logs: Logs::default(),
             samples: 0,
             left_out: 0,
         })
@@ -138,6 +140,12 @@ impl Page {
     /// Adds the cluster timeline of an archive, which has a name if there are several.
     pub(crate) fn timeline(&mut self, input: Option<&str>, timeline: &Timeline) {
         self.cluster.add(input, timeline);
+    }
+
+    /// Adds the logs of pods that ran failed items, for the plugins since the last call. `archive` is
+    /// that of these plugins.
+    pub(crate) fn logs(&mut self, archive: &mut ResultsArchive) -> io::Result<()> {
+        self.logs.add(&self.rows, archive, &mut self.texts)
     }
 
     /// Whether the table has room for another item. Failures have a reserve.
@@ -184,7 +192,7 @@ impl Page {
             (summary::nodes(&self.rows, &self.nodes))
             (summary::drift(&self.nodes.drift))
             (summary::timeline())
-            (summary::slowest(&self.slowest))
+            (self.slowest.markup())
             @if let Some(durations) = &self.durations { (durations.markup()) }
             (PreEscaped("</main>\n"))
         };
@@ -201,7 +209,8 @@ impl Page {
             .iter()
             .map(|row| json!({"name": row.plugin, "first": row.first, "count": row.rows, "nodes": row.nodes.len()}))
             .collect();
-        let head = json!({"plugins": plugins, "causes": causes, "texts": blocks, "cluster": self.cluster});
+        let head = json!({"plugins": plugins, "causes": causes, "texts": blocks, "cluster": self.cluster,
+            "logs": self.logs.shown});
         let (strings, rulings, columns) = (self.strings, self.rules.spool, self.columns);
         element("data", out, |mut out| {
             serde_json::to_writer(&mut out, &head)?;

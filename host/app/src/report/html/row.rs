@@ -1,10 +1,13 @@
 //! What the page says about each plugin.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use plumbline_core::item::seconds;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Item, Status};
 
 use crate::report::nodes::NodeResults;
-use crate::report::text::seconds_of;
 
 /// A plugin: its counts, its nodes and its verdict.
 pub(super) struct PluginRow {
@@ -30,6 +33,8 @@ pub(super) struct PluginRow {
     /// The number of its rows.
     pub(super) rows: u32,
     pub(super) nodes: NodeResults,
+    /// The nodes with a failure, whether it counts or not.
+    pub(super) failed_nodes: HashSet<Rc<str>>,
 }
 
 impl PluginRow {
@@ -65,6 +70,7 @@ impl PluginRow {
             first,
             rows: 0,
             nodes: Vec::new(),
+            failed_nodes: HashSet::new(),
         }
     }
 
@@ -76,7 +82,7 @@ impl PluginRow {
             _ => &mut self.other,
         };
         *count = count.saturating_add(1);
-        if let Some(seconds) = seconds_of(leaf) {
+        if let Some(seconds) = seconds(&leaf.meta) {
             self.seconds = Some(self.seconds.unwrap_or_default() + seconds);
         }
     }

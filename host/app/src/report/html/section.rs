@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
+use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::{PluginVerdict, RuledItem};
 use plumbline_core::{FailedTests, Item, Status, TestId};
 use serde_json::Value;
@@ -18,7 +19,7 @@ use crate::report::html::page::Page;
 use crate::report::html::row::PluginRow;
 use crate::report::nodes::{Drift, NodeResults, is_node};
 use crate::report::renderers::source;
-use crate::report::text::{name, one_line, seconds_of};
+use crate::report::text::{name, one_line};
 use crate::report::verdict::Rulings;
 use crate::timeline::Relation;
 
@@ -126,7 +127,8 @@ impl<'a> Section<'a> {
         let number = self.page.columns.len();
         let source = source(&self.row.directory, &self.above, item);
         let reason = reason(item, ruled);
-        let texts = (has_failed || counts || ruled.is_some() || needs_texts(&item.status))
+        let is_fine = matches!(item.status, Status::Passed | Status::Skipped);
+        let texts = (has_failed || counts || ruled.is_some() || !is_fine)
             .then(|| texts_of(item, &source))
             .filter(|texts| !texts.texts.is_empty());
         let text = match &texts {
@@ -137,7 +139,7 @@ impl<'a> Section<'a> {
         if let Some(durations) = &mut self.page.durations {
             durations.add_item(&self.row.directory, &id, number);
         }
-        self.page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
+        self.page.slowest.add(seconds(&item.meta), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);
             let related = self.related.remove(&leaf).unwrap_or_default();
@@ -179,7 +181,8 @@ impl<'a> Section<'a> {
             ruling,
             text,
         ];
-        page.columns.push(row, seconds_of(item), item.started().map(Timestamp::as_millisecond))
+        let start = started(&item.meta, &item.details).map(Timestamp::as_millisecond);
+        page.columns.push(row, seconds(&item.meta), start)
     }
 
     fn failure(
@@ -191,8 +194,9 @@ impl<'a> Section<'a> {
         texts: Option<Texts>,
     ) {
         self.row.count(leaf.counts);
-        if let Some((_, failed)) = self.nodes.last_mut().filter(|_| id.node.is_some()) {
+        if let Some((node, failed)) = self.nodes.last_mut().filter(|_| id.node.is_some()) {
             *failed |= leaf.counts;
+            self.row.failed_nodes.insert(Rc::clone(node));
         }
         if self.failed >= MAX_FAILED {
             return;
@@ -204,7 +208,7 @@ impl<'a> Section<'a> {
         group.suites.extend(ruled.map(|ruled| ruled.ruling.class.clone()));
         let Some(test) = self.tests.entry(group) else { return };
         let failed = &mut test.data;
-        failed.seconds = failed.seconds.into_iter().chain(seconds_of(item)).max_by(f64::total_cmp);
+        failed.seconds = failed.seconds.into_iter().chain(seconds(&item.meta)).max_by(f64::total_cmp);
         if failed.leaves.is_empty() {
             failed.status = item.status.clone();
             failed.ruled = ruled.cloned();
@@ -249,11 +253,6 @@ impl<'a> Section<'a> {
         self.row.rows = self.page.columns.len().saturating_sub(self.row.first);
         self.page.rows.push(self.row);
     }
-}
-
-/// Whether texts are shown of an item with this status that no judge ruled on.
-fn needs_texts(status: &Status) -> bool {
-    !matches!(status, Status::Passed | Status::Skipped)
 }
 
 fn shown_place(id: &TestId) -> String {

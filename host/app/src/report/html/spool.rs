@@ -168,22 +168,23 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
+/// The content of an element.
 #[cfg(test)]
-mod tests {
+pub(super) fn decoded(element: &str) -> String {
     use std::io::Read;
 
     use base64::Engine;
-    use flate2::read::GzDecoder;
 
+    let (_, rest) = element.split_once('>').unwrap();
+    let bytes = BASE64_STANDARD.decode(rest.split_once('<').unwrap().0).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
-
-    fn decoded(element: &str) -> String {
-        let (_, rest) = element.split_once('>').unwrap();
-        let bytes = BASE64_STANDARD.decode(rest.split_once('<').unwrap().0).unwrap();
-        let mut text = String::new();
-        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
-        text
-    }
 
     #[test]
     fn equal_strings_have_one_number() {

@@ -6,7 +6,6 @@ use plumbline_core::judgement::PluginVerdict;
 
 use crate::report::facts::{Counts, ReportFacts, STARTED};
 use crate::report::html::row::PluginRow;
-use crate::report::html::slowest::Slowest;
 use crate::report::nodes::{Drift, MAX_VALUES, Nodes, some_names};
 use crate::report::text::{name, short_seconds};
 
@@ -195,26 +194,6 @@ pub(super) fn timeline() -> Markup {
         section id="timeline" aria-labelledby="timeline-title" {
             h2 id="timeline-title" { "Timeline" }
             div id="lanes" {}
-        }
-        "\n"
-    }
-}
-
-pub(super) fn slowest(slowest: &Slowest) -> Markup {
-    html! {
-        section id="slowest" aria-labelledby="slowest-title" {
-            h2 id="slowest-title" { "Slowest" }
-            @if slowest.0.is_empty() { p.soft { "No item has a duration." } } @else {
-                div.scroll tabindex="0" role="region" aria-label="Table of the slowest items" { table {
-                    thead { tr { th.n scope="col" { "took" } th scope="col" { "status" } th scope="col" { "name" } th scope="col" { "plugin" } } }
-                    tbody { @for slow in &slowest.0 { tr {
-                        td.n { (short_seconds(slow.seconds)) }
-                        td { (status(slow.status.as_str())) }
-                        td { a href={ "#item-" (slow.item) } { (slow.label) } }
-                        td { (slow.plugin) }
-                    } } }
-                } }
-            }
         }
         "\n"
     }

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use plumbline_core::failures::{CLASSNAME, message_and_body};
+use plumbline_core::item::seconds;
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::renderers::leaf::{Leaf, detail};
 use crate::report::renderers::renderer::{Plugin, Renderer};
-use crate::report::text::seconds_of;
 
 /// Collects a test suite for each plugin. Every leaf is a test case, whose class name is its place
 /// in the tree and its own class. The counts of a suite are before its cases, so the report is in
@@ -100,7 +100,7 @@ fn case(item: &Item, place: String) -> TestCase {
     if !place.is_empty() {
         case.set_classname(fit(&place));
     }
-    if let Some(time) = seconds_of(item).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+    if let Some(time) = seconds(&item.meta).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         case.set_time(time);
     }
     if let Some(text) = detail(item, "system-out") {

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
+use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::RuledItem;
 use plumbline_core::{Digest, Item, Status, TestId, reason};
 use serde_json::Value;
 
-use crate::report::text::{one_line, seconds_of};
+use crate::report::text::one_line;
 use crate::report::verdict::judged;
 
 /// The meta key for the place that an item points at: `PATH:LINE:COLUMN`, where line and column may
@@ -133,12 +134,12 @@ impl<'a> Leaf<'a> {
 
     /// The duration in milliseconds.
     pub(super) fn duration(&self) -> Option<i64> {
-        seconds_of(&self.item).map(milliseconds)
+        seconds(&self.item.meta).map(milliseconds)
     }
 
     /// When the check started, in milliseconds since 1970.
     pub(crate) fn start(&self) -> Option<i64> {
-        self.item.started().map(Timestamp::as_millisecond)
+        started(&self.item.meta, &self.item.details).map(Timestamp::as_millisecond)
     }
 
     /// The end, if start and duration are known.

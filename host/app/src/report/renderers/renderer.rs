@@ -34,7 +34,9 @@ pub(crate) trait Renderer {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()>;
 
     /// Ends the results.
-    fn finish(&mut self) -> io::Result<()>;
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A plugin whose leaves follow.

@@ -181,9 +181,6 @@ fn rulings_change_what_leaves_mean() {
             self.0.push(format!("{} {:?} {details}", leaf.item.name, leaf.outcome()));
             Ok(())
         }
-        fn finish(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
     }
     let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": [
         {"name": "s", "status": "failed", "items": [

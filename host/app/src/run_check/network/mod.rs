@@ -1,24 +1,27 @@
-//! Reaches other hosts for a check, as far as they are granted.
+//! Reaches other hosts for a check, as far as they are granted. Also opens the ports that a
+//! definition grants, so that the checks of other nodes can connect.
 //!
 //! A name is resolved once, and the connection goes to an address that was checked. So a name that
 //! changes its addresses in between leads nowhere else.
 
-mod listen;
 mod request;
 mod resolve;
 mod tcp;
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_core::{Host, NetworkError, Rights, is_special};
+use plumbline_core::Rights;
 use plumbline_sandbox::{
-    Connection, ConnectionAttempts, Network, NetworkFailure, RequestLimits, WebRequest, WebResponse,
+    CheckFailure, Connection, ConnectionAttempts, Network, NetworkFailure, RequestLimits, WebRequest, WebResponse,
 };
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
-pub(super) use self::listen::Listeners;
 use self::resolve::Resolver;
 use super::output::because;
 use crate::runtime::one_thread;
@@ -77,48 +80,44 @@ impl Network for GrantedNetwork {
     }
 }
 
-/// Returns the addresses of a host to which a check may connect.
-///
-/// `allows` is the right in question. A name that is granted leads to no special address, unless the
-/// address is granted as well. `localhost` leads to this machine.
-async fn admitted(
-    resolver: &Resolver,
-    host: &Host,
-    port: u16,
-    allows: impl Fn(&Host) -> bool,
-) -> Result<Vec<SocketAddr>, NetworkFailure> {
-    let name = match host {
-        Host::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
-        Host::Name(name) => name,
-    };
-    let found = resolve::addresses(resolver, name).await?;
-    let is_admitted = |address: &std::net::IpAddr| {
-        !is_special(*address)
-            || (name == "localhost" && address.is_loopback())
-            || allows(&Host::Address(address.to_canonical()))
-    };
-    let admitted: Vec<SocketAddr> =
-        found.iter().copied().filter(is_admitted).map(|address| SocketAddr::new(address, port)).collect();
-    match found.first() {
-        Some(first) if admitted.is_empty() => Err(NetworkFailure::Denied(format!(
-            "`{name}` has the address {first}, which is local or reserved: grant the address itself"
-        ))),
-        _ => Ok(admitted),
+/// The pause after a connection could not be accepted, such as when no file may be opened.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Open ports. Dropping it closes them.
+pub(super) struct Listeners {
+    _tasks: JoinSet<()>,
+}
+
+impl Listeners {
+    /// Opens `ports` on all addresses. Every connection is accepted and closed.
+    pub(super) async fn open(ports: &[u16]) -> Result<Self, CheckFailure> {
+        let mut tasks = JoinSet::new();
+        for port in ports {
+            let listener = bind(*port).await;
+            let listener = listener.map_err(|error| {
+                CheckFailure::of(format!("failed to open port {port}, which `listen` grants: {error}"))
+            })?;
+            tasks.spawn(async move {
+                loop {
+                    if let Err(error) = listener.accept().await {
+                        tracing::debug!("failed to accept a connection: {error}");
+                        sleep(PAUSE).await;
+                    }
+                }
+            });
+        }
+        Ok(Self { _tasks: tasks })
     }
 }
 
-/// Reads a host of a check.
-fn host(text: &str) -> Result<Host, NetworkFailure> {
-    text.parse().map_err(denied)
-}
-
-/// The failure for an invalid argument.
-fn denied(error: NetworkError) -> NetworkFailure {
-    NetworkFailure::Denied(error.to_string())
-}
-
-fn not_granted(key: &str, entry: &str) -> NetworkFailure {
-    NetworkFailure::Denied(format!("`{entry}` is not granted: add it to `plumbline.grants.{key}` of the definition"))
+/// Opens a port for IPv6 and IPv4, or only for IPv4 if the machine has no IPv6.
+async fn bind(port: u16) -> io::Result<TcpListener> {
+    match TcpListener::bind((IpAddr::V6(Ipv6Addr::UNSPECIFIED), port)).await {
+        Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+            TcpListener::bind((IpAddr::V4(Ipv4Addr::UNSPECIFIED), port)).await
+        }
+        result => result,
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use reqwest::header::{
 use reqwest::tls::TlsInfo;
 use reqwest::{Certificate, Client, Method, Response, Url, redirect};
 
-use super::{Resolver, admitted, denied, not_granted};
+use super::resolve::{Resolver, admitted, denied, not_granted};
 
 /// Header fields that belong to the connection and its target. The host sets them.
 const OF_THE_CONNECTION: [HeaderName; 9] =

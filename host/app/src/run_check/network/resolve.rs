@@ -1,15 +1,13 @@
-//! Resolves names.
+//! Resolves names, and decides which of their addresses a check may reach.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dns_lookup::{AddrInfoHints, LookupError, LookupErrorKind, SockType};
-use plumbline_core::{Host, Rights};
+use plumbline_core::{Host, NetworkError, Rights, is_special};
 use plumbline_sandbox::NetworkFailure;
 use tokio::time::timeout;
-
-use super::{host, not_granted};
 
 /// The maximum number of addresses of a name that a check gets.
 const MAX_ADDRESSES: usize = 1000;
@@ -38,7 +36,7 @@ pub(super) async fn granted_name(
 }
 
 /// Returns the addresses of a name, each once, in the order in which connections should be tried.
-pub(super) async fn addresses(resolver: &Resolver, name: &str) -> Result<Vec<IpAddr>, NetworkFailure> {
+async fn addresses(resolver: &Resolver, name: &str) -> Result<Vec<IpAddr>, NetworkFailure> {
     let (resolver, owned) = (Arc::clone(resolver), name.to_owned());
     // A thread that waits for an answer cannot be interrupted. It ends with the resolver's own time
     // limit, and nobody waits for it.
@@ -62,6 +60,50 @@ pub(super) fn of_the_system(name: &str) -> Result<Vec<IpAddr>, LookupError> {
         }
     }
     Ok(found)
+}
+
+/// Returns the addresses of a host to which a check may connect.
+///
+/// `allows` is the right in question. A name that is granted leads to no special address, unless the
+/// address is granted as well. `localhost` leads to this machine.
+pub(super) async fn admitted(
+    resolver: &Resolver,
+    host: &Host,
+    port: u16,
+    allows: impl Fn(&Host) -> bool,
+) -> Result<Vec<SocketAddr>, NetworkFailure> {
+    let name = match host {
+        Host::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
+        Host::Name(name) => name,
+    };
+    let found = addresses(resolver, name).await?;
+    let is_admitted = |address: &IpAddr| {
+        !is_special(*address)
+            || (name == "localhost" && address.is_loopback())
+            || allows(&Host::Address(address.to_canonical()))
+    };
+    let admitted: Vec<SocketAddr> =
+        found.iter().copied().filter(is_admitted).map(|address| SocketAddr::new(address, port)).collect();
+    match found.first() {
+        Some(first) if admitted.is_empty() => Err(NetworkFailure::Denied(format!(
+            "`{name}` has the address {first}, which is local or reserved: grant the address itself"
+        ))),
+        _ => Ok(admitted),
+    }
+}
+
+/// Reads a host of a check.
+pub(super) fn host(text: &str) -> Result<Host, NetworkFailure> {
+    text.parse().map_err(denied)
+}
+
+/// The failure for an invalid argument.
+pub(super) fn denied(error: NetworkError) -> NetworkFailure {
+    NetworkFailure::Denied(error.to_string())
+}
+
+pub(super) fn not_granted(key: &str, entry: &str) -> NetworkFailure {
+    NetworkFailure::Denied(format!("`{entry}` is not granted: add it to `plumbline.grants.{key}` of the definition"))
 }
 
 fn failure(name: &str, error: LookupError) -> NetworkFailure {

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Resolver, admitted, host, not_granted};
+use super::resolve::{Resolver, admitted, host, not_granted};
 
 /// The maximum number of attempts at the same time.
 const AT_ONCE: usize = 64;

@@ -1,13 +1,13 @@
 //! Against servers on this machine.
 
 use std::io::ErrorKind;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use plumbline_core::{FlatItem, ModuleLimits};
+use plumbline_core::{FlatItem, Host, ModuleLimits};
 use plumbline_sandbox::{
     CheckProgress, CheckSink, ItemSink, Module, ModuleFailure, NoLog, PluginInfo, RunCheck, Sandbox, SandboxConfig,
     Trust,
@@ -15,6 +15,7 @@ use plumbline_sandbox::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use super::resolve::admitted;
 use super::*;
 
 fn network(grants: serde_json::Value) -> GrantedNetwork {
@@ -263,13 +264,13 @@ fn a_check_waits_for_a_port_that_opens_later() {
 struct Items(Vec<FlatItem>);
 
 impl ItemSink for Items {
-    fn item(&mut self, item: FlatItem) -> std::io::Result<()> {
+    fn item(&mut self, item: FlatItem) -> io::Result<()> {
         self.0.item(item)
     }
 }
 
 impl CheckSink for Items {
-    fn progress(&mut self, _: CheckProgress) -> std::io::Result<()> {
+    fn progress(&mut self, _: CheckProgress) -> io::Result<()> {
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The commands with which plugins are written: `new`, `build`, `lint` and `postprocess`.
+//! The commands with which plugins are written: `new`, `build`, `lint`, `run` and `postprocess`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -10,6 +10,7 @@ use plumbline_app::modules::{self, Limits, LimitsFile};
 use plumbline_app::process::{ProcessOptions, Processed, process, verdict_of};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::size;
+use plumbline_app::run_check::{CheckOptions, run_here};
 use plumbline_app::trees::read_tree;
 use plumbline_author::check::{Checked, Host, Level, check as check_path};
 use plumbline_author::inspect::capabilities;
@@ -19,7 +20,7 @@ use serde::Serialize;
 
 use crate::args::global::Global;
 use crate::args::shared::{EXIT_CODES, RegistryArgs, RunFormat, context};
-use crate::error::{verdict_code, with_urls};
+use crate::error::{FAILED, verdict_code, with_urls};
 use crate::output::{Out, print, print_raw};
 use crate::ui::say;
 
@@ -68,6 +69,16 @@ pub(crate) struct LintArgs {
     /// Print the findings in this format
     #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) options: CheckOptions,
+    /// Print the tree in this format
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
 }
 
 #[derive(Debug, clap::Args)]
@@ -134,9 +145,6 @@ fn print_built(built: &Built, verbose: bool, out: &mut Out) -> io::Result<()> {
     writeln!(out, "  built in   {:.1} s{changed}", built.seconds)
 }
 
-/// Exit code if the check finds a problem.
-const WRONG: u8 = 1;
-
 /// Finds problems that would otherwise appear later.
 pub(crate) fn lint(args: &LintArgs) -> Result<ExitCode, AppError> {
     let limits = args.limits.load()?;
@@ -148,7 +156,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<ExitCode, AppError> {
         Some(format) => print_as(format, &checked)?,
         None => print("failed to print the findings", |out| print_findings(&checked, out))?,
     };
-    Ok(if checked.count(Level::Error) > 0 { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
+    Ok(if checked.count(Level::Error) > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
 fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
@@ -175,6 +183,12 @@ fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
     writeln!(out, "{}: {errors} error{}, {warnings} warning{}", checked.path, plural(errors), plural(warnings))
 }
 
+/// Runs a check on this machine and prints the tree.
+pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let processed = run_here(&context(&RegistryArgs::default()), &args.options)?;
+    print_tree(&processed, args.format, global)
+}
+
 /// Post-processes a directory and prints the tree. The directory is not changed.
 pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<ExitCode, AppError> {
     let processed = process(&context(&RegistryArgs::default()), &args.options)?;
@@ -182,7 +196,7 @@ pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<Exi
 }
 
 /// Prints the tree, and returns the exit code of its verdict.
-pub(super) fn print_tree(processed: &Processed, format: RunFormat, global: &Global) -> Result<ExitCode, AppError> {
+fn print_tree(processed: &Processed, format: RunFormat, global: &Global) -> Result<ExitCode, AppError> {
     print_raw("failed to print the result tree", |out| {
         let file = File::open(&processed.tree)?;
         match format {

@@ -45,7 +45,7 @@ pub(crate) fn dev(args: &DevArgs) -> Result<ExitCode, AppError> {
     let limits = args.limits.load()?;
     let (sandbox, built_in) = modules::sandbox(&limits)?;
     let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
-    say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
+    say(&format!("watching {}; press Ctrl-C to stop", project.dir.display()));
     let (dir, cluster) = (project.dir.clone(), args.cluster);
     // The loop blocks, and this process may end meanwhile, so it has its own thread.
     let (ended, end) = tokio::sync::oneshot::channel();

@@ -4,19 +4,19 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use plumbline_app::AppError;
 use plumbline_app::bundles::{
     ArtifactLayout, BakeOptions, BakedImage, PulledArtifact, PushedArtifact, bake as bake_image, describe, name_of,
     pull as pull_artifact, push as push_artifact, save as save_artifacts,
 };
 use plumbline_app::report::print_json;
 use plumbline_app::sources::bundle_error;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_bundle::{Bundle, Packed};
 use plumbline_core::size::Bytes;
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::args::shared::{OutputArgs, RemoteArgs, context, insert};
 use crate::output::print;
 use crate::ui::say;
 
@@ -45,9 +45,7 @@ pub(crate) struct PushArgs {
     #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
     pub(crate) annotations: Vec<(String, String)>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 fn annotation(text: &str) -> Result<(String, String), String> {
@@ -67,9 +65,7 @@ pub(crate) struct PullArgs {
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -82,9 +78,7 @@ pub(crate) struct SaveArgs {
     #[arg(short, long, value_name = "FILE.tar|DIR")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -100,9 +94,7 @@ pub(crate) struct LoadArgs {
     #[arg(long)]
     pub(crate) install: bool,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -110,9 +102,7 @@ pub(crate) struct BakeArgs {
     #[command(flatten)]
     pub(crate) options: BakeOptions,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Packs a directory as a tar.
@@ -131,32 +121,13 @@ pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
         return Ok(ExitCode::SUCCESS);
     }
     let path = args.file.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
-    let packed = write_tar(&bundle, &path).map_err(|error| match error {
-        Failure::Bundle(error) => wrong(error),
-        Failure::File(error) => AppError::system(format!("failed to write `{}`", path.display())).because(&error),
-    })?;
-    print("failed to print the bundle", |out| match args.output.is_json() {
-        true => {
-            let mut data = describe::bundle(&bundle);
-            if let Some(fields) = data.as_object_mut() {
-                fields.insert("path".to_owned(), path.display().to_string().into());
-            }
-            print_json(&data, out)
-        }
-        false => print_packed(&bundle, packed, &path, out),
-    })
-}
-
-enum Failure {
-    Bundle(plumbline_bundle::BundleError),
-    File(io::Error),
-}
-
-fn write_tar(bundle: &Bundle, path: &Path) -> Result<Packed, Failure> {
-    let mut file = AtomicFile::create(path).map_err(Failure::File)?;
-    let packed = bundle.pack(BufWriter::new(&mut file)).map_err(Failure::Bundle)?;
-    file.commit().map_err(Failure::File)?;
-    Ok(packed)
+    let unwritten = format!("failed to write `{}`", path.display());
+    let mut file = AtomicFile::create(&path).system_error(&unwritten)?;
+    let packed = bundle.pack(BufWriter::new(&mut file)).map_err(wrong)?;
+    file.commit().system_error(&unwritten)?;
+    let mut data = describe::bundle(&bundle);
+    insert(&mut data, "path", path.display().to_string().into());
+    args.output.print("failed to print the bundle", &data, |out| print_packed(&bundle, packed, &path, out))
 }
 
 fn print_packed(bundle: &Bundle, packed: Packed, path: &Path, out: &mut impl Write) -> io::Result<()> {
@@ -180,53 +151,43 @@ fn print_packed(bundle: &Bundle, packed: Packed, path: &Path, out: &mut impl Wri
 pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
     let annotations = args.annotations.iter().cloned().collect();
     let PushedArtifact { kind, reference, pushed, signatures } =
-        push_artifact(&context(&args.registry), &args.what, &args.to, annotations)?;
-    print("failed to print the result", |out| match args.output.is_json() {
-        true => print_json(
-            &json!({
-                "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
-                "digest": pushed.content, "bytes": pushed.bytes, "signatures": signatures,
-            }),
-            out,
-        ),
-        false => {
-            let size = Bytes(pushed.bytes);
-            let there = if pushed.there { ", already present" } else { "" };
-            let signed = if signatures > 0 { format!("signatures: {signatures}\n") } else { String::new() };
-            write!(out, "pushed: {reference}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
-        }
-    })
+        push_artifact(&context(&args.remote.registry), &args.what, &args.to, annotations)?;
+    let data = json!({
+        "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
+        "digest": pushed.content, "bytes": pushed.bytes, "signatures": signatures,
+    });
+    let there = if pushed.there { ", already present" } else { "" };
+    let size = Bytes(pushed.bytes);
+    let mut lines = vec![format!("pushed: {reference}"), format!("{kind}: {} ({size}{there})", pushed.content)];
+    if signatures > 0 {
+        lines.push(format!("signatures: {signatures}"));
+    }
+    args.remote.output.print_result(lines, &data)
 }
 
 pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
     let PulledArtifact { kind, path, artifact } =
-        pull_artifact(&context(&args.registry), &args.reference, args.file.as_deref())?;
+        pull_artifact(&context(&args.remote.registry), &args.reference, args.file.as_deref())?;
     let pulled = &artifact.pulled;
-    print("failed to print the result", |out| match args.output.is_json() {
-        true => print_json(
-            &json!({
-                "kind": kind, "path": path.display().to_string(), "reference": artifact.reference.to_string(),
-                "manifest": pulled.manifest, "digest": pulled.layer.digest, "bytes": pulled.layer.size,
-                "annotations": pulled.annotations, "signatures": artifact.signatures.is_some(),
-            }),
-            out,
-        ),
-        false => writeln!(
-            out,
-            "pulled: {}\n{kind}: {} ({})\nsigned: {}",
-            path.display(),
-            pulled.layer.digest,
-            Bytes(pulled.layer.size),
-            if artifact.signatures.is_some() { "yes (not verified)" } else { "no" }
-        ),
-    })
+    let data = json!({
+        "kind": kind, "path": path.display().to_string(), "reference": artifact.reference.to_string(),
+        "manifest": pulled.manifest, "digest": pulled.layer.digest, "bytes": pulled.layer.size,
+        "annotations": pulled.annotations, "signatures": artifact.signatures.is_some(),
+    });
+    let signed = if artifact.signatures.is_some() { "yes (not verified)" } else { "no" };
+    let (path, digest, size) = (path.display(), pulled.layer.digest, Bytes(pulled.layer.size));
+    let lines = [format!("pulled: {path}"), format!("{kind}: {digest} ({size})"), format!("signed: {signed}")];
+    args.remote.output.print_result(lines, &data)
 }
 
 pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
     let mut saved = Vec::new();
-    let size =
-        save_artifacts(&context(&args.registry), &args.references, &args.file, &mut |reference, digest, referrers| {
-            if args.output.is_json() {
+    let size = save_artifacts(
+        &context(&args.remote.registry),
+        &args.references,
+        &args.file,
+        &mut |reference, digest, referrers| {
+            if args.remote.output.is_json() {
                 saved.push(json!({"reference": reference.to_string(), "digest": digest, "referrers": referrers}));
                 return Ok(());
             }
@@ -236,8 +197,9 @@ pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
                 count => format!(", with {count} attached artifacts"),
             };
             print_line(SAVED, &format!("saved: {reference} is {digest}{signed}"))
-        })?;
-    if args.output.is_json() {
+        },
+    )?;
+    if args.remote.output.is_json() {
         let bytes = size.map(|size| size.0);
         return print(SAVED, |out| print_json(&json!({"path": args.file, "bytes": bytes, "artifacts": saved}), out));
     }
@@ -247,13 +209,13 @@ pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
 }
 
 pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     let layout = ArtifactLayout::open(&args.from)?;
     let mut artifacts = Vec::new();
     // The line is printed at once, and the data at the end.
-    let mut tell = |line: &str, data: Value| match args.output.format() {
-        DataFormat::Text => print_line(LOADED, line),
-        DataFormat::Json => {
+    let mut tell = |line: &str, data: Value| match args.remote.output.is_json() {
+        false => print_line(LOADED, line),
+        true => {
             artifacts.push(data);
             Ok(())
         }
@@ -276,35 +238,25 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
             tell(&format!("{digest} {name}"), json!({"name": name, "digest": digest}))?;
         }
     }
-    match args.output.format() {
-        DataFormat::Text => Ok(ExitCode::SUCCESS),
-        DataFormat::Json => print(LOADED, |out| print_json(&json!({"artifacts": artifacts}), out)),
-    }
+    // The lines were printed already.
+    args.remote.output.print(LOADED, &json!({"artifacts": artifacts}), |_| Ok(()))
 }
 
 pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
     let options = &args.options;
-    let BakedImage { bundles, image, bytes } = bake_image(&context(&args.registry), options)?;
+    let BakedImage { bundles, image, bytes } = bake_image(&context(&args.remote.registry), options)?;
     let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
-    print("failed to print the result", |out| match args.output.is_json() {
-        true => {
-            let bundles: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
-            let push = options.push.as_deref();
-            print_json(
-                &json!({"digest": image.digest, "path": options.file, "reference": push, "bundles": bundles}),
-                out,
-            )
-        }
-        false => {
-            let lines: String = listed.iter().map(|(name, digest)| format!("baked: {name} {digest}\n")).collect();
-            let end = match (&options.file, &options.push) {
-                (Some(path), _) => format!("written: {} ({})\n", path.display(), Bytes(bytes)),
-                (None, Some(to)) => format!("pushed: {to}@{}\n", image.digest),
-                (None, None) => String::new(),
-            };
-            write!(out, "{lines}image: {}\n{end}", image.digest)
-        }
-    })
+    let data: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
+    let path = options.file.as_ref().map(|path| path.display().to_string());
+    let data = json!({"digest": image.digest, "path": path, "reference": options.push, "bundles": data});
+    let lines = listed.iter().map(|(name, digest)| format!("baked: {name} {digest}"));
+    let end = match (&options.file, &options.push) {
+        (Some(path), _) => Some(format!("written: {} ({})", path.display(), Bytes(bytes))),
+        (None, Some(to)) => Some(format!("pushed: {to}@{}", image.digest)),
+        (None, None) => None,
+    };
+    let lines = lines.chain([format!("image: {}", image.digest)]).chain(end);
+    args.remote.output.print_result(lines, &data)
 }
 
 const SAVED: &str = "failed to print the saved bundles";

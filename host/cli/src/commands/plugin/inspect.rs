@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_app::report::print_json;
 use plumbline_app::sources::registry;
 use plumbline_app::{AppError, Context};
 use plumbline_author::AuthorError;
@@ -15,9 +14,9 @@ use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::Rights;
 use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
+use serde::Serialize;
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
-use crate::output::print;
+use crate::args::shared::{RemoteArgs, context};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectArgs {
@@ -29,11 +28,11 @@ pub(crate) struct InspectArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
 enum Inspected {
     Module(Box<ModuleInspection>),
     Bundle(Box<BundleInspection>),
@@ -41,13 +40,11 @@ enum Inspected {
 
 /// Describes a module or a bundle, without running it.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     let inspected = look(&context, &args.what)?;
-    print("failed to print the result", |out| match (&inspected, args.output.format()) {
-        (Inspected::Module(module), DataFormat::Json) => print_json(module, out),
-        (Inspected::Module(module), DataFormat::Text) => print_module(module, args.verbose, out),
-        (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, out),
-        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, args.verbose, out),
+    args.remote.output.print("failed to print the result", &inspected, |out| match &inspected {
+        Inspected::Module(module) => print_module(module, args.verbose, out),
+        Inspected::Bundle(bundle) => print_bundle(bundle, args.verbose, out),
     })
 }
 

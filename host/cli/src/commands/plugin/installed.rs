@@ -8,8 +8,8 @@ use plumbline_aggregator::LazyModule;
 use plumbline_app::AppError;
 use plumbline_app::bundles::{describe, install as install_bundle, install_for_sonobuoy};
 use plumbline_app::modules::{self, Limits};
+use plumbline_app::report::print_yaml;
 use plumbline_app::report::text::one_line;
-use plumbline_app::report::{print_json, print_yaml};
 use plumbline_app::sources::{self, ResolvedPlugin, SourceKind};
 use plumbline_bundle::built_in::{BuiltInDefinition, Environment};
 use plumbline_bundle::{Bundle, Entry, Installed};
@@ -19,15 +19,9 @@ use plumbline_core::{Driver, chain};
 use serde_json::{Value, json};
 
 use crate::args::name::Name;
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
-use crate::output::print;
+use crate::args::shared::{OutputArgs, RemoteArgs, context};
+use crate::output::field;
 use crate::ui::say;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
@@ -36,9 +30,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "NAME|DIR|FILE|URL")]
     pub(crate) reference: String,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -48,9 +40,7 @@ pub(crate) struct InstallArgs {
     #[arg(required = true, value_name = "DIR|FILE|OCI")]
     pub(crate) references: Vec<String>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -66,7 +56,7 @@ pub(crate) struct UninstallArgs {
 }
 
 /// Lists plugins (built-in, installed, Sonobuoy's) and the built-in modules.
-pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, AppError> {
+pub(crate) fn list(output: OutputArgs) -> Result<ExitCode, AppError> {
     let (_, modules) = modules::sandbox(&Limits::default())?;
     // Without a home directory, nothing is installed, but the built-in modules still exist.
     let installed = match sources::store() {
@@ -74,10 +64,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, AppError> {
         Err(_) => Vec::new(),
     };
     let sonobuoy = sources::sonobuoy()?;
-    print("failed to print the list", |out| match args.output.format() {
-        DataFormat::Json => print_json(&list_data(&modules, &installed, &sonobuoy), out),
-        DataFormat::Text => print_list(&modules, &installed, &sonobuoy, out),
-    })
+    let data = list_data(&modules, &installed, &sonobuoy);
+    output.print("failed to print the list", &data, |out| print_list(&modules, &installed, &sonobuoy, out))
 }
 
 fn print_list(
@@ -139,7 +127,7 @@ fn list_data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, P
     json!({
         "plugins": plumbline_bundle::built_in::definitions().iter().map(built_in).collect::<Vec<_>>(),
         "installed": installed.iter().map(entry).collect::<Vec<_>>(),
-        "sonobuoy": sonobuoy.iter().map(|(name, path)| json!({"name": name, "path": path})).collect::<Vec<_>>(),
+        "sonobuoy": sonobuoy.iter().map(|(name, path)| json!({"name": name, "path": path.display().to_string()})).collect::<Vec<_>>(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),
     })
 }
@@ -155,7 +143,7 @@ fn description(built_in: &BuiltInDefinition) -> Option<String> {
 
 /// Shows what a reference names, without running it.
 pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     // A built-in plugin without a cluster definition is shown as it runs on this machine.
     let place = match plumbline_bundle::built_in::definition(&args.reference) {
         Some(built_in) if built_in.yaml(Environment::Cluster).is_none() => Environment::Local,
@@ -171,10 +159,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, AppError> {
         Some(bundle) => bundle.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
         None => found.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
     }
-    print("failed to print the plugin", |out| match args.output.format() {
-        DataFormat::Json => print_json(&plugin_data(&found, bundle.as_ref(), installed.as_ref()), out),
-        DataFormat::Text => print_plugin(&found, bundle.as_ref(), installed.as_ref(), out),
-    })
+    let (bundle, installed) = (bundle.as_ref(), installed.as_ref());
+    let data = plugin_data(&found, bundle, installed);
+    args.remote.output.print("failed to print the plugin", &data, |out| print_plugin(&found, bundle, installed, out))
 }
 
 /// Returns how the bundle was installed. The name was resolved a moment ago, and may refer to
@@ -202,36 +189,36 @@ fn print_plugin(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let definition = &found.source.definition;
-    let mut row = |key: &str, value: &str| writeln!(out, "{key:<12} {value}");
-    row("plugin:", definition.name.as_str())?;
+    field(out, "plugin:", definition.name.as_str())?;
     if let Some(description) = &definition.description {
-        row("description:", &one_line(description))?;
+        field(out, "description:", one_line(description))?;
     }
-    row("origin:", &origin(found))?;
+    field(out, "origin:", origin(found))?;
     if let Some(Installed { record, signatures, .. }) = installed {
         let version = record.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
-        row("source:", &one_line(&format!("{}{version}", record.source)))?;
-        row("installed:", &record.when.to_string())?;
-        row("signatures:", if signatures.is_some() { "there" } else { "none" })?;
+        field(out, "source:", format!("{}{version}", record.source))?;
+        field(out, "installed:", record.when.to_string())?;
+        field(out, "signatures:", if signatures.is_some() { "there" } else { "none" })?;
     }
     match (bundle, found.digest) {
         (Some(bundle), _) => {
-            row("digest:", &bundle.digest().to_string())?;
-            row("size:", &format!("{}, {} files", Bytes(bundle.packed_bytes()), bundle.files.len()))?;
+            field(out, "digest:", bundle.digest().to_string())?;
+            field(out, "size:", format!("{}, {} files", Bytes(bundle.packed_bytes()), bundle.files.len()))?;
         }
-        (None, Some(digest)) => row("digest:", &format!("{digest} (of the definition: it is not a bundle)"))?,
+        (None, Some(digest)) => field(out, "digest:", format!("{digest} (of the definition: it is not a bundle)"))?,
         (None, None) => {}
     }
     if let Some(profile) = bundle.and_then(|bundle| bundle.profile.as_ref()) {
-        row("profile:", &one_line(&format!("{} (`plumbline conformance show {}`)", profile.title, found.origin)))?;
+        field(out, "profile:", format!("{} (`plumbline conformance show {}`)", profile.title, found.origin))?;
     }
     for module in bundle.iter().flat_map(|bundle| &bundle.modules) {
         let info = &module.info;
         let formats = describe::formats(info, &module.name).join(", ");
-        row("module:", &format!("{}  {}  {}", module.file, Bytes(info.size), module.digest))?;
-        row(
+        field(out, "module:", format!("{}  {}  {}", module.file, Bytes(info.size), module.digest))?;
+        field(
+            out,
             "",
-            &format!(
+            format!(
                 "{}; formats: {}",
                 describe::roles(info.roles).join(", "),
                 if formats.is_empty() { "none" } else { &formats }
@@ -239,7 +226,7 @@ fn print_plugin(
         )?;
     }
     for file in bundle.iter().flat_map(|bundle| &bundle.files).filter(|file| !file.name.ends_with(".wasm")) {
-        row("file:", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
+        field(out, "file:", format!("{}  {}", file.name, Bytes(file.bytes)))?;
     }
     writeln!(out, "definition:")?;
     let mut yaml = Vec::new();
@@ -265,7 +252,7 @@ fn plugin_data(found: &ResolvedPlugin, bundle: Option<&Bundle>, installed: Optio
 
 /// Installs bundles until the first that cannot be installed. Bundles before it stay installed.
 pub(crate) fn install(args: &InstallArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     if let (Name::Sonobuoy, [name, definition]) = (Name::current(), args.references.as_slice()) {
         let path = install_for_sonobuoy(&context, name, definition)?;
         say(&format!("installed `{name}` from {definition}: {}", path.display()));
@@ -286,7 +273,7 @@ pub(crate) fn install(args: &InstallArgs) -> Result<ExitCode, AppError> {
             None => say(&format!("next: `plumbline run{local} -p {}`", bundle.name())),
         }
     }
-    print_plugins(args.output, &plugins)
+    print_plugins(args.remote.output, &plugins)
 }
 
 /// Removes installed bundles. All names are checked before the first is removed, so that a typo
@@ -320,8 +307,5 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, AppError> {
 /// Prints plugins as data, if that is requested. People read the messages on stderr. Keys are never
 /// removed or renamed (docs/output.md).
 fn print_plugins(output: OutputArgs, plugins: &[Value]) -> Result<ExitCode, AppError> {
-    match output.format() {
-        DataFormat::Text => Ok(ExitCode::SUCCESS),
-        DataFormat::Json => print("failed to print the list", |out| print_json(&json!({"plugins": plugins}), out)),
-    }
+    output.print("failed to print the list", &json!({"plugins": plugins}), |_| Ok(()))
 }

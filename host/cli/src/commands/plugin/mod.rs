@@ -5,7 +5,6 @@ mod dev;
 mod distribute;
 mod inspect;
 mod installed;
-mod run;
 mod signing;
 mod test;
 
@@ -15,20 +14,14 @@ use clap::Subcommand;
 use plumbline_app::AppError;
 
 use crate::args::global::Global;
-use crate::commands::plugin::author::{BuildArgs, LintArgs, NewArgs, PostprocessArgs};
+use crate::args::shared::OutputArgs;
+use crate::commands::plugin::author::{BuildArgs, LintArgs, NewArgs, PostprocessArgs, RunArgs};
 use crate::commands::plugin::dev::DevArgs;
 use crate::commands::plugin::distribute::{BakeArgs, LoadArgs, PackArgs, PullArgs, PushArgs, SaveArgs};
 use crate::commands::plugin::inspect::InspectArgs;
-use crate::commands::plugin::installed::{InstallArgs, ListArgs, ShowArgs, UninstallArgs};
-use crate::commands::plugin::run::RunArgs;
+use crate::commands::plugin::installed::{InstallArgs, ShowArgs, UninstallArgs};
 use crate::commands::plugin::signing::{KeygenArgs, LockArgs, SignArgs, VerifyArgs};
 use crate::commands::plugin::test::TestArgs;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct PluginArgs {
-    #[command(subcommand)]
-    pub(crate) command: PluginCommand,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
@@ -73,21 +66,21 @@ pub(crate) enum PluginCommand {
     /// Remove installed bundles
     Uninstall(UninstallArgs),
     /// List plugins and modules: built-in, installed, and installed by Sonobuoy
-    List(ListArgs),
+    List(OutputArgs),
     /// Show the definition, modules, digest and origin of a plugin
     Show(ShowArgs),
     /// Record the digests of a set of plugins in a lock file
     Lock(LockArgs),
 }
 
-pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match &args.command {
+pub(crate) fn plugin(command: &PluginCommand, global: &Global) -> Result<ExitCode, AppError> {
+    match command {
         PluginCommand::New(args) => author::new(args),
         PluginCommand::Build(args) => author::build(args),
         PluginCommand::Lint(args) => author::lint(args),
         PluginCommand::Test(args) => test::test(args),
         PluginCommand::Dev(args) => dev::dev(args),
-        PluginCommand::Run(args) => run::run(args, global),
+        PluginCommand::Run(args) => author::run(args, global),
         PluginCommand::Postprocess(args) => author::postprocess(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args),
         PluginCommand::Pack(args) => distribute::pack(args),
@@ -101,7 +94,7 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, App
         PluginCommand::Bake(args) => distribute::bake(args),
         PluginCommand::Install(args) => installed::install(args),
         PluginCommand::Uninstall(args) => installed::uninstall(args),
-        PluginCommand::List(args) => installed::list(args),
+        PluginCommand::List(output) => installed::list(*output),
         PluginCommand::Show(args) => installed::show(args),
         PluginCommand::Lock(args) => signing::lock(args),
     }

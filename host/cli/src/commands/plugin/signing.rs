@@ -7,16 +7,17 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use plumbline_app::report::print_json;
 use plumbline_app::signing::{PolicyFile, Target, key_error, one_key, policy, signing_key};
-use plumbline_app::sources::{self, ResolvedPlugin};
-use plumbline_app::{AppError, Context};
+use plumbline_app::sources;
+use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::atomic::write_atomic;
 use plumbline_bundle::built_in::Environment;
 use plumbline_bundle::signing::{Predicate, sign as sign_subject, write_pair};
-use plumbline_bundle::{Bundle, Lock, Subject};
+use plumbline_bundle::{Lock, Subject};
 use serde_json::{Value, json};
 
-use crate::args::shared::{OutputArgs, RegistryArgs, context};
-use crate::output::{print, print_result};
+use crate::args::shared::{OutputArgs, RegistryArgs, RemoteArgs, context};
+use crate::error::FAILED;
+use crate::output::print;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -40,9 +41,7 @@ pub(crate) struct SignArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -55,15 +54,12 @@ pub(crate) struct VerifyArgs {
     /// Trust this public key for every name, instead of a policy
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub(crate) key: Option<PathBuf>,
-    /// Read the signatures from this file; without it, from next to the tar
-    /// (`NAME.bundle.tar.sigstore.json`), from the installed bundle, or from the manifest in the
-    /// registry
+    /// Read the signatures from this file. By default, they are next to the tar
+    /// (`NAME.bundle.tar.sigstore.json`), in the installed bundle, or in the registry.
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -89,7 +85,7 @@ pub(crate) struct LockArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Lock built-in plugins in their version for `run --local`, not in that for clusters
+    /// Lock the definitions of built-in plugins for `run --local` instead of those for clusters
     #[arg(long)]
     pub(crate) local: bool,
     #[command(flatten)]
@@ -104,8 +100,8 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
         "private-key": private.to_string(),
         "public-key": public.to_string(),
     });
-    let text = format!("key:     {}\nprivate: {private}\npublic:  {public}", pair.key.id());
-    print_result(args.output.format(), &text, &data)?;
+    let lines = [format!("key:     {}", pair.key.id()), format!("private: {private}"), format!("public:  {public}")];
+    args.output.print_result(lines, &data)?;
     say(&format!(
         "`{private}` is not encrypted: move it to your secret store, and give `{public}` to the people who verify bundles"
     ));
@@ -114,7 +110,7 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
 
 /// Adds a signature to those of a bundle.
 pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     let key = signing_key(&context, args.key.as_deref())?;
     let target = Target::find(&context, &args.bundle)?.with_signatures(args.signatures.as_deref());
     let predicate = Predicate {
@@ -124,7 +120,7 @@ pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
         signed: Some(Timestamp::now().to_string()),
     };
     let attestation = sign_subject(&target.subject, &predicate, &key)
-        .map_err(|error| AppError::system(format!("failed to sign `{}`", target.shown)).because(&error))?;
+        .system_error(format_args!("failed to sign `{}`", target.shown))?;
     target.add(&context, attestation)?;
 
     let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place());
@@ -134,15 +130,16 @@ pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
         "key-id": key.public().id(),
         "signatures": place,
     });
-    let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place}", key.public().id());
-    print_result(args.output.format(), &text, &data)
+    let lines = [
+        format!("signed `{name}` {digest}"),
+        format!("key:        {}", key.public().id()),
+        format!("signatures: {place}"),
+    ];
+    args.remote.output.print_result(lines, &data)
 }
 
-/// Exit code if no signature counts.
-const NOT_VERIFIED: u8 = 1;
-
 pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
+    let context = context(&args.remote.registry);
     let trust = match &args.key {
         Some(key) => one_key(key)?,
         None => policy(args.policy.policy.as_deref())?,
@@ -156,25 +153,23 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
                 "name": name, "digest": digest, "verified": true,
                 "key": verified.key, "key-id": verified.key_id, "statement": said,
             });
-            let mut text = format!("verified: `{name}` {digest}\nkey:      `{}` ({})", verified.key, verified.key_id);
+            let mut lines = vec![
+                format!("verified: `{name}` {digest}"),
+                format!("key:      `{}` ({})", verified.key, verified.key_id),
+            ];
             for (label, said) in
                 [("version: ", &said.version), ("source:  ", &said.source), ("signed:  ", &said.signed)]
             {
-                if let Some(said) = said {
-                    // The signer's text goes to a terminal, so its control characters are escaped.
-                    text.push_str(&format!("\n{label} {}", said.escape_debug()));
-                }
+                lines.extend(said.as_ref().map(|said| format!("{label} {said}")));
             }
-            print_result(args.output.format(), &text, &data)
+            args.remote.output.print_result(lines, &data)
         }
         Err(reasons) => {
             let data = json!({"name": name, "digest": digest, "verified": false, "reasons": reasons});
-            let mut text = format!("not verified: `{name}` {digest}");
-            for reason in &reasons {
-                text.push_str(&format!("\n  {}", reason.replace(char::is_control, "\u{fffd}")));
-            }
-            print_result(args.output.format(), &text, &data)?;
-            Ok(ExitCode::from(NOT_VERIFIED))
+            let head = format!("not verified: `{name}` {digest}");
+            let lines = [head].into_iter().chain(reasons.iter().map(|reason| format!("  {reason}")));
+            args.remote.output.print_result(lines, &data)?;
+            Ok(ExitCode::from(FAILED))
         }
     }
 }
@@ -183,22 +178,26 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
 pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let place = if args.local { Environment::Local } else { Environment::Cluster };
-    let references = args.plugins.iter().map(String::as_str);
-    let found = references.map(|reference| find(&context, reference, place)).collect::<Result<Vec<_>, AppError>>()?;
+    let mut found = Vec::new();
+    for reference in &args.plugins {
+        let plugin = sources::find(&context, reference, place)?;
+        let bundle = plugin.bundle()?;
+        found.push((reference, plugin, bundle));
+    }
     let mut subjects = Vec::new();
     for (reference, found, bundle) in &found {
         let Some(definition) = found.digest else { continue };
         let name = found.source.definition.name.as_str();
         subjects.push(Subject { name, origin: reference, definition, bundle: bundle.as_ref() });
     }
-    let cannot = |error: &dyn std::error::Error| AppError::usage("failed to lock these plugins").because(error);
-    let lock = Lock::of(&subjects).map_err(|error| cannot(&error))?;
-    let text = lock.to_yaml().map_err(|error| cannot(&error))?;
+    let cannot = "failed to lock these plugins";
+    let lock = Lock::of(&subjects).usage_error(cannot)?;
+    let text = lock.to_yaml().usage_error(cannot)?;
     if args.file == Path::new("-") {
         return print("failed to print the lock file", |out| out.write_all(text.as_bytes()));
     }
     write_atomic(&args.file, text.as_bytes())
-        .map_err(|error| AppError::system(format!("failed to write `{}`", args.file.display())).because(&error))?;
+        .system_error(format_args!("failed to write `{}`", args.file.display()))?;
     if args.output.is_json() {
         let plugins: Vec<Value> = lock
             .plugins()
@@ -214,15 +213,4 @@ pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
     }
     say(&format!("written: {}", args.file.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the plugin of a reference, and its bundle, if it has one.
-fn find<'a>(
-    context: &Context,
-    reference: &'a str,
-    place: Environment,
-) -> Result<(&'a str, ResolvedPlugin, Option<Bundle>), AppError> {
-    let found = sources::find(context, reference, place)?;
-    let bundle = found.bundle()?;
-    Ok((reference, found, bundle))
 }

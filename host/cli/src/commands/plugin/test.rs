@@ -16,7 +16,7 @@ use plumbline_core::duration::parse_duration;
 use plumbline_core::size::Bytes;
 use serde_json::json;
 
-use crate::args::shared::{DataFormat, OutputArgs};
+use crate::args::shared::OutputArgs;
 use crate::commands::plugin::author;
 use crate::output::{print, print_raw};
 use crate::ui::say;
@@ -74,7 +74,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<ExitCode, AppError> {
     let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
     const FAILED: &str = "failed to print the report";
-    let text = args.output.format() == DataFormat::Text;
+    let text = !args.output.is_json();
     if text {
         print(FAILED, |out| print_report(&report, out))?;
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_aggregator::Failure;
-use plumbline_app::cluster_run::{PreparedRun, StartOptions, find_plugins, prepare};
+use plumbline_app::cluster_run::{PreparedRun, find_plugins, prepare};
+use plumbline_app::options::RunOptions;
 use plumbline_app::report::causes_report;
 use plumbline_app::report::failures::list_failures;
 use plumbline_app::report::outcome::to_list;
@@ -23,7 +24,6 @@ use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{Item, Status, Verdict, shell_path};
-use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
 use serde_json::{Value, json};
@@ -34,7 +34,8 @@ use crate::args::shared::{RunFormat, context, insert};
 use crate::commands::generate::aggregator_log_level;
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
-use crate::commands::run::{Follow, RunOptions, SkipPreflight};
+use crate::commands::run::Follow;
+use crate::commands::run::args::earlier;
 use crate::commands::status::{code_of_run, print_end, run_document};
 use crate::commands::wait::until_over;
 use crate::error::PrintError as _;
@@ -72,16 +73,16 @@ impl Ended {
 
 /// Starts a run in a cluster, and follows it.
 pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<Ended, AppError> {
-    let (context, options) = (context(&args.registry), options(args, global));
+    let context = context(&args.registry);
     if args.sign.is_some() && !args.retrieve {
         return Err(AppError::usage("`--sign` needs the archive on this machine, but nothing downloads it")
             .hint("add `--retrieve`, or sign later with `plumbline results attest`"));
     }
     // An unusable key must not be noticed only after the run.
     let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-    let plugins = find_plugins(&context, &options)?;
+    let plugins = find_plugins(&context, args)?;
     runtime()?.block_on(Box::pin(async {
-        let run = prepare(&context, &options, plugins).await?;
+        let run = prepare(&context, args, plugins, aggregator_log_level(global)).await?;
         if args.dry_run {
             return dry_run(&run).await;
         }
@@ -89,36 +90,6 @@ pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<End
         say(&format!("run started in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
         follow(&context, args, how, global, &run, key.as_ref()).await
     }))
-}
-
-fn options(args: &RunOptions, global: &Global) -> StartOptions {
-    StartOptions {
-        plugins: args.plugins.clone(),
-        manifest: args.manifest.clone(),
-        requirements: args.requirements.clone(),
-        judges: args.judge.clone(),
-        limits: args.limits.clone(),
-        namespace: args.cluster.namespace.clone(),
-        timeout: args.timeout,
-        cluster: args.cluster.connect_options(),
-        run: args.cluster_run.clone(),
-        suite: args.suite.clone(),
-        profile: args.profile.clone(),
-        dns_namespace: args.dns_namespace.clone(),
-        dns_labels: args.dns_pod_labels.clone(),
-        skip: args
-            .skip_preflight
-            .iter()
-            .flat_map(|skip| match skip {
-                SkipPreflight::All => Check::ALL.to_vec(),
-                SkipPreflight::None => Vec::new(),
-                SkipPreflight::One(check) => vec![*check],
-            })
-            .collect(),
-        skip_suite_checks: args.skip_preflight.contains(&SkipPreflight::All),
-        explain_permissions: args.dry_run,
-        log_level: aggregator_log_level(global),
-    }
 }
 
 /// Follows the run, and downloads its archive if that is requested.
@@ -138,7 +109,7 @@ async fn follow(
         let document = data.then(|| started(cluster.name(), namespace));
         return Ok(Ended { document, ..Ended::unseen(ExitCode::SUCCESS) });
     };
-    let seen = match until_over(cluster, namespace, args.wait_output, args.earlier(), limit, global).await? {
+    let seen = match until_over(cluster, namespace, args.wait_output, earlier(args), limit, global).await? {
         Ok(seen) => seen,
         Err(code) => return Ok(Ended::unseen(code)),
     };
@@ -196,7 +167,7 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
 }
 
 async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
-    let dir = args.archive_dir().cloned().unwrap_or_else(|| ".".into());
+    let dir = args.archive_dir().unwrap_or(Path::new(".")).to_owned();
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
     // The status says that the archive exists, but the pod may need a moment.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_app::AppError;
-use plumbline_app::local_run::{CommandOptions, FinishedRun, LocalRunOptions, StartedRun, prepare};
+use plumbline_app::local_run::{FinishedRun, StartedRun, prepare};
 use plumbline_app::report::outcome::{outcome_document, outcome_text};
 use plumbline_app::runtime::runtime;
 use plumbline_app::signing::signing_key;
@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::global::Global;
-use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
+use crate::args::shared::{RunFormat, context};
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::RunArgs;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
     let context = context(&options.registry);
     // An unusable key must not be noticed only after the run.
     let key = options.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
-    let prepared = prepare(&context, &local_options(args))?;
+    let prepared = prepare(&context, options, &args.local)?;
     runtime()?.block_on(async {
         logging::init_run(global, &prepared.log_file())?;
         let started = prepared.start().await?;
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         if let Some(url) = started.metrics_url() {
             say(&format!("metrics: {url}"));
         }
-        let watch = Watch::start(started.run(), options.wait_output, started.continued, started.work_dir());
+        let watch = Watch::start(&started.run, options.wait_output, started.continued, &started.record.work);
         let cancel = CancellationToken::new();
-        let signals = tokio::spawn(cancel_on_signal(cancel.clone(), started.dispatcher()));
+        let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&started.dispatcher)));
         let executed = started.execute(cancel).await;
         signals.abort();
         watch.stop().await;
@@ -81,27 +81,6 @@ fn print_outcome(run: &FinishedRun, format: Option<RunFormat>) -> Result<ExitCod
         None => outcome_text(&run.finished, &run.last_output, out),
     });
     printed.map_err(|error| error.hint(format!("the archive is complete: {}", run.finished.archive.display())))
-}
-
-fn local_options(args: &RunArgs) -> LocalRunOptions {
-    let RunArgs { local, options } = args;
-    let command = CommandOptions {
-        command: local.command.clone(),
-        name: local.name.clone(),
-        format: local.result_format().map(str::to_owned),
-    };
-    LocalRunOptions {
-        plugins: options.plugins.clone(),
-        command: (!local.command.is_empty()).then_some(command),
-        resume: local.resume.clone(),
-        output: options.archive_dir().cloned(),
-        timeout: limit(options.timeout.unwrap_or(DEFAULT_TIMEOUT)),
-        requirements: options.requirements.clone(),
-        judges: options.judge.clone(),
-        limits: options.limits.clone(),
-        telemetry: options.cluster_run.telemetry.clone(),
-        profile: options.profile.clone(),
-    }
 }
 
 /// Prints what would happen. Nothing is left behind.

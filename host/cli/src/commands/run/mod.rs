@@ -8,12 +8,13 @@ use std::process::ExitCode;
 
 use plumbline_app::AppError;
 use plumbline_app::judges::not_with;
+use plumbline_app::options::RunOptions;
 use plumbline_app::suite;
 
 use crate::args::global::Global;
 use crate::logging;
 
-pub(crate) use args::{Follow, LocalRunArgs, RunArgs, RunOptions, SkipPreflight};
+pub(crate) use args::{Follow, RunArgs, follows_to_end};
 pub(crate) use cluster::run as in_cluster;
 pub(crate) use local::run as on_this_machine;
 
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
         Ok(ended.code)
     } else {
         logging::init(global);
-        let ended = cluster::run(options, options.follows()?, global)?;
+        let ended = cluster::run(options, args::follows(options)?, global)?;
         ended.print(format)?;
         Ok(ended.code)
     }

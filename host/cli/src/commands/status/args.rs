@@ -1,4 +1,4 @@
-//! The options of `plumbline status`.
+//! Arguments of `plumbline status`.
 
 use clap::ValueEnum;
 
@@ -13,7 +13,7 @@ pub(crate) struct StatusArgs {
     /// Show a run on this machine instead of one in a cluster
     #[arg(long, conflicts_with_all = ["namespace", "kubeconfig", "context"])]
     pub(crate) local: bool,
-    /// Id of the local run, or its first characters [default: the newest run]
+    /// ID of the local run, or its first characters [default: the newest run]
     #[arg(requires = "local")]
     pub(crate) run: Option<String>,
     /// Print one line per expected result

@@ -94,10 +94,15 @@ fn standing_still(entry: &LocalRun, seen: &LocalStatus, now: Timestamp) -> Vec<S
         .collect()
 }
 
-fn table(entries: &[PluginStatus], show_all: bool) -> Table {
+fn new_table(header: [&str; 5]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"]);
+    table.set_header(header);
+    table
+}
+
+fn table(entries: &[PluginStatus], show_all: bool) -> Table {
+    let mut table = new_table(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"]);
     for chunk in entries.chunk_by(|a, b| a.plugin == b.plugin) {
         if show_all || chunk.len() <= MAX_LISTED {
             for entry in chunk {
@@ -139,9 +144,7 @@ pub(super) fn list(runs: &[LocalRun], now: Timestamp, out: &mut impl Write) -> i
     if runs.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["RUN", "STARTED", "STATE", "VERDICT", "ARCHIVE OR WORKING DIRECTORY"]);
+    let mut table = new_table(["RUN", "STARTED", "STATE", "VERDICT", "ARCHIVE OR WORKING DIRECTORY"]);
     let mut unfinished = None;
     for run in runs {
         let (state, verdict) = state(run);

@@ -39,6 +39,7 @@ class Data {
     this.causes = head.causes;
     this.blocks = head.texts;
     this.cluster = head.cluster;
+    this.logs = head.logs;
     this.strings = body.strings;
     this.rulings = body.rulings;
     for (const [key, column] of Object.entries(body.items)) {
@@ -97,9 +98,16 @@ class Data {
     return this.cluster.relations.filter(({ items }) => items.includes(item)).map(({ sentence }) => sentence);
   }
 
-  /** The texts of an item, from the block that contains them. */
-  async textsOf(item) {
-    const number = this.text[item] - 1;
+  /** The logs of the pods that ran a failed item. */
+  logsOf(item) {
+    if (this.severity[item] < SEVERITY.excused) return [];
+    const node = this.strings[this.node[item]];
+    return this.logs.filter((log) => log.plugin === this.plugin[item] && (!log.node || log.node === node));
+  }
+
+  /** The texts of an item or a log, from the block that contains them. Texts are counted from 1. */
+  async textsAt(text) {
+    const number = text - 1;
     if (number < 0) return undefined;
     let block = this.blocks.length - 1;
     while (this.blocks[block] > number) block--;

@@ -35,8 +35,19 @@ class Panel {
     this.content.replaceChildren(...this.facts(item), make("p", { class: "soft" }, "Loading texts …"));
     if (!this.dialog.open) this.dialog.showModal();
     this.content.scrollTop = 0;
-    const texts = await this.data.textsOf(item);
-    if (this.item === item) this.content.lastChild.replaceWith(...this.texts(item, texts));
+    const texts = await this.data.textsAt(this.data.text[item]);
+    if (this.item === item) this.content.lastChild.replaceWith(...this.texts(item, texts), ...this.logs(item));
+  }
+
+  /** The logs of the pods that ran the item. Each is read when it is opened. */
+  logs(item) {
+    return this.data.logsOf(item).map(({ file, text }) => {
+      if (!text) return make("p", { class: "soft" }, `The log is in the archive: ${file}`);
+      const log = make("details", {}, make("summary", {}, `Log: ${file}`));
+      const open = async () => log.append(...shownTexts(await this.data.textsAt(text)));
+      log.addEventListener("toggle", open, { once: true });
+      return log;
+    });
   }
 
   facts(item) {
@@ -71,9 +82,14 @@ class Panel {
       const failed = this.data.severity[item] >= SEVERITY.odd;
       return [make("p", { class: "soft" }, failed && source ? `The texts are in the archive: ${source}` : "No texts.")];
     }
-    const shown = texts.texts.flatMap(([title, parts]) => [title ? make("h3", {}, title) : "", make("pre", { tabindex: "0" },
-      parts.map(([style, part]) => (style ? make("span", { class: style }, part) : part)))]);
+    const shown = shownTexts(texts);
     if (texts.more) shown.push(make("p", { class: "soft" }, `and ${texts.more} more details in the archive`));
-    return shown.filter((part) => part !== "");
+    return shown;
   }
+}
+
+/** The elements of texts, each with its title and its colours. */
+function shownTexts({ texts }) {
+  return texts.flatMap(([title, parts]) => [title ? make("h3", {}, title) : "", make("pre", { tabindex: "0" },
+    parts.map(([style, part]) => (style ? make("span", { class: style }, part) : part)))]).filter((part) => part !== "");
 }

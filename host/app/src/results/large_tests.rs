@@ -1,0 +1,214 @@
+//! Trees above the limits on trees that are held in memory. The limits are lowered.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use plumbline_core::Verdict;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::*;
+use crate::context::Reporter;
+use crate::report::Format;
+
+/// An unpacked archive of Plumbline with these trees.
+fn archive(trees: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("meta")).unwrap();
+    fs::write(dir.path().join("meta/config.json"), r#"{"UUID": "x", "PlumblineVersion": "0.1.0"}"#).unwrap();
+    for (plugin, tree) in trees {
+        let plugin = dir.path().join("plugins").join(plugin);
+        fs::create_dir_all(&plugin).unwrap();
+        fs::write(plugin.join("sonobuoy_results.yaml"), tree).unwrap();
+    }
+    dir
+}
+
+const LARGE: &str = "name: large\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: n1\n  status: failed\n  meta:\n    \
+                     type: node\n  items:\n  - name: \"first: 1\"\n    status: passed\n    details:\n      stdout: \"one\\ntwo\"\n  \
+                     - name: second\n    status: failed\n    details:\n      list: [1,{\"a\":null}]\n- name: n2\n  status: passed\n";
+const SMALL: &str = "name: small\nstatus: passed\nitems:\n- name: only\n  status: passed\n";
+
+/// Collects the errors with their hints, and the warnings, that are reported.
+#[derive(Default)]
+struct Reports {
+    errors: Mutex<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Reporter for Arc<Reports> {
+    fn error(&self, error: &AppError) {
+        let hint = error.hint_text().unwrap_or_default();
+        self.errors.lock().unwrap().push(format!("{error}; {hint}"));
+    }
+
+    fn warning(&self, text: &str) {
+        self.warnings.lock().unwrap().push(text.to_owned());
+    }
+
+    fn hint(&self, _: &str) {}
+
+    fn note(&self, _: &str) {}
+
+    fn progress(&self, _: &str) {}
+}
+
+/// Sends the results in `dir` to `view`. Trees with more than `items` items, and more bytes than the
+/// small tree, cannot be held in memory. Returns the verdict and the reported errors.
+fn fill(dir: &TempDir, items: usize, view: &mut dyn View) -> (Verdict, Vec<String>) {
+    let reports = Arc::new(Reports::default());
+    let verdict = fill_with(dir, items, &ResultsOptions::default(), &reports, view);
+    let errors = reports.errors.lock().unwrap().clone();
+    (verdict, errors)
+}
+
+fn fill_with(
+    dir: &TempDir,
+    items: usize,
+    options: &ResultsOptions,
+    reports: &Arc<Reports>,
+    view: &mut dyn View,
+) -> Verdict {
+    let context = Context::new(Arc::clone(reports));
+    let mut input = open(&context, options, dir.path()).unwrap();
+    input.trees.hold_at_most(SMALL.len() as u64, items);
+    let mut seen = ShownResults::default();
+    show_input(&context, options, &mut input, false, &mut seen, view).unwrap();
+    seen.verdict()
+}
+
+/// The names of the roots that a view got as a whole.
+#[derive(Default)]
+struct Whole(Vec<String>);
+
+impl View for Whole {
+    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        self.0.push(format!("{} {}", tree.item.name, tree.item.status.as_str()));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_tree_that_is_too_large_names_a_format_that_works_and_hides_no_other() {
+    let large = LARGE.replace("failed", "passed");
+    let dir = archive(&[("large", &large), ("small", SMALL)]);
+    let mut whole = Whole::default();
+    let (verdict, errors) = fill(&dir, 1, &mut whole);
+    assert_eq!(whole.0, ["large unknown", "small passed"]);
+    assert_eq!(verdict, Verdict::Incomplete);
+    let [error] = errors.as_slice() else { panic!("{errors:?}") };
+    assert!(error.contains("it has more than 1 items") && error.contains("`--output json`"), "{error}");
+
+    let mut out = Vec::new();
+    JsonArray::print(&mut out, |view| {
+        let (verdict, errors) = fill(&dir, 1, view);
+        assert_eq!(errors, Vec::<String>::new());
+        Ok(verdict)
+    })
+    .unwrap();
+    let trees: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(trees[0]["items"][0]["items"][0]["details"]["stdout"], "one\ntwo");
+    assert_eq!(trees[1]["items"][0]["name"], "only");
+    assert_eq!(trees[0]["run"]["verdict"], Verdict::Passed.as_str());
+}
+
+#[test]
+fn a_large_tree_that_is_processed_again_is_written_item_by_item() {
+    let dir = archive(&[("p", SMALL)]);
+    let plugin = dir.path().join("plugins/p");
+    fs::write(
+        plugin.join("definition.json"),
+        r#"{"sonobuoy-config": {"plugin-name": "p", "driver": "Job", "result-format": "raw"}, "spec": {}}"#,
+    )
+    .unwrap();
+    fs::create_dir_all(plugin.join("results/global")).unwrap();
+    for name in ["a.txt", "b.txt"] {
+        fs::write(plugin.join("results/global").join(name), name).unwrap();
+    }
+    let mut out = Vec::new();
+    JsonArray::print(&mut out, |view| {
+        let options = ResultsOptions { reprocess: true, ..ResultsOptions::default() };
+        Ok(fill_with(&dir, 1, &options, &Arc::default(), view))
+    })
+    .unwrap();
+    let tree = serde_json::from_slice::<Value>(&out).unwrap()[0].to_string();
+    assert!(tree.contains("a.txt") && tree.contains("b.txt"), "{tree}");
+}
+
+#[test]
+fn junit_reports_the_texts_that_it_omits_from_a_large_tree() {
+    let long = "x".repeat((1 << 20) + 1);
+    let tree = format!("{SMALL}  details:\n    system-out: \"{long}\"\n- name: other\n  status: passed\n");
+    let dir = archive(&[("large", &tree)]);
+    let (mut out, reports): (Vec<u8>, _) = (Vec::new(), Arc::new(Reports::default()));
+    let mut junit = Rendered::new(&Format::Junit, &mut out).unwrap();
+    let verdict = fill_with(&dir, 1, &ResultsOptions::default(), &reports, &mut junit);
+    junit.finish(verdict).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains("name=\"other\""));
+    let warnings = reports.warnings.lock().unwrap();
+    let is_it = |warning: &&String| warning.contains("plugin `large`") && warning.contains("1 details are omitted");
+    assert_eq!(warnings.iter().filter(is_it).count(), 1, "{warnings:?}");
+}
+
+/// A tree without items.
+fn empty(plugin: &str) -> ResultTree<'_> {
+    let (item, causes, relations) = (Item::default(), Vec::new(), Vec::new());
+    ResultTree { input: None, plugin, item, verdict: None, causes, relations, is_unreadable: false }
+}
+
+#[test]
+fn an_archive_that_fails_after_its_element_has_begun_is_not_skipped() {
+    let dir = archive(&[("large", LARGE)]);
+    let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
+    fs::remove_file(dir.path().join("plugins/large/sonobuoy_results.yaml")).unwrap();
+    let mut out = Vec::new();
+    let error = JsonArray::print(&mut out, |view| {
+        view.begin(None, &mut trees)?;
+        view.items(&mut trees, empty("large"))?;
+        Ok(Verdict::Passed)
+    });
+    // A usage error would only skip this input.
+    assert!(!error.unwrap_err().is_usage());
+    assert!(out.is_empty());
+}
+
+/// Returns the data that `view` makes of the large tree, as a whole or item by item.
+fn data(trees: &mut Trees, view: &mut dyn View, is_streamed: bool) -> Result<Verdict, AppError> {
+    let item = trees.item("large")?;
+    let verdict = Some(PluginVerdict { plugin: "large".to_owned(), ..PluginVerdict::default() });
+    let cause = Cause { id: "c1".to_owned(), template: "why <*>".to_owned(), count: 1, items: vec![1] };
+    let (causes, input, plugin) = (vec![cause], Some("monday"), "large");
+    view.begin(input, trees)?;
+    for _ in 0..2 {
+        let tree = ResultTree { input, verdict: verdict.clone(), causes: causes.clone(), ..empty(plugin) };
+        match is_streamed {
+            true => view.items(trees, tree)?,
+            false => view.tree(trees, ResultTree { item: item.clone(), ..tree })?,
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+#[test]
+fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
+    let dir = archive(&[("large", LARGE)]);
+    let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
+    let mut json = |is_streamed| {
+        let mut out = Vec::new();
+        JsonArray::print(&mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let whole = json(false);
+    assert!(whole.contains("\"template\": \"why <*>\"") && whole.contains("\"name\": \"second\""), "{whole}");
+    assert_eq!(json(true), whole);
+    let mut yaml = |is_streamed| {
+        let mut out = Vec::new();
+        YamlDocuments::print(&mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let documents = text.split("---\n").filter(|text| !text.is_empty());
+        documents.map(|text| serde_saphyr::from_str(text).unwrap()).collect::<Vec<Value>>()
+    };
+    let whole = yaml(false);
+    assert_eq!(whole.len(), 2);
+    assert_eq!(yaml(true), whole);
+}
