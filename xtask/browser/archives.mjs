@@ -100,21 +100,37 @@ export const nodeList = (nodes) => Array.from({ length: nodes }, (_, n) => ({
 /** Names and texts that try to break out of the page, and a log with colours. */
 export const HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> [It] \u202e\u001b[31m";
 
-/** An archive with a bit of everything. */
+/** The logs of the pods of `suite` and `sweep`, and the list of pods, which says where they ran. */
+function logs() {
+  const pod = "sonobuoy-node-check-daemon-set-ffed1e6f44474c9e-4twsk";
+  return {
+    "podlogs/sonobuoy/sonobuoy-e2e-job-e26600506d6c420f/logs/e2e.txt": "Running Suite: Kubernetes e2e suite\n",
+    [`podlogs/sonobuoy/${pod}/logs/check.txt`]: "checking node-5\n\u001b[31mthe kernel is too old\u001b[0m\n",
+    "resources/ns/sonobuoy/core_v1_pods.json": [{ metadata: { name: pod }, spec: { nodeName: "node-5" } }],
+  };
+}
+
+const EXCUSED = { name: "[It] [sig-network] a test that is known to fail", status: "failed", meta: { duration: "3" }, details: { failure: "no UDP" } };
+
+/** An archive for pictures. `more` are tests of the suite. */
+export function sample(dir, more = []) {
+  const drift = { name: "drift", status: "warning", meta: { type: "summary" }, items: [{ name: "kernel: 1 of 12 nodes differs", status: "warning", meta: { fact: "kernel" },
+    details: { differing: [{ names: ["node-5"], nodes: 1, value: "6.1.0-17-amd64" }], majority: { nodes: 11, value: "6.1.0-18-amd64" }, warning: "node-5: 6.1.0-17-amd64" } }] };
+  const files = {
+    ...logs(), "meta/timeline.jsonl": timeline(["e2e", "node-check"]),
+    "serverversion.json": { gitVersion: "v1.36.3" }, "resources/cluster/core_v1_nodes.json": nodeList(12),
+    "plugins/e2e/plumbline_verdict.json": { version: 1, plugin: "e2e", status: "failed", failures: 9 + more.length, excused: 1, counting: 8 + more.length, chain: [{ judge: "known-failures" }],
+      classes: { "known-failure": { items: 1, counting: 0, failures: 1 } },
+      items: [{ set: "global", path: ["junit_01.xml", "Kubernetes e2e suite", EXCUSED.name], status: "failed", class: "known-failure", counts: false, reason: "UDP is off in this network", source: "known.yaml", judge: "known-failures" }],
+      checks: [{ id: "PODS-001", name: "pods are healthy", outcome: "failed", want: ">= 98 %", got: "96 %", judge: "checks" }] },
+  };
+  return archive(dir, [suite(400, [...more, EXCUSED]), sweep(12, 8), { name: "host-facts", status: "warning: 1", items: [drift] }], files);
+}
+
+/** The same archive with names and texts that try to break out of the page. */
 export function mixed(dir) {
   const hostile = { name: HOSTILE, status: "failed", meta: { duration: "700" }, details: {
     "failure-message": HOSTILE, failure: `${HOSTILE} body`, "system-out": `plain \u001b[1;31mred and bold\u001b[0m then \u001b[42mgreen behind\u001b[0m\n${"a line of a long log\n".repeat(4000)}the end`,
     map: { "</script>": ["<b>"] } } };
-  const excused = { name: "[It] [sig-network] a test that is known to fail", status: "failed", meta: { duration: "3" }, details: { failure: "no UDP" } };
-  const drift = { name: "drift", status: "warning", meta: { type: "summary" }, items: [{ name: "kernel: 1 of 12 nodes differs", status: "warning", meta: { fact: "kernel" },
-    details: { differing: [{ names: ["node-5"], nodes: 1, value: "6.1.0-17-amd64" }], majority: { nodes: 11, value: "6.1.0-18-amd64" }, warning: "node-5: 6.1.0-17-amd64" } }] };
-  const files = {
-    "meta/timeline.jsonl": timeline(["e2e", "node-check"]),
-    "serverversion.json": { gitVersion: "v1.36.3" }, "resources/cluster/core_v1_nodes.json": nodeList(12),
-    "plugins/e2e/plumbline_verdict.json": { version: 1, plugin: "e2e", status: "failed", failures: 10, excused: 1, counting: 9, chain: [{ judge: "known-failures" }],
-      classes: { "known-failure": { items: 1, counting: 0, failures: 1 } },
-      items: [{ set: "global", path: ["junit_01.xml", "Kubernetes e2e suite", excused.name], status: "failed", class: "known-failure", counts: false, reason: "UDP is off in this network", source: "known.yaml", judge: "known-failures" }],
-      checks: [{ id: "PODS-001", name: "pods are healthy", outcome: "failed", want: ">= 98 %", got: "96 %", judge: "checks" }] },
-  };
-  return archive(dir, [suite(400, [hostile, excused]), sweep(12, 8), { name: "host-facts", status: "warning: 1", items: [drift] }], files);
+  return sample(dir, [hostile]);
 }

@@ -2,7 +2,7 @@
 //
 // Environment: PLUMBLINE (the program), CHROMIUM, NODE_MODULES (with playwright-core and axe-core).
 // `--measure` prints how long things take, and fails if the limits of docs/benchmarks.md are missed.
-// `--screenshots DIR ARCHIVE` writes pictures of the page of an archive instead.
+// `--screenshots DIR [ARCHIVE]` writes pictures of the page of an archive, or of a generated one, instead.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { CLUSTER, HOSTILE, archive, mixed, nodeList, suite, sweep } from "./archives.mjs";
+import { CLUSTER, HOSTILE, archive, mixed, nodeList, sample, suite, sweep } from "./archives.mjs";
 
 const modules = createRequire(join(process.env.NODE_MODULES, "index.js"));
 const { chromium } = modules("playwright-core");
@@ -233,6 +233,16 @@ const tests = {
     assert.deepEqual(bad, []);
   },
 
+  async "a failed item offers the log of the pod on its node"(browser, { url }) {
+    const { page, bad } = await open(browser, url);
+    await page.locator("input[type=search]").fill("check 3 node-5");
+    await rows(page).first().click();
+    const log = page.getByRole("dialog").locator("details");
+    await log.locator("summary").click();
+    assert.equal(await log.locator("pre span.c1").textContent(), "the kernel is too old");
+    assert.deepEqual(bad, []);
+  },
+
   async "foreign text stays text, and logs have their colours"(browser, { url }) {
     const { page, bad } = await open(browser, url);
     await page.locator("input[type=search]").fill("onerror");
@@ -327,25 +337,32 @@ async function settle(page, part) {
   });
 }
 
+/** The pictures: file, part of the page, what must be there, and the colour scheme. */
+const PICTURES = [
+  ["report.png", "header", "h1", "light"],
+  ["report-dark.png", "header", "h1", "dark"],
+  ["report-causes.png", "#failures", "details.cause", "light"],
+  ["report-table.png", "#items", ".grid .body .row", "light"],
+  ["report-nodes.png", "#nodes", "#heat canvas", "light"],
+  ["report-timeline.png", "#timeline", "#lanes canvas", "light"],
+];
+
 /** Writes pictures of the report of an archive. */
 async function screenshots(browser, dir, source) {
   const { url } = await report(source, "screenshots");
-  const { page } = await open(browser, url, { colorScheme: "light", viewport: { width: 1000, height: 520 } });
-  // What is drawn later moves what is below it, so everything is drawn first.
-  for (const part of ["#heat", "#lanes"]) await settle(page, part);
-  for (const [name, part, content] of [
-    ["report.png", "header", "h1"],
-    ["report-table.png", "#items", ".grid .body .row"],
-    ["report-nodes.png", "#nodes", "#heat canvas"],
-    ["report-timeline.png", "#timeline", "#lanes canvas"],
-  ]) {
-    if (await page.locator(content).count() === 0) {
-      console.log(`${name} is not written: the report has no ${content}`);
-      continue;
+  for (const colorScheme of ["light", "dark"]) {
+    const { page } = await open(browser, url, { colorScheme, viewport: { width: 1000, height: 520 } });
+    // What is drawn later moves what is below it, so everything is drawn first.
+    for (const part of ["#heat", "#lanes"]) await settle(page, part);
+    for (const [name, part, content] of PICTURES.filter((picture) => picture[3] === colorScheme)) {
+      if (await page.locator(content).count() === 0) {
+        console.log(`${name} is not written: the report has no ${content}`);
+        continue;
+      }
+      await settle(page, part);
+      await page.locator(content).first().waitFor();
+      await page.screenshot({ path: join(dir, name) });
     }
-    await settle(page, part);
-    await page.locator(content).first().waitFor();
-    await page.screenshot({ path: join(dir, name) });
   }
 }
 
@@ -354,7 +371,7 @@ let failed = 0, passed = 0;
 try {
   const [option, dir, source] = process.argv.slice(2);
   if (option === "--screenshots") {
-    await screenshots(browser, dir, source);
+    await screenshots(browser, dir, source ?? sample(join(scratch, "sample")));
   } else if (option === "--measure") {
     console.log("| what | value | limit |\n|---|---|---|");
     for (const [what, value, unit, limit] of await measured(browser)) {

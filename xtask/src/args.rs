@@ -31,21 +31,22 @@ Work:
   image [--output FILE] [--tag NAME] [--binary FILE] [--dev]
                   write an image archive with that program, which containerd, Podman and Docker load. --dev adds
                   plumbline-dev, for the end-to-end tests
-  release [--check] [--output DIR] [--binary ARCHITECTURE=FILE]…
+  release [--check] [--twice] [--output DIR] [--binary ARCHITECTURE=FILE]…
                   write everything that is published into target/release-artifacts: archives, Debian packages, the
                   image, the chart, manifests of package managers, checksums, SBOM, provenance. The other architecture
                   is cross-compiled, or skipped if the tools are missing. --binary packs an existing static program,
-                  and --check installs and inspects what was written (docs/releasing.md)
+                  and --check installs and inspects what was written. --twice builds the program of this machine a
+                  second time, and compares (docs/releasing.md)
   deploy          set up, then regenerate the files below deploy/ with `plumbline gen`
   bindings        regenerate what derives from the contract and the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas
   book            make the documentation a book in target/book, with mdBook, which is built if it is missing
   suite-data      regenerate the names of the suite's tests for the newest release of every minor version of Kubernetes
                   from 1.29 on; needs Go and builds the suite of each version it does not know, 4 minutes each
-  browser [--measure | --screenshots DIR ARCHIVE]
+  browser [--measure | --screenshots DIR [ARCHIVE]]
                   set up, then open the HTML report in Chromium and use everything on it, with Playwright and axe.
                   Without Chromium, it says why it skips that. --measure opens large pages and prints how long they
-                  take; --screenshots writes pictures of the page of an archive
+                  take; --screenshots writes pictures of the page of an archive, by default a generated one
   e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [--interop] [--long] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that this
                   command starts and, without --keep, stops. Where neither is possible, it says why it skips them.

@@ -24,7 +24,7 @@ const OLDEST: u32 = 29;
 /// The file with the output of `e2e.test --list-tests`.
 const TESTS: &str = "tests.txt";
 
-/// Writes the lists below `host/conformance/data`.
+/// Writes the lists of the profile of Kubernetes, below `plugins/profiles`.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
     let cache = paths::cache()?.join("suite-data");
     let printed = cache.join("printed");

@@ -10,7 +10,6 @@ mod api;
 mod outcome;
 #[cfg(feature = "program")]
 mod pod_worker;
-#[cfg(feature = "program")]
 pub mod proc;
 #[cfg(feature = "program")]
 mod process;

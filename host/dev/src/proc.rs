@@ -29,13 +29,27 @@ fn kib(path: &str, key: &str) -> Result<u64> {
 }
 
 /// Returns the processor time of a process in seconds, user and system (fields 14 and 15 of
-/// /proc/PID/stat, in ticks of 10 ms). `pid` may be `self`.
+/// /proc/PID/stat). `pid` may be `self`.
 ///
 /// # Errors
 /// The process does not exist.
 pub fn cpu_seconds(pid: &str) -> Result<f64> {
+    ticks(pid, 2)
+}
+
+/// Returns the processor time of a process and of its children that have ended, in seconds (fields
+/// 14 to 17 of /proc/PID/stat). `pid` may be `self`.
+///
+/// # Errors
+/// The process does not exist.
+pub fn cpu_seconds_with_children(pid: &str) -> Result<f64> {
+    ticks(pid, 4)
+}
+
+/// Returns the sum of `count` fields from field 14 on, which are in ticks of 10 ms, in seconds.
+fn ticks(pid: &str, count: usize) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
-    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 = fields.split_whitespace().skip(11).take(count).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(ticks as f64 / 100.0)
 }

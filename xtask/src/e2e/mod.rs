@@ -97,7 +97,7 @@ fn given(
         Some(binary) => binary,
         None => program::build(workspace)?,
     };
-    let suite = Suite { tests: Suite::build(workspace)?, image, binary, hydrophone: Suite::hydrophone(options) };
+    let suite = Suite { tests: Suite::build(workspace)?, image, binary, tools: Suite::tools(options) };
     let interrupt = Interrupt::catch()?;
     Ok(suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)?.0)
 }
@@ -114,8 +114,8 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
         let built = image::make(workspace, &image::Options::of_tests(None))?;
         (Suite::build(workspace)?, built)
     };
-    let hydrophone = Suite::hydrophone(options);
-    let suite = Suite { tests, image: built.name, binary: built.binary, hydrophone };
+    let tools = Suite::tools(options);
+    let suite = Suite { tests, image: built.name, binary: built.binary, tools };
     let interrupt = Interrupt::catch()?;
     let mut scripts = lab::Scripts::new(scripts, state)?;
     let versions = match &options.kubernetes {

@@ -87,6 +87,16 @@ impl Round {
         }
     }
 
+    /// Returns the starts of the names of its tests that take minutes. They run only with `--long`, or
+    /// if arguments select them.
+    pub(crate) const fn long(&self) -> &'static [&'static str] {
+        match self.tests {
+            Tests::All => &["long::", "suite::faults"],
+            Tests::OfTwoNodes => &["long::"],
+            Tests::OfThreeNodes => &["suite::faults"],
+        }
+    }
+
     /// Returns whether the round runs the conformance suite, which needs the images of the suite.
     pub(crate) const fn runs_the_suite(&self) -> bool {
         !matches!(self.tests, Tests::OfTwoNodes)
@@ -174,6 +184,16 @@ mod tests {
         );
         assert_eq!(rounds("--nodes 1"), ["tests that need at most two nodes, nodes: 1"]);
         assert_eq!(rounds("--nodes=3 --keep"), ["all tests, nodes: 3"]);
+    }
+
+    #[test]
+    fn each_round_knows_its_tests_that_take_minutes() {
+        let long =
+            |line: &str| parse(line).unwrap().rounds().iter().map(|round| round.long().join(" ")).collect::<Vec<_>>();
+        assert_eq!(long(""), ["long::", "suite::faults"]);
+        assert_eq!(long("--nodes 1"), ["long::"]);
+        assert_eq!(long("--nodes 3"), ["long:: suite::faults"]);
+        assert_eq!(Round::ALL.long(), ["long::", "suite::faults"]);
     }
 
     #[test]

@@ -12,19 +12,18 @@ use crate::built;
 use crate::debian_tools;
 use crate::error::Error;
 use crate::go_tools;
+use crate::npm_tools;
 use crate::paths::Workspace;
 use crate::process;
 use crate::program::PROGRAM;
+use crate::python_tools;
 use crate::report::print_status;
 use crate::target_std::{self, Target};
 
 /// The name of the test target.
 const TARGET: &str = "e2e";
-/// Number of tests that run in parallel. Each has its own run in the cluster, and a node of a small
-/// cluster has room for a few. Most of the time they wait.
-const THREADS: &str = "--test-threads=6";
-/// Tests that run alone in the cluster, for minutes.
-const LONG: &str = "suite::faults";
+/// More threads than tests that run in parallel, because tests that run alone wait for the others.
+const THREADS: &str = "--test-threads=12";
 
 /// The tests, ready to run.
 #[derive(Debug)]
@@ -35,8 +34,8 @@ pub(crate) struct Suite {
     pub(crate) image: String,
     /// The program that the tests run.
     pub(crate) binary: PathBuf,
-    /// Hydrophone's program, if its test runs.
-    pub(crate) hydrophone: Option<OsString>,
+    /// The programs of others that only some tests run, each with the variable that passes its path.
+    pub(crate) tools: Vec<(&'static str, OsString)>,
 }
 
 impl Suite {
@@ -57,9 +56,19 @@ impl Suite {
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }
 
-    /// Returns Hydrophone's program, if `options` ask for its test.
-    pub(crate) fn hydrophone(options: &Options) -> Option<OsString> {
-        options.interop.then(|| go_tools::HYDROPHONE.ensure()).flatten()
+    /// Returns the programs of others that the tests need which `options` ask for: Hydrophone, and the
+    /// compilers of modules. Missing ones are installed, or reported and left out.
+    pub(crate) fn tools(options: &Options) -> Vec<(&'static str, OsString)> {
+        let mut tools = Vec::new();
+        if options.interop {
+            let hydrophone = go_tools::HYDROPHONE;
+            tools.extend(hydrophone.ensure().map(|program| (hydrophone.variable, program)));
+        }
+        if options.long {
+            tools.extend(python_tools::ensure());
+            tools.extend(npm_tools::ensure());
+        }
+        tools
     }
 
     /// Runs a round, and returns the exit code of the tests, and their numbers.
@@ -81,8 +90,8 @@ impl Suite {
             .env("PLUMBLINE_E2E_IMAGE", &self.image)
             .env("PLUMBLINE_E2E_BINARY", &self.binary)
             .envs(debian_tools::ensure())
-            .envs(self.hydrophone.as_ref().map(|program| (go_tools::HYDROPHONE.variable, program)))
-            // A test builds the component of an example.
+            .envs(self.tools.iter().map(|(variable, program)| (*variable, program)))
+            // Tests build the components of examples, and new checks.
             .envs(target_std::ensure(Target::MODULE)?.variable())
             .stdin(Stdio::null());
         if let Some(lab) = lab {
@@ -96,10 +105,11 @@ impl Suite {
             }
         }
         command.args([THREADS]).args(round.filter()).args(&options.args);
-        // Whoever selects tests has selected these too.
-        if !options.long && options.args.is_empty() && lab.is_some() && round.runs_the_suite() {
-            print_status(format!("skipped: {LONG}, which takes minutes; `--long` runs it"));
-            command.args(["--skip", LONG]);
+        // A user who selects tests has selected these too.
+        let long: &[&str] = if options.long || !options.args.is_empty() { &[] } else { round.long() };
+        if !long.is_empty() {
+            print_status(format_args!("skipped: {}, which take minutes; `--long` runs them", long.join(", ")));
+            command.args(long.iter().flat_map(|tests| ["--skip", tests]));
         }
         let (status, counts) = Counts::of(&mut command, interrupt)?;
         Ok((ExitCode::from(process::exit_code(status)), counts))

@@ -13,6 +13,7 @@ mod managers;
 mod options;
 mod profiles;
 mod provenance;
+mod rebuild;
 mod sbom;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ const CHECKSUMS: &str = "SHA256SUMS";
 type Artifacts = BTreeMap<String, Vec<u8>>;
 
 /// Builds the programs and writes the files. With `--check`, it also inspects and installs them.
+/// With `--twice`, it builds the program of this machine again, and compares.
 pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<(), Error> {
     let output = options.output.clone().unwrap_or_else(|| workspace.target().join("release-artifacts"));
     let mut steps = Steps::default();
@@ -56,6 +58,9 @@ pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<(), Er
             }
             Err(reason) => Ok(Outcome::Skipped(reason)),
         })?;
+    }
+    if options.twice {
+        steps.step("same program", || rebuild::same_program(workspace, &programs))?;
     }
     let mut inputs = None;
     steps.step("documents, profiles and SBOM", || {

@@ -12,6 +12,8 @@ use crate::program::Platform;
 pub(crate) struct Options {
     /// Whether to inspect and install what was written.
     pub(crate) check: bool,
+    /// Whether to build the program of this machine twice, and compare.
+    pub(crate) twice: bool,
     /// The directory of the files. The default is `target/release-artifacts`. Its content is
     /// replaced.
     pub(crate) output: Option<PathBuf>,
@@ -20,7 +22,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Parses `[--check] [--output DIR] [--binary ARCHITECTURE=FILE]…`.
+    /// Parses `[--check] [--twice] [--output DIR] [--binary ARCHITECTURE=FILE]…`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -32,6 +34,7 @@ impl Options {
             };
             match &*name {
                 "--check" => options.check = true,
+                "--twice" => options.twice = true,
                 "--output" => options.output = Some(value()?.into()),
                 "--binary" => {
                     let (platform, file) = binary(&value()?)?;
@@ -68,7 +71,8 @@ mod tests {
     #[test]
     fn a_program_is_given_for_each_architecture() {
         let options = parse("--binary arm64=a=b --check --binary amd64=c --output d").unwrap();
-        assert!(options.check);
+        assert!(options.check && !options.twice);
+        assert!(parse("--twice").unwrap().twice);
         assert_eq!(options.output.as_deref(), Some("d".as_ref()));
         assert_eq!(options.binaries, BTreeMap::from([("amd64", "c".into()), ("arm64", "a=b".into())]));
     }

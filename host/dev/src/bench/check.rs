@@ -16,7 +16,7 @@ use plumbline_author::build::missing_tool;
 use plumbline_author::{Language, Project, new_project};
 use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Definition, Digest, FlatItem, ModuleLimits};
 use plumbline_dev::Result;
-use plumbline_dev::proc::{cpu_seconds, rollup_kib, status_kib};
+use plumbline_dev::proc::{cpu_seconds, cpu_seconds_with_children, rollup_kib, status_kib};
 use plumbline_kubernetes::chunks::packed_bytes;
 use plumbline_sandbox::{
     CheckProgress, CheckSink, Directory, ItemSink, NoLog, PluginInfo, RunCheck, Sandbox, SandboxConfig, code_target,
@@ -301,7 +301,7 @@ impl<'a> Process<'a> {
         // The process writes the file last. What it then frees, it frees at once.
         thread::sleep(Duration::from_millis(200));
         let measured = [
-            Ok(cpu_with_children(&pid)?),
+            Ok(cpu_seconds_with_children(&pid)?),
             status_kib(&pid, "VmHWM").map(|kib| kib as f64),
             rollup_kib(&pid, "Rss").map(|kib| kib as f64),
             rollup_kib(&pid, "Private_Dirty").map(|kib| kib as f64),
@@ -311,15 +311,6 @@ impl<'a> Process<'a> {
         let [cpu, peak, resident, own] = measured;
         Ok([cpu?, peak?, resident?, own?])
     }
-}
-
-/// Returns the processor time of a process and of its children that have ended (fields 14 to 17 of
-/// /proc/PID/stat, in ticks of 10 ms).
-fn cpu_with_children(pid: &str) -> Result<f64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
-    let ticks: u64 = fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Ok(ticks as f64 / 100.0)
 }
 
 /// Writes a file as the only chunk of itself. The process accepts a chunk of any size.

@@ -5,7 +5,7 @@ use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -57,6 +57,8 @@ pub(crate) struct Bed {
     client: Client,
     namespace: String,
     dir: TempDir,
+    /// The name of the test, and when it got its turn.
+    started: (String, Instant),
     // The last field, so that it is released after everything else.
     _turn: Lock,
 }
@@ -86,7 +88,15 @@ impl Bed {
         // namespace behind.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() & 0xff_ffff_ffff;
         let namespace = format!("e2e-{test}-{now:x}");
-        Some(Self { settings, runtime, client, namespace, dir: tempfile::tempdir().unwrap(), _turn: turn })
+        Some(Self {
+            settings,
+            runtime,
+            client,
+            namespace,
+            dir: tempfile::tempdir().unwrap(),
+            started: (test.to_owned(), Instant::now()),
+            _turn: turn,
+        })
     }
 
     pub(crate) fn namespace(&self) -> &str {
@@ -318,5 +328,7 @@ impl Drop for Bed {
             Ok(Err(error)) => loudly(&format!("namespace `{}` could not be removed: {error}", self.namespace)),
             Err(_) => loudly(&format!("namespace `{}` is still not gone", self.namespace)),
         }
+        let (test, start) = &self.started;
+        loudly(&format!("{test}: {} s", start.elapsed().as_secs()));
     }
 }

@@ -14,14 +14,27 @@ use crate::registry::Registry;
 use crate::settings::loudly;
 
 /// The registry that the guide starts.
-const REGISTRY: &str = "localhost:5000";
+pub(crate) const REGISTRY: &str = "localhost:5000";
 /// The start of a command that runs the check in the cluster.
-const RUN: &str = "plumbline run -p ";
+pub(crate) const RUN: &str = "plumbline run -p ";
 
 /// Returns the commands of a guide, in order.
 pub(crate) fn commands(guide: &str) -> impl Iterator<Item = &str> {
     let blocks = guide.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "))
+}
+
+/// Returns the guide.
+pub(crate) fn page() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check-guide.md")).unwrap()
+}
+
+/// Makes the program under test available as `plumbline`. Returns the start of a script that uses it.
+pub(crate) fn prelude(bed: &Bed) -> String {
+    fs::create_dir(bed.path("bin")).unwrap();
+    symlink(&bed.settings().binary, bed.path("bin/plumbline")).unwrap();
+    // The nodes' network has no way to crates.io. The workspace needs the same crates.
+    "set -eux\nexport PATH=$PWD/bin:$PATH CARGO_TARGET_DIR=$PWD/target CARGO_NET_OFFLINE=true\n".to_owned()
 }
 
 #[test]
@@ -31,16 +44,10 @@ fn a_new_check_runs_signed_on_every_node_within_ten_minutes() {
         return loudly(&format!("SKIPPED guide: `cargo`, which builds the check: {error}"));
     }
     let Some(registry) = Registry::start(&bed) else { return };
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check-guide.md");
-    let guide = fs::read_to_string(guide).unwrap();
-    fs::create_dir(bed.path("bin")).unwrap();
-    symlink(&bed.settings().binary, bed.path("bin/plumbline")).unwrap();
-    // The nodes' network has no way to crates.io. The workspace needs the same crates.
-    let mut script =
-        String::from("set -eux\nexport PATH=$PWD/bin:$PATH CARGO_TARGET_DIR=$PWD/target CARGO_NET_OFFLINE=true\n");
+    let mut script = prelude(&bed);
     let run =
         format!("plumbline run -n {} --image {} --image-pull-policy IfNotPresent -p ", bed.namespace(), bed.image());
-    for command in commands(&guide) {
+    for command in commands(&page()) {
         script += &command.replace(REGISTRY, &registry.host).replace(RUN, &run);
         script.push('\n');
     }

@@ -52,7 +52,8 @@ fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
     let bed = Bed::new(test)?;
     let sonobuoy = Sonobuoy::from_env(&bed, test)?;
     let plugins = [
-        Plugin::job("once").args(&["--after=3s", "--progress=3"]),
+        // The worker may start some seconds later than the plugin, and the last update must reach it.
+        Plugin::job("once").args(&["--after=15s", "--progress=3"]),
         // A directory.
         Plugin::daemon_set("each").args(&["--bytes=64KiB"]),
         Plugin::job("fails").args(&["--outcome=fail", "--archive"]),

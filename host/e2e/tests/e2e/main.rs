@@ -2,7 +2,7 @@
 //!
 //! Every test is skipped with a message, unless `PLUMBLINE_E2E_KUBECONFIG` is set. Tests that need
 //! more than two nodes, or the images of suites, are in the modules `gateway`, `nodes`, `pages` and
-//! `suite`: `cargo xtask e2e` selects them by these names.
+//! `suite`: `cargo xtask e2e` selects them by these names. Those in `long` run only with `--long`.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -25,6 +25,7 @@ mod guide;
 mod hostile;
 mod image;
 mod interop;
+mod long;
 mod network;
 mod nodes;
 mod outage;

@@ -40,8 +40,8 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join("docs").join(name)).unwrap()
 }
 
-/// Returns an exclusive environment with the program in `bin`, and the image under test as nodes pull
-/// it from the registry.
+/// Returns an environment with the program in `bin`, and the image under test as nodes pull it from
+/// the registry.
 fn bed(test: &str) -> Option<(Bed, String)> {
     let (bed, registry) = crate::suite::bed(test)?;
     let image = format!("{registry}/{}", bed.image().rsplit('/').next().unwrap());

@@ -53,16 +53,26 @@ const FAILS: &str = "[sig-storage] Secrets should be consumable from pods in vol
 /// The prefix of its Secrets' names.
 const ITS_SECRETS: &str = "secret-test-map-";
 
-/// Returns an exclusive environment in a cluster that can pull the suite's images, and the registry
-/// that has them. The suite makes assumptions about all nodes.
+/// Returns an environment in a cluster that can pull the suite's images, and the registry that has
+/// them.
 pub(crate) fn bed(test: &str) -> Option<(Bed, String)> {
+    bed_of(test, Bed::new)
+}
+
+/// The same, without other tests at the same time. Some tests of the suite make assumptions about
+/// all nodes.
+pub(crate) fn bed_alone(test: &str) -> Option<(Bed, String)> {
+    bed_of(test, Bed::alone)
+}
+
+fn bed_of(test: &str, of: fn(&str) -> Option<Bed>) -> Option<(Bed, String)> {
     let Ok(registry) = std::env::var("PLUMBLINE_E2E_REGISTRY") else {
         loudly(&format!(
             "SKIPPED {test}: PLUMBLINE_E2E_REGISTRY, a registry with the images of the suite that nodes take for registry.k8s.io, is not set"
         ));
         return None;
     };
-    Some((Bed::alone(test)?, registry))
+    Some((of(test)?, registry))
 }
 
 fn conformance(bed: &Bed, more: &[&str]) -> Done {
@@ -125,7 +135,7 @@ fn the_quick_mode_passes() {
 
 #[test]
 fn of_a_parallel_selection_the_failure_is_named_and_run_again() {
-    let Some((bed, _)) = bed("suite-selection") else { return };
+    let Some((bed, _)) = bed_alone("suite-selection") else { return };
     let _refused = Refused::secrets(&bed, ITS_SECRETS);
     let focus = SELECTION.join("|");
     let chosen = ["--e2e-focus", &focus, "--e2e-skip", "there is no such test", "--e2e-parallel", "true"];

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use plumbline_bundle::built_in::profiles;
 use plumbline_conformance::lists::{
-    GoRegex, Selection, TestList, alternatives, embedded_for, is_suite_node, plain_name, read_file,
+    Embedded, GoRegex, Selection, TestList, alternatives, is_suite_node, plain_name, read_file,
 };
 use plumbline_core::duration::parse_duration;
 use plumbline_core::go_quote;
@@ -144,15 +145,22 @@ fn list(options: &SuiteOptions) -> Result<TestList> {
     if let Some(path) = &options.list {
         return Ok(read_file(path)?);
     }
+    let lists = built_in();
     if let Some(version) = &options.list_version {
-        return Ok(embedded_for(Some(version))?);
+        return Ok(lists.closest(Some(version))?);
     }
     let cluster = Some(options.cluster_version.as_str()).filter(|version| !version.is_empty());
-    embedded_for(cluster).or_else(|error| {
+    lists.closest(cluster).or_else(|error| {
         // The names of another version suffice, because the cluster does not run them.
         say(format_args!("test-plugin: {error}: using the latest known version"));
-        Ok(embedded_for(None)?)
+        Ok(lists.closest(None)?)
     })
+}
+
+/// Returns the lists of the built-in profile of this suite. Without it, there are none.
+fn built_in() -> Embedded<'static> {
+    let suite = profiles().iter().find(|profile| profile.plugin.name == "e2e");
+    Embedded::new(suite.map(|profile| profile.by_version("lists/tests/{version}.gz")).unwrap_or_default())
 }
 
 /// The setup nodes that the suite reports.

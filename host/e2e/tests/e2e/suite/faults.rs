@@ -190,7 +190,7 @@ fn causes(tree: &Value) -> BTreeSet<(String, BTreeSet<&'static str>)> {
 #[test]
 fn three_faults_at_once_have_three_causes_in_every_report() {
     let test = "suite-faults";
-    let Some((bed, _)) = super::bed(test) else { return };
+    let Some((bed, _)) = super::bed_alone(test) else { return };
     let Some(bed) = has_nodes(bed, test, 3) else { return };
     let Some(places) = NodeAccess::of(&bed, test) else { return };
     if !has_kubectl(test) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{FAILS, ITS_SECRETS, Refused, SELECTION, bed, conformance};
+use super::{FAILS, ITS_SECRETS, Refused, SELECTION, bed_alone, conformance};
 use crate::bed::Bed;
 use crate::settings::loudly;
 
@@ -41,7 +41,7 @@ fn hydrophone_gives_each_test_the_same_verdict() {
         loudly("SKIPPED suite-hydrophone: PLUMBLINE_E2E_HYDROPHONE names no program; `--interop` builds it");
         return;
     };
-    let Some((bed, _)) = bed("suite-hydrophone") else { return };
+    let Some((bed, _)) = bed_alone("suite-hydrophone") else { return };
     let _refused = Refused::secrets(&bed, ITS_SECRETS);
     let focus = [&[QUICK][..], &SELECTION[SELECTION.len() - 1..]].concat().join("|");
     // The suite has failed.

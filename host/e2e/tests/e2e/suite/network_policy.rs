@@ -168,7 +168,7 @@ fn assert_removed(bed: &Bed) {
 
 #[test]
 fn a_network_that_enforces_no_policy_fails_with_the_right_tests() {
-    let Some((bed, _)) = super::bed("policy-none") else { return };
+    let Some((bed, _)) = super::bed_alone("policy-none") else { return };
     let done = quick(&bed).expect(1);
     let tests = tests(&bed);
     assert_eq!(tests.len(), 8, "{done:?}");
@@ -185,7 +185,7 @@ fn a_network_that_enforces_no_policy_fails_with_the_right_tests() {
 
 #[test]
 fn a_network_that_enforces_policies_passes() {
-    let Some((bed, _)) = super::bed("policy-enforced") else { return };
+    let Some((bed, _)) = super::bed_alone("policy-enforced") else { return };
     let _engine = Engine::start(&bed);
     let done = quick(&bed).expect(0);
     assert!(done.err.contains("NetworkPolicy v0.5.6, mode `quick`, 5 required tests"), "{}", done.err);
@@ -212,7 +212,7 @@ fn succeed(bed: &Bed, name: &str, labels: &Value, script: &str) {
 
 #[test]
 fn strangers_do_not_reach_the_aggregator_where_policies_are_enforced() {
-    let Some((bed, _)) = super::bed("policy-aggregator") else { return };
+    let Some((bed, _)) = super::bed_alone("policy-aggregator") else { return };
     let _engine = Engine::start(&bed);
     // A Job is not on the host network, so the policy selects its pod. It runs longer than the probes.
     bed.run(&[Plugin::job("once").args(&["--after=300s"])], &[]).expect(0);
