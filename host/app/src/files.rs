@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::error::{AppError, CHECK_FILE, Explain as _};
 
-/// The error if there is no directory for temporary files.
+/// The error if a temporary directory could not be created.
 pub(crate) const NO_ROOM: &str = "failed to create a directory for temporary files";
 
 /// The largest file with credentials, in bytes. A Secret can hold 1 MiB.

@@ -290,7 +290,7 @@ impl Worker {
         result.unwrap_or_else(|| Err(WorkerError::CutOff { key: key.clone() }))
     }
 
-    /// Returns once the plugin has ended and there is no done file.
+    /// Returns once the plugin has ended without a done file.
     ///
     /// A done file takes precedence, even if the plugin ended before the settle delay was over.
     async fn ended_without_done_file(&self, companions: Option<Companions>, plugin_ended: watch::Receiver<bool>) {

@@ -16,7 +16,7 @@ use crate::files::read_start;
 use crate::report::text::one_line;
 use crate::trees::{Reprocess, Trees};
 
-/// The error if there is no room for temporary files.
+/// The error if a temporary file could not be written.
 const NO_ROOM: &str = "failed to create temporary files";
 
 /// The extensions of archives.

@@ -19,7 +19,7 @@ use crate::report::{self, CollectedTree};
 use crate::results::ResultTree;
 use crate::trees::{Trees, bare};
 
-/// The error if there is no room for the page.
+/// The error if the page could not be written to a temporary file.
 const NO_ROOM: &str = "failed to prepare the page in a temporary file";
 
 /// Receives result trees one after the other, and renders them.

@@ -67,7 +67,7 @@ async fn shown(bed: &Bed, options: &LogOptions) -> Vec<String> {
     lines
 }
 
-/// Follows the logs to the end of the run, while `story` goes on. It gets the lines.
+/// Follows the logs to the end of the run, and passes the lines to `story`, which runs meanwhile.
 async fn followed(
     bed: &Bed,
     options: &LogOptions,
