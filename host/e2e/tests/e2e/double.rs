@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
-/// Seconds after which a watch ends. A server sends a bookmark two seconds before.
+/// Seconds after which a watch ends. A server sends one or two bookmarks in the last three seconds.
 const WATCH_SECONDS: u32 = 6;
 /// The largest size of annotations, and of the data of a ConfigMap, in bytes.
 const ANNOTATIONS: usize = 256 << 10;
@@ -142,6 +142,9 @@ async fn watches(client: &Client, namespace: &str) -> Vec<String> {
     let params = WatchParams::default().labels("app=a").timeout(WATCH_SECONDS);
     let stream = maps.watch(&params, &from).await.unwrap();
     let mut seen: Vec<String> = stream.map_ok(words).try_collect().await.unwrap();
+    // The real server looks once a second for watches to send a bookmark to, by whole seconds. A watch that
+    // it finds too early gets another one a second later.
+    seen.dedup_by(|second, first| first == "bookmark" && second == first);
     seen.push("end".to_owned());
     seen
 }
@@ -290,7 +293,9 @@ fn the_api_server_in_memory_answers_as_the_real_one() {
         Ok::<_, Infallible>(future::join(of(in_memory), of(real)).await)
     };
     let (in_memory, real) = bed.ask(both);
-    assert_eq!(in_memory, real, "in memory, and real");
+    let pairs = (0..in_memory.len().max(real.len())).map(|at| (in_memory.get(at), real.get(at)));
+    let different: Vec<_> = pairs.filter(|(in_memory, real)| in_memory != real).collect();
+    assert!(different.is_empty(), "in memory, and real: {different:#?}");
     let words: Vec<&str> = real.iter().map(String::as_str).collect();
     assert!(words.ends_with(&["deleted watched", "bookmark", "end", "error 410 Expired"]), "{words:#?}");
 }
