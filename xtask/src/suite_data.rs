@@ -122,7 +122,7 @@ fn module(build: &Path, version: &str) -> Result<PathBuf, Error> {
     };
     let theirs = named("GoMod")?;
     let theirs = fs::read_to_string(&theirs).map_err(Error::io("read", &theirs))?;
-    write("go.mod", &go_mod(version, &theirs))?;
+    write("go.mod", &go_mod(version, &theirs, |name| staging(build, name, version)))?;
     write("suite.go", &format!("package suite\n\nimport _ \"{MODULE}/test/e2e\"\n"))?;
     named("Dir")
 }
@@ -137,19 +137,31 @@ fn program(build: &Path) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
+/// Returns the version of the staging module `name` for `version` of Kubernetes. That is an earlier patch
+/// release if a module proxy refuses it. Most patch releases of these modules have the same sources.
+fn staging(build: &Path, name: &str, version: &str) -> String {
+    let same = version.replacen("v1.", "v0.", 1);
+    let Some((minor, patch)) = same.rsplit_once('.') else { return same };
+    let mut earlier = (0..=patch.parse().unwrap_or(0_u32)).rev().map(|patch| format!("{minor}.{patch}"));
+    let is_served = |version: &String| {
+        let mut download = go(build, &["mod", "download", &format!("{name}@{version}")]);
+        process::output(download.env_remove("GOFLAGS")).is_ok()
+    };
+    earlier.find(is_served).unwrap_or(same)
+}
+
 /// Returns a `go.mod` that requires `version`. In the module's own file (`theirs`), some
-/// dependencies are directories next to it. They are separate modules with the same version.
-fn go_mod(version: &str, theirs: &str) -> String {
+/// dependencies are directories next to it. They are separate modules, whose version `staging` returns.
+fn go_mod(version: &str, theirs: &str, staging: impl Fn(&str) -> String) -> String {
     let mut text = String::from("module suite\n\n");
     for line in theirs.lines().filter(|line| line.starts_with("go ") || line.starts_with("godebug ")) {
         text += &format!("{line}\n");
     }
     text += &format!("require {MODULE} {version}\n");
-    let part = version.replacen("v1.", "v0.", 1);
     for (name, place) in theirs.lines().filter_map(|line| line.split_once("=>")) {
         let name = name.trim().trim_start_matches("replace ");
         if place.trim().starts_with("./staging/") {
-            text += &format!("replace {name} => {name} {part}\n");
+            text += &format!("replace {name} => {name} {}\n", staging(name));
         }
     }
     text
@@ -166,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_kubernetes_become_modules_of_the_same_version() {
+    fn parts_of_kubernetes_become_modules() {
         let theirs = "module k8s.io/kubernetes\n\ngo 1.26.0\n\nrequire (\n\tx v1\n)\n\nreplace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n";
         assert_eq!(
-            go_mod("v1.37.2", theirs),
+            go_mod("v1.37.2", theirs, |_| "v0.37.2".to_owned()),
             "module suite\n\ngo 1.26.0\nrequire k8s.io/kubernetes v1.37.2\nreplace k8s.io/api => k8s.io/api v0.37.2\n"
         );
     }

@@ -60,7 +60,10 @@ fn an_image_that_needs_missing_credentials_is_reported() {
     let Some(bed) = Bed::new("pull-refused") else { return };
     let config = impatient(&bed);
     let image = registry.image(&bed);
-    bed.run(&[Plugin::job("refused").image(&image)], &["--config", config, "--wait"]).expect(3);
+    // A node may have the image from another test, and kubelets before 1.35 then do not ask for credentials.
+    let definition = Plugin::job("refused").image(&image).definition(bed.image()).replace("IfNotPresent", "Always");
+    fs::write(bed.path("refused.yaml"), definition).unwrap();
+    bed.run(&[], &["-p", "refused.yaml", "--config", config, "--wait"]).expect(3);
     let error = error(&bed, &retrieve(&bed), "refused");
     let sentence = error["name"].as_str().unwrap();
     assert!(sentence.contains(&image) && sentence.contains("pulled"), "{sentence}");
