@@ -9,11 +9,15 @@
 //! texts      = count, (length, UTF-8)…
 //! tests      = count, (plugin, node + 1 or 0, class, name, number of suites, suite…)…   as text numbers
 //! run        = name, size, modified, facts, plugins, (chunk − previous chunk, length, chunk)…
-//! chunk      = (test − previous test, outcome (1 byte), [ms])…   of tests with numbers in a row
+//! chunk      = count, (code of a test, 1 byte)…, width, (ms, `width` bytes, little endian)…
+//! code       = outcome, plus 0x80 if it has ms; 0x7f for a test that is not in the run
 //! ```
+//!
+//! The tests of a chunk have numbers in a row. Every test has a code, so that reading needs no search.
 
 use std::collections::HashMap;
 use std::iter;
+use std::slice::ChunksExact;
 use std::sync::Arc;
 
 use plumbline_core::TestId;
@@ -25,13 +29,16 @@ use crate::history::codec::{Decoder, Encoder, SharedBytes};
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// The tests of a chunk. A query skips chunks without a selected test.
 pub(super) const CHUNK: usize = 512;
 
 /// The bit of an outcome that has a duration.
 const HAS_DURATION: u8 = 0x80;
+
+/// The code of a test that is not in the run.
+const ABSENT: u8 = 0x7f;
 
 /// The most different tests of an index. The suite of Kubernetes has 7,000.
 const MAX_TESTS: usize = 1_000_000;
@@ -115,28 +122,59 @@ impl IndexedRun {
 
     /// The numbers of chunks, in order, and the outcomes in each. Outcomes that are not read cost
     /// nothing.
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = Entry>)> {
+    pub(super) fn chunks(&self) -> impl Iterator<Item = (usize, Entries<'_>)> {
         let (mut bytes, mut next) = (Decoder::new(&self.entries), 0_u64);
         iter::from_fn(move || {
             let chunk = next.checked_add(bytes.number()?)?;
             next = chunk.checked_add(1)?;
-            let (chunk, entries) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
-            Some((chunk, entries_of_chunk(chunk, Decoder::new(entries))))
+            let (chunk, content) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
+            Some((chunk, Entries::of_chunk(chunk, Decoder::new(content))?))
         })
     }
 }
 
-fn entries_of_chunk(chunk: usize, mut bytes: Decoder<'_>) -> impl Iterator<Item = Entry> {
-    let first = chunk.saturating_mul(CHUNK) as u64;
-    let (mut next, end) = (first, first.saturating_add(CHUNK as u64));
-    iter::from_fn(move || {
-        let test = next.checked_add(bytes.number()?).filter(|test| *test < end)?;
-        next = test + 1;
-        let code = bytes.byte()?;
-        let outcome = *OUTCOMES.get(usize::from(code & !HAS_DURATION))?;
-        let millis = if code & HAS_DURATION == 0 { None } else { Some(u32::try_from(bytes.number()?).ok()?) };
-        Some(Entry { test: u32::try_from(test).ok()?, outcome, millis })
-    })
+/// The outcomes of a chunk. Invalid ones end it.
+#[derive(Debug)]
+pub(super) struct Entries<'a> {
+    /// The number of the test of the first code.
+    test: u32,
+    codes: &'a [u8],
+    durations: ChunksExact<'a, u8>,
+}
+
+impl<'a> Entries<'a> {
+    fn of_chunk(chunk: usize, mut bytes: Decoder<'a>) -> Option<Self> {
+        let test = u32::try_from(chunk.checked_mul(CHUNK)?).ok()?;
+        let codes = bytes.bytes().filter(|codes| codes.len() <= CHUNK)?;
+        let width = usize::try_from(bytes.number()?).ok().filter(|width| (1..=size_of::<u32>()).contains(width))?;
+        Some(Self { test, codes, durations: bytes.rest().chunks_exact(width) })
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    // An index has millions of them, and most of the program is optimized for size.
+    #[inline]
+    fn next(&mut self) -> Option<Entry> {
+        loop {
+            let (code, rest) = self.codes.split_first()?;
+            let test = self.test;
+            (self.codes, self.test) = (rest, test.checked_add(1)?);
+            if *code == ABSENT {
+                continue;
+            }
+            let outcome = *OUTCOMES.get(usize::from(code & !HAS_DURATION))?;
+            let millis = if code & HAS_DURATION == 0 { None } else { Some(little_endian(self.durations.next()?)) };
+            return Some(Entry { test, outcome, millis });
+        }
+    }
+}
+
+/// The number in at most 4 bytes.
+#[inline]
+fn little_endian(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0_u32, |number, byte| (number << u8::BITS) | u32::from(*byte))
 }
 
 /// The index has no room for another run.
@@ -260,22 +298,23 @@ fn chunk_of(entry: &Entry) -> usize {
     entry.test as usize / CHUNK
 }
 
+/// The outcomes of a chunk, which are in order of tests.
 fn encoded_chunk(chunk: usize, entries: &[Entry]) -> Vec<u8> {
-    let (mut out, mut next) = (Encoder::default(), (chunk * CHUNK) as u64);
+    let mut codes = Vec::with_capacity(CHUNK);
     for entry in entries {
-        let test = u64::from(entry.test);
-        out.number(test.saturating_sub(next));
-        next = test + 1;
+        codes.resize((entry.test as usize).saturating_sub(chunk * CHUNK), ABSENT);
         let code = OUTCOMES.iter().position(|outcome| *outcome == entry.outcome).unwrap_or_default();
         let code = u8::try_from(code).unwrap_or_default();
-        match entry.millis {
-            None => out.byte(code),
-            Some(millis) => {
-                out.byte(code | HAS_DURATION);
-                out.number(u64::from(millis));
-            }
-        }
+        codes.push(if entry.millis.is_some() { code | HAS_DURATION } else { code });
     }
+    let durations = || entries.iter().filter_map(|entry| entry.millis);
+    let longest = durations().max().unwrap_or_default();
+    let width = longest.to_be_bytes().iter().skip_while(|byte| **byte == 0).count().max(1);
+    let mut out = Encoder::default();
+    out.number(codes.len() as u64);
+    out.raw(&codes);
+    out.number(width as u64);
+    durations().for_each(|millis| out.raw(millis.to_le_bytes().get(..width).unwrap_or_default()));
     out.into_bytes()
 }
 

@@ -127,7 +127,7 @@ fn attempts_of_one_test_are_one_outcome() {
 #[test]
 fn chunks_without_a_selected_test_are_skipped() {
     let numbers = [0, 511, 512, 5000, 5001, 1_000_000];
-    let entry = |&test: &u32| Entry { test, outcome: Outcome::Passed, millis: Some(test) };
+    let entry = |&test: &u32| Entry { test, outcome: Outcome::Passed, millis: (test != 5000).then_some(test) };
     let entries = encoded(numbers.iter().rev().map(entry).collect()).into();
     let run = IndexedRun { file: file("a"), facts: facts("x"), entries };
     let read = |wanted: &[usize]| {
@@ -144,14 +144,21 @@ fn forged_counts_and_numbers_are_not_entries() {
         let run = IndexedRun { file: file("a"), facts: facts("x"), entries: entries.to_vec().into() };
         run.entries().count()
     };
-    assert_eq!((forged(&[]), forged(&[0, 2, 0, 0])), (0, 1));
+    // Each chunk has: how many chunks were left out, its length, the number of codes, the codes, the width.
+    assert_eq!((forged(&[]), forged(&[0, 3, 1, 0, 1])), (0, 1));
     // A number without an end, a chunk longer than the rest, and a chunk beyond all numbers.
     assert_eq!(
-        (forged(&[0xff; 40]), forged(&[0, 3, 0, 0]), forged(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 2, 0, 0])),
+        (forged(&[0xff; 40]), forged(&[0, 4, 1, 0, 1]), forged(&[0xff, 0xff, 0xff, 0xff, 0x0f, 3, 1, 0, 1])),
         (0, 0, 0)
     );
-    // An outcome that does not exist, and a test of another chunk.
-    assert_eq!((forged(&[0, 2, 0, 9]), forged(&[0, 3, 0x80, 0x04, 0])), (0, 0));
+    // An outcome that does not exist, a missing duration, and widths that no duration has.
+    assert_eq!((forged(&[0, 3, 1, 9, 1]), forged(&[0, 4, 1, 0x80, 2, 7])), (0, 0));
+    assert_eq!((forged(&[0, 3, 1, 0, 0]), forged(&[0, 8, 1, 0x80, 5, 1, 1, 1, 1, 1])), (0, 0));
+    // A test of the next chunk.
+    let mut codes = vec![0, 0x84, 0x04, 0x81, 0x04];
+    codes.extend([0; CHUNK + 1]);
+    codes.push(1);
+    assert_eq!(forged(&codes), 0);
     let mut huge = Encoder::default();
     huge.number(u64::MAX);
     let mut bytes = MAGIC.to_vec();

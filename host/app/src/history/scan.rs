@@ -1,5 +1,6 @@
 //! Reads what the index needs of one archive: the facts about its run, and the outcomes of its tests.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -24,6 +25,13 @@ use crate::trees::{Reprocess, Trees};
 /// The most bytes of the files of one archive that are read into memory. The tree of the suite of
 /// Kubernetes has 1 MiB.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// The most files of one archive that are read: a tree and a definition for each of 10,000 plugins, and
+/// some files about the cluster.
+const MAX_FILES: usize = 25_000;
+
+/// The names of the file with the definition of a plugin. Sonobuoy misspelt it before v0.56.6.
+const DEFINITION_FILES: [&str; 2] = ["definition.json", "defintion.json"];
 
 /// The most different tests of one run.
 const MAX_TESTS: usize = 200_000;
@@ -73,7 +81,7 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
     let opened = ResultsArchive::open_visiting(
         path,
         &ReadLimits::default(),
-        &mut |name, _| Wanted::of(name).is_some(),
+        &mut |name, _| is_wanted(name),
         &mut |name, content| files.take(name, content, &mut left),
     );
     let archive = opened.map_err(|error| match error {
@@ -114,32 +122,16 @@ pub(super) fn unreadable(archive: &str, error: &dyn std::error::Error) -> AppErr
         .hint("check that the archive is complete, or retrieve it again")
 }
 
-/// The files of an archive that are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted<'a> {
-    Tree(&'a str),
-    Definition(&'a str),
-    Cluster(ClusterFile),
+/// Returns whether a file of an archive is read.
+fn is_wanted(name: &str) -> bool {
+    let of_plugin = || name.strip_prefix(PLUGINS_DIR)?.strip_prefix('/')?.split_once('/').map(|(_, file)| file);
+    ClusterFile::of(name).is_some()
+        || of_plugin().is_some_and(|file| file == TREE_FILE || DEFINITION_FILES.contains(&file))
 }
 
-impl<'a> Wanted<'a> {
-    fn of(name: &'a str) -> Option<Self> {
-        if let Some(file) = ClusterFile::of(name) {
-            return Some(Self::Cluster(file));
-        }
-        let (plugin, file) = name.strip_prefix(PLUGINS_DIR)?.strip_prefix('/')?.split_once('/')?;
-        match file {
-            TREE_FILE => Some(Self::Tree(plugin)),
-            // Sonobuoy misspelt the name before v0.56.6.
-            "definition.json" | "defintion.json" => Some(Self::Definition(plugin)),
-            _ => None,
-        }
-    }
-}
-
-/// The content of these files.
+/// The content of these files, by name.
 #[derive(Default)]
-struct Files(Vec<(String, Vec<u8>)>);
+struct Files(BTreeMap<String, Vec<u8>>);
 
 impl Files {
     fn take(&mut self, name: &str, content: &mut dyn Read, left: &mut u64) -> io::Result<()> {
@@ -149,18 +141,22 @@ impl Files {
             io::Error::other(format!("the result trees of the archive have more than {} MiB", MAX_BYTES >> 20))
         })?;
         // As in tar, the last file of a name wins.
-        self.0.retain(|(known, _)| known != name);
-        self.0.push((name.to_owned(), bytes));
+        self.0.insert(name.to_owned(), bytes);
+        if self.0.len() > MAX_FILES {
+            return Err(io::Error::other(format!(
+                "the archive has more than {MAX_FILES} result trees and definitions of plugins"
+            )));
+        }
         Ok(())
     }
 
-    fn get(&self, wanted: Wanted<'_>) -> Option<&[u8]> {
-        self.0.iter().find(|(name, _)| Wanted::of(name) == Some(wanted)).map(|(_, bytes)| bytes.as_slice())
+    fn of_plugin(&self, plugin: &str, file: &str) -> Option<&[u8]> {
+        self.0.get(&format!("{PLUGINS_DIR}/{plugin}/{file}")).map(Vec::as_slice)
     }
 
     /// The tree of `plugin`. If Plumbline wrote it, a faster reader suffices.
     fn tree(&self, plugin: &str, is_own: bool) -> io::Result<Item> {
-        let bytes = self.get(Wanted::Tree(plugin)).ok_or(io::ErrorKind::NotFound)?;
+        let bytes = self.of_plugin(plugin, TREE_FILE).ok_or(io::ErrorKind::NotFound)?;
         if is_own {
             let limits = LeanLimits { details_bytes: 0, ..LeanLimits::default() };
             if let Ok(tree) = read_lean(bytes, &limits) {
@@ -172,14 +168,16 @@ impl Files {
     }
 
     fn definition(&self, plugin: &str) -> Option<Value> {
-        let document: Value = serde_json::from_slice(self.get(Wanted::Definition(plugin))?).ok()?;
+        let bytes = DEFINITION_FILES.iter().find_map(|file| self.of_plugin(plugin, file))?;
+        let document: Value = serde_json::from_slice(bytes).ok()?;
         // Only this part is the same for each run. The rest has settings of the run.
         document.get("Definition").cloned().or(Some(document))
     }
 
     fn document(&self, file: ClusterFile) -> Value {
-        let bytes = self.get(Wanted::Cluster(file));
-        bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
+        // Of several lists of namespaces, the last one by name counts, as in `Trees::cluster`.
+        let found = self.0.iter().rev().find(|(name, _)| ClusterFile::of(name) == Some(file));
+        found.and_then(|(_, bytes)| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
     /// The number of scheduled runs that were missed before this one.
@@ -292,4 +290,34 @@ fn digest(definition: Option<Value>) -> u64 {
     // Without `preserve_order`, keys are sorted, so equal documents have equal texts.
     let digest = Digest::of(definition.to_string().as_bytes());
     digest.as_bytes().first_chunk().copied().map_or(0, u64::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::context::Silent;
+
+    #[test]
+    fn an_archive_with_more_definitions_than_any_run_has_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("meta/info.json", r#"{"plugins": ["p0"]}"#);
+        for n in 0..MAX_FILES {
+            write(&format!("plugins/p{n}/definition.json"), "{}");
+        }
+        let input = ScanInput { path: dir.path(), shown: "run", modified: 0 };
+        match scan(&Context::new(Silent), &Limits::default(), input) {
+            Err(ScanError::Unreadable(error)) => {
+                let causes = error.causes().join(": ");
+                assert!(causes.contains("more than 25000 result trees and definitions"), "{causes}");
+            }
+            _ => panic!("the archive was read"),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use crate::difference::Outcome;
 use crate::difference::TestKey;
 use crate::error::AppError;
 use crate::history::History;
-use crate::history::index::{CHUNK, Entry};
+use crate::history::index::{CHUNK, Entries, Entry};
 use crate::history::model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
 use crate::history::select::{Rows, SelectedRun, Selection, runs};
 
@@ -69,13 +69,44 @@ fn versions(runs: &[RunOverview]) -> Vec<ClusterHistory> {
     versions
 }
 
-/// The outcome of a test in one run.
-#[derive(Debug, Clone, Copy)]
-struct Cell {
-    /// The number of the run on its cluster.
-    run: u32,
-    millis: Option<u32>,
-    outcome: Outcome,
+/// The outcomes of a test.
+#[derive(Debug, Default)]
+struct Row {
+    /// The outcome in each run on the cluster. Empty if it was skipped in all of them.
+    outcomes: Vec<Outcome>,
+    /// The duration in milliseconds of each outcome. That of a skipped one means nothing.
+    millis: Vec<Option<u32>>,
+}
+
+impl Row {
+    /// Adds an outcome of the run with this number, of `runs`. Tests that nothing distinguishes are joined:
+    /// they may have several numbers, in one source or in several.
+    fn add(&mut self, run: usize, runs: usize, outcome: Outcome, millis: Option<u32>) {
+        if self.outcomes.is_empty() {
+            self.outcomes.resize(runs, Outcome::Skipped);
+            self.millis.resize(runs, None);
+        }
+        let (Some(known), Some(longest)) = (self.outcomes.get_mut(run), self.millis.get_mut(run)) else { return };
+        if *known == Outcome::Skipped {
+            (*known, *longest) = (outcome, millis);
+        } else {
+            (*known, *longest) = (known.with_test(outcome), (*longest).max(millis));
+        }
+    }
+
+    /// The numbers of the runs in which the test passed or failed, with the outcomes.
+    fn ran(&self) -> impl DoubleEndedIterator<Item = (usize, Outcome)> {
+        self.outcomes.iter().copied().enumerate().filter(|(_, outcome)| outcome.ran())
+    }
+
+    fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes.iter().filter(|one| **one == outcome).count() as u64
+    }
+
+    /// Forgets the outcomes, and keeps their memory.
+    fn clear(&mut self) {
+        self.outcomes.clear();
+    }
 }
 
 /// The statistics of some tests: counts for each run, and the tests that ran, with their rows.
@@ -126,42 +157,42 @@ impl ClusterRuns<'_> {
 
     /// The statistics of some of the rows.
     ///
-    /// The runs advance together, a chunk of tests after another, so that the cells of a row are
+    /// The runs advance together, a chunk of tests after another, so that the outcomes of a row are
     /// written at about the same time. Rows that are spread over memory would be several times slower.
-    /// Rows without a test in a later chunk are complete, and others reuse the memory of their cells.
+    /// Rows without a test in a later chunk are complete, and others reuse their memory.
     fn part(&self, rows: &Rows<'_>, range: Range<usize>) -> Part {
         let mut part = Part { counts: vec![RunOverview::default(); self.runs.len()], tests: Vec::new() };
         let mut groups = RunGroups { by_plugin: BTreeMap::new(), has_several_versions: self.has_several_versions() };
         let wanted = rows.wanted(&range);
         let mut runs: Vec<_> = self.runs.iter().map(|run| run.run.chunks().peekable()).collect();
-        let (mut rest, mut cells) = (range, Vec::new());
+        let (mut rest, mut found) = (range, Vec::new());
         for chunk in 0..rows.chunks() {
-            for (((number, run), chunks), counts) in (0_u32..).zip(&self.runs).zip(&mut runs).zip(&mut part.counts) {
+            for (((number, run), chunks), counts) in (0..).zip(&self.runs).zip(&mut runs).zip(&mut part.counts) {
                 let Some((_, entries)) = chunks.next_if(|(at, _)| *at == chunk) else { continue };
                 let is_wanted = wanted.get(run.source).and_then(|chunks| chunks.get(chunk));
                 if is_wanted == Some(&true) {
-                    self.distribute(number, entries, rows.of_source(run.source), &rest, &mut cells, counts);
+                    self.distribute(number, entries, rows.of_source(run.source), &rest, &mut found, counts);
                 }
             }
             if let Some(end) = rows.complete_after(chunk) {
                 let complete = rest.start..end.clamp(rest.start, rest.end);
                 rest.start = complete.end;
-                self.finish(rows, complete, &mut cells, &mut groups, &mut part.tests);
+                self.finish(rows, complete, &mut found, &mut groups, &mut part.tests);
             }
         }
-        self.finish(rows, rest, &mut cells, &mut groups, &mut part.tests);
+        self.finish(rows, rest, &mut found, &mut groups, &mut part.tests);
         part
     }
 
-    /// Distributes outcomes of a run over the rows in `range`, whose cells start at `cells`, and counts
+    /// Distributes outcomes of a run over the rows in `range`, which start at `found`, and counts
     /// them. Skipped tests are counted only.
     fn distribute(
         &self,
-        run: u32,
-        entries: impl Iterator<Item = Entry>,
+        run: usize,
+        entries: Entries<'_>,
         rows: &[Option<u32>],
         range: &Range<usize>,
-        cells: &mut Vec<Vec<Cell>>,
+        found: &mut Vec<Row>,
         counts: &mut RunOverview,
     ) {
         for Entry { test, outcome, millis } in entries {
@@ -171,48 +202,44 @@ impl ClusterRuns<'_> {
             if outcome == Outcome::Skipped {
                 continue;
             }
-            if at >= cells.len() {
-                cells.resize_with(at + 1, Vec::new);
+            if at >= found.len() {
+                found.resize_with(at + 1, Row::default);
             }
-            let Some(row) = cells.get_mut(at) else { continue };
-            if row.is_empty() {
-                row.reserve_exact(self.runs.len().saturating_sub(run as usize));
+            if let Some(row) = found.get_mut(at) {
+                row.add(run, self.runs.len(), outcome, millis);
             }
-            row.push(Cell { run, millis, outcome });
         }
     }
 
-    /// Adds the histories of the tests in complete rows, and empties their cells, which are the first
-    /// of `cells`.
+    /// Adds the histories of the tests in complete rows, which are the first of `found`, and clears
+    /// these.
     fn finish<'b>(
         &self,
         rows: &'b Rows<'_>,
         complete: Range<usize>,
-        cells: &mut [Vec<Cell>],
+        found: &mut [Row],
         groups: &mut RunGroups<'b>,
         tests: &mut Vec<(usize, TestHistory)>,
     ) {
         let keys = rows.keys.get(complete.clone()).unwrap_or_default();
-        for ((row, key), cells) in complete.zip(keys).zip(cells) {
-            in_order(cells);
-            tests.extend(self.test(key, cells, groups).map(|test| (row, test)));
-            cells.clear();
+        for ((number, key), row) in complete.zip(keys).zip(found) {
+            tests.extend(self.test(key, row, groups).map(|test| (number, test)));
+            row.clear();
         }
     }
 
     /// The history of a test, or `None` if it never ran.
-    fn test<'b>(&self, key: &'b TestKey, cells: &[Cell], groups: &mut RunGroups<'b>) -> Option<TestHistory> {
-        let mut counts = RunOverview::default();
-        cells.iter().for_each(|cell| counts.count(cell.outcome));
-        let RunOverview { passed, failed, flaky, .. } = counts;
+    fn test<'b>(&self, key: &'b TestKey, row: &Row, groups: &mut RunGroups<'b>) -> Option<TestHistory> {
+        let [passed, failed, flaky] =
+            [Outcome::Passed, Outcome::Failed, Outcome::Flaky].map(|outcome| row.count(outcome));
         let ran = passed + failed + flaky;
         if ran == 0 {
             return None;
         }
-        let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, cells, groups) };
-        let versions = if groups.has_several_versions { self.versions(cells, &flakes) } else { Vec::new() };
-        let series = self.series(cells);
-        let (seconds, seconds_before, seconds_recent, durations) = durations(cells);
+        let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, row, groups) };
+        let versions = if groups.has_several_versions { self.versions(row, &flakes) } else { Vec::new() };
+        let series = self.series(row);
+        let (seconds, seconds_before, seconds_recent, durations) = durations(row);
         Some(TestHistory {
             test: key.into(),
             cluster: self.runs.first().and_then(|run| known(&run.run.facts.cluster)),
@@ -230,7 +257,7 @@ impl ClusterRuns<'_> {
             seconds,
             seconds_recent,
             seconds_before,
-            outcomes: self.strip(cells),
+            outcomes: strip(&row.outcomes),
             versions,
             durations,
         })
@@ -238,17 +265,17 @@ impl ClusterRuns<'_> {
 
     /// The runs with a flake: the test passed in another attempt of the run, or in a later run with
     /// the same version and the same definition of the plugin.
-    fn flakes<'b>(&self, plugin: &'b str, cells: &[Cell], groups: &mut RunGroups<'b>) -> Vec<u32> {
+    fn flakes<'b>(&self, plugin: &'b str, row: &Row, groups: &mut RunGroups<'b>) -> Vec<usize> {
         let groups = groups.by_plugin.entry(plugin).or_insert_with(|| self.groups(plugin));
         let (mut passed, mut flakes) = (vec![false; groups.len()], Vec::new());
-        for cell in cells.iter().rev() {
-            let Some(passed) = groups.get(cell.run as usize).and_then(|group| passed.get_mut(*group)) else { continue };
-            match cell.outcome {
+        for (run, outcome) in row.ran().rev() {
+            let Some(passed) = groups.get(run).and_then(|group| passed.get_mut(*group)) else { continue };
+            match outcome {
                 Outcome::Passed => *passed = true,
-                Outcome::Failed if *passed => flakes.push(cell.run),
+                Outcome::Failed if *passed => flakes.push(run),
                 Outcome::Flaky => {
                     *passed = true;
-                    flakes.push(cell.run);
+                    flakes.push(run);
                 }
                 _ => {}
             }
@@ -267,22 +294,22 @@ impl ClusterRuns<'_> {
         self.runs.iter().enumerate().map(group).collect()
     }
 
-    fn series(&self, cells: &[Cell]) -> Series {
+    fn series(&self, row: &Row) -> Series {
         let mut series = Series::default();
-        let (mut failing, mut first, mut before): (Option<bool>, Option<u32>, Option<u32>) = (None, None, None);
+        let (mut failing, mut first, mut before): (Option<bool>, Option<usize>, Option<usize>) = (None, None, None);
         let mut previous = None;
-        for cell in cells.iter().filter(|cell| cell.outcome.ran()) {
-            let fails = cell.outcome == Outcome::Failed;
+        for (run, outcome) in row.ran() {
+            let fails = outcome == Outcome::Failed;
             if failing != Some(fails) {
-                (failing, first, before, series.streak.runs) = (Some(fails), Some(cell.run), previous, 0);
+                (failing, first, before, series.streak.runs) = (Some(fails), Some(run), previous, 0);
             }
             series.streak.runs += 1;
             if fails {
                 series.longest_failing = series.longest_failing.max(series.streak.runs);
             }
-            previous = Some(cell.run);
+            previous = Some(run);
         }
-        let archive = |number: Option<u32>| Some(self.run(number?)?.run.file.name.clone());
+        let archive = |number: Option<usize>| Some(self.run(number?)?.run.file.name.clone());
         series.streak.failing = failing == Some(true);
         series.streak.since = first
             .and_then(|number| self.run(number))
@@ -293,20 +320,8 @@ impl ClusterRuns<'_> {
         series
     }
 
-    fn run(&self, number: u32) -> Option<&SelectedRun<'_>> {
-        self.runs.get(number as usize)
-    }
-
-    /// The letters of the outcomes, one for each run.
-    fn strip(&self, cells: &[Cell]) -> String {
-        let letter = |outcome: Outcome| u8::try_from(outcome.letter()).unwrap_or(b'?');
-        let mut letters = vec![letter(Outcome::Skipped); self.runs.len()];
-        for cell in cells {
-            if let Some(place) = letters.get_mut(cell.run as usize) {
-                *place = letter(cell.outcome);
-            }
-        }
-        String::from_utf8(letters).unwrap_or_default()
+    fn run(&self, number: usize) -> Option<&SelectedRun<'_>> {
+        self.runs.get(number)
     }
 
     fn has_several_versions(&self) -> bool {
@@ -316,10 +331,10 @@ impl ClusterRuns<'_> {
     }
 
     /// The history by version.
-    fn versions(&self, cells: &[Cell], flakes: &[u32]) -> Vec<VersionHistory> {
+    fn versions(&self, row: &Row, flakes: &[usize]) -> Vec<VersionHistory> {
         let mut versions: Vec<VersionHistory> = Vec::new();
-        for cell in cells.iter().filter(|cell| cell.outcome.ran()) {
-            let Some(name) = self.run(cell.run).map(|run| run.run.facts.version.as_str()) else { continue };
+        for (number, outcome) in row.ran() {
+            let Some(name) = self.run(number).map(|run| run.run.facts.version.as_str()) else { continue };
             let is_of = |one: &VersionHistory| one.version.as_deref().unwrap_or_default() == name;
             let at = versions.iter().position(is_of).unwrap_or_else(|| {
                 versions.push(VersionHistory { version: known(name), ran: 0, passed: 0, flakes: 0 });
@@ -327,8 +342,8 @@ impl ClusterRuns<'_> {
             });
             if let Some(version) = versions.get_mut(at) {
                 version.ran += 1;
-                version.passed += u64::from(cell.outcome == Outcome::Passed);
-                version.flakes += u64::from(flakes.contains(&cell.run));
+                version.passed += u64::from(outcome == Outcome::Passed);
+                version.flakes += u64::from(flakes.contains(&number));
             }
         }
         versions
@@ -352,10 +367,10 @@ impl Default for Series {
 
 /// The median of all durations of passed runs in seconds, of those before the newest, and of the
 /// newest; and the durations in milliseconds.
-fn durations(cells: &[Cell]) -> (Option<f64>, Option<f64>, Option<f64>, Vec<u32>) {
-    let passed = cells.iter().filter(|cell| cell.outcome == Outcome::Passed);
-    let mut millis = Vec::with_capacity(cells.len());
-    millis.extend(passed.filter_map(|cell| cell.millis));
+fn durations(row: &Row) -> (Option<f64>, Option<f64>, Option<f64>, Vec<u32>) {
+    let passed = row.outcomes.iter().zip(&row.millis).filter(|(outcome, _)| **outcome == Outcome::Passed);
+    let mut millis = Vec::with_capacity(row.outcomes.len());
+    millis.extend(passed.filter_map(|(_, millis)| *millis));
     let (before, recent) = millis.split_at(millis.len().saturating_sub(RECENT));
     let mut trend = (None, None);
     if before.len() >= FEWEST && recent.len() >= FEWEST {
@@ -386,21 +401,10 @@ fn overview(run: &SelectedRun<'_>) -> RunOverview {
     }
 }
 
-/// Orders the cells of a row by run. Tests that nothing distinguishes are joined: they may have
-/// several numbers, in one source or in several.
-fn in_order(row: &mut Vec<Cell>) {
-    if row.is_sorted_by(|a, b| a.run < b.run) {
-        return;
-    }
-    row.sort_by_key(|cell| cell.run);
-    row.dedup_by(|next, kept| {
-        let same = next.run == kept.run;
-        if same {
-            kept.outcome = kept.outcome.with_test(next.outcome);
-            kept.millis = kept.millis.max(next.millis);
-        }
-        same
-    });
+/// The letters of the outcomes, one for each run.
+fn strip(outcomes: &[Outcome]) -> String {
+    let letter = |outcome: &Outcome| u8::try_from(outcome.letter()).unwrap_or(b'?');
+    String::from_utf8(outcomes.iter().map(letter).collect()).unwrap_or_default()
 }
 
 fn known(text: &str) -> Option<String> {

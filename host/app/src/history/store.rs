@@ -27,7 +27,7 @@ pub const INDEX_FILE: &str = ".plumbline-history";
 /// The directory of the cache for indexes of directories that are not writable.
 pub(crate) const CACHE_DIR: &str = "history";
 
-/// The largest index that is read, in bytes. 500 runs of 7,000 tests take 17 MB.
+/// The largest index that is read, in bytes. 500 runs of 7,000 tests take 11 MB.
 const MAX_INDEX: u64 = 1 << 30;
 
 /// The most archives of a directory or a bucket.
