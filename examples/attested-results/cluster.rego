@@ -1,5 +1,5 @@
-# Accepts an archive only if its attestation says that the run passed on one cluster. For
-# `cosign verify-attestation --policy`.
+# Accepts an archive only if its attestation says that the run passed on one cluster, and that it was
+# not a rerun of failed tests. For `cosign verify-attestation --policy`.
 package signature
 
 import rego.v1
@@ -13,7 +13,14 @@ default allow := false
 allow if {
 	input.predicateType == "https://in-toto.io/attestation/test-result/v0.1"
 	input.predicate.result == "PASSED"
+	not is_rerun
 	some resource in input.predicate.configuration
 	resource.name == "cluster"
 	resource.uri == sprintf("urn:uuid:%s", [cluster])
+}
+
+# The run repeated only the failed tests of another run.
+is_rerun if {
+	some resource in input.predicate.configuration
+	resource.annotations.rerun
 }

@@ -28,6 +28,11 @@ _is_expected(statement) if {
 	resource.uri == sprintf("urn:uuid:%s", [uid])
 }
 
+_is_rerun(statement) if {
+	some resource in statement.predicate.configuration
+	resource.annotations.rerun
+}
+
 # METADATA
 # title: There is a result
 # description: An attestation of the result of tests must be attached.
@@ -54,6 +59,21 @@ deny contains result if {
 	result := {
 		"code": "test_results.passed",
 		"msg": sprintf("The result is %s", [statement.predicate.result]),
+	}
+}
+
+# METADATA
+# title: All tests ran
+# description: No attested run may have repeated only the failed tests of another run.
+# custom:
+#   short_name: rerun
+#   failure_msg: The run repeated only the failed tests of another run
+deny contains result if {
+	some statement in _results
+	_is_rerun(statement)
+	result := {
+		"code": "test_results.rerun",
+		"msg": "The run repeated only the failed tests of another run",
 	}
 }
 

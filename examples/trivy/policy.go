@@ -24,6 +24,9 @@ func readPolicy(plugin plumbline.Plugin) (policy, error) {
 	if err := plugin.Options(&policy); err != nil {
 		return policy, err
 	}
+	if len(policy.FailOn) == 0 {
+		return policy, fmt.Errorf("`fail-on` has no severity, so nothing could fail: use %s", strings.Join(severities, ", "))
+	}
 	for index, severity := range policy.FailOn {
 		policy.FailOn[index] = strings.ToUpper(severity)
 		if !slices.Contains(severities, policy.FailOn[index]) {

@@ -35,9 +35,12 @@ func TestTheOptionsSayWhatFails(t *testing.T) {
 	if item := run.Item("CVE-1 in p"); item.Status != plumbline.Skipped || item.Meta["reason"] != "no version has a fix" {
 		t.Errorf("got:\n%s", run.Outline())
 	}
-	for key, value := range map[string]any{"fail-on": []string{"BAD"}, "fail-over": true} {
-		if run := c().Option(key, value).PostProcess(t, process); run.Err == nil || len(run.Items) != 0 {
-			t.Errorf("%s: %v was accepted", key, value)
+	for _, option := range []struct {
+		key   string
+		value any
+	}{{"fail-on", []string{"BAD"}}, {"fail-on", []string{}}, {"fail-over", true}} {
+		if run := c().Option(option.key, option.value).PostProcess(t, process); run.Err == nil || len(run.Items) != 0 {
+			t.Errorf("%s: %v was accepted", option.key, option.value)
 		}
 	}
 }

@@ -23,25 +23,42 @@ pub(crate) fn unpinned(pod: &Value) -> Option<String> {
     those(pod, |image| !image.contains("@sha256:"))
 }
 
+/// The lists of containers in the specification of a pod, and those of their states.
+const LISTS: [(&str, &str); 3] = [
+    ("initContainers", "initContainerStatuses"),
+    ("containers", "containerStatuses"),
+    ("ephemeralContainers", "ephemeralContainerStatuses"),
+];
+
 /// Returns the containers of a pod that run a digest that `policy` does not allow for their image.
 /// The policy has digests by the name of the image, without tag and digest. An image that it does
 /// not have may run with any digest.
+///
+/// The name is that of the specification, because runtimes may report an image by its ID alone.
 pub(crate) fn other_digests(pod: &Value, policy: &BTreeMap<String, Vec<String>>) -> Option<String> {
-    let statuses = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
-    let statuses = statuses.iter().flat_map(|list| {
-        pod.pointer(&format!("/status/{list}")).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-    });
-    let problem = |status: &Value| {
-        let text = |key: &str| status.get(key).and_then(Value::as_str).unwrap_or_default();
-        let full = full_name(text("image"));
-        let allowed = policy.get(without_tag(&full))?;
-        // The kubelet reports the digest of a container that it has started.
-        let digest = text("imageID").rsplit_once('@').map_or("no digest", |(_, digest)| digest);
-        let is_allowed = allowed.iter().any(|one| one == digest);
-        (!is_allowed).then(|| format!("{}: {} with {digest}", text("name"), text("image")))
-    };
-    let problems: Vec<String> = statuses.filter_map(problem).collect();
+    let mut problems = Vec::new();
+    for (containers, states) in LISTS {
+        let states = list(pod, &format!("/status/{states}"));
+        for container in list(pod, &format!("/spec/{containers}")) {
+            let (name, image) = (text(container, "name"), text(container, "image"));
+            let Some(allowed) = policy.get(without_tag(&full_name(image))) else { continue };
+            // The kubelet reports the digest of a container that it has started.
+            let id = states.iter().find(|state| text(state, "name") == name).map(|state| text(state, "imageID"));
+            let digest = id.and_then(|id| id.rsplit_once('@')).map_or("no digest", |(_, digest)| digest);
+            if !allowed.iter().any(|one| one == digest) {
+                problems.push(format!("{name}: {image} with {digest}"));
+            }
+        }
+    }
     (!problems.is_empty()).then(|| problems.join(", "))
+}
+
+fn list<'a>(pod: &'a Value, pointer: &str) -> &'a [Value] {
+    pod.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the name of an image without its tag and digest. The port of a registry is not a tag.
@@ -55,10 +72,8 @@ fn without_tag(image: &str) -> &str {
 
 /// Returns the images of a pod for which `is_wrong` is true, each once.
 fn those(pod: &Value, is_wrong: impl Fn(&str) -> bool) -> Option<String> {
-    let containers = ["initContainers", "containers", "ephemeralContainers"].iter().flat_map(|list| {
-        pod.pointer(&format!("/spec/{list}")).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-    });
-    let images = containers.map(|container| container.pointer("/image").and_then(Value::as_str).unwrap_or_default());
+    let containers = LISTS.iter().flat_map(|(containers, _)| list(pod, &format!("/spec/{containers}")));
+    let images = containers.map(|container| text(container, "image"));
     let mut wrong: Vec<&str> = images.filter(|image| is_wrong(image)).collect();
     wrong.sort_unstable();
     wrong.dedup();

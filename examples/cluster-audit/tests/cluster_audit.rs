@@ -80,6 +80,27 @@ fn images_are_compared_with_their_whole_registry() {
     );
 }
 
+/// Some runtimes report the ID of an image in place of its name.
+#[test]
+fn a_digest_counts_also_if_the_status_does_not_name_the_image() {
+    let allowed = format!("sha256:{}", "a".repeat(64));
+    let pod = |name: &str, id: Value| {
+        let status = json!({"name": "main", "image": format!("sha256:{}", "c".repeat(64)), "imageID": id});
+        json!({"metadata": {"namespace": "web", "name": name},
+            "spec": {"containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}]},
+            "status": {"containerStatuses": [status]}})
+    };
+    let pods = [
+        pod("allowed", json!(format!("registry.k8s.io/pause@{allowed}"))),
+        pod("other", json!(format!("registry.k8s.io/pause@sha256:{}", "b".repeat(64)))),
+        pod("not-started", Value::Null),
+    ];
+    let case = Case::new().objects("v1", "pods", pods).option("allowed", json!({"registry.k8s.io/pause": [allowed]}));
+    let run = case.check::<ClusterAudit>();
+    let rule = run.outline().split("images run with an allowed digest").nth(1).unwrap().to_owned();
+    assert_eq!(rule, ": failed\n  web/other: failed\n  web/not-started: failed\n");
+}
+
 #[test]
 fn unreadable_objects_do_not_pass() {
     let run = Case::new().check::<ClusterAudit>();

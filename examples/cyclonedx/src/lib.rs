@@ -65,6 +65,9 @@ impl Default for Options {
 impl PostProcessor for CycloneDx {
     fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
         let options: Options = plugin.options()?;
+        if options.fail_on.is_empty() {
+            return Err("the option `fail-on` has no severity, so nothing could fail".to_owned());
+        }
         for file in files {
             out.emit(Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file"));
             if let Err(error) = read(file, &options, out) {
@@ -122,6 +125,7 @@ plumbline_sdk::module! {
         "properties": {
             "fail-on": {
                 "type": "array",
+                "minItems": 1,
                 "items": { "enum": ["critical", "high", "medium", "low", "info", "none", "unknown"] },
                 "description": "Severities of vulnerabilities that fail."
             }

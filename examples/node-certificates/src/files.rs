@@ -41,7 +41,8 @@ pub(crate) fn find(context: &mut Context, directories: &[&str]) -> Found {
                 FileType::Directory if depth < MAX_DEPTH => open.push((path, depth + 1)),
                 FileType::Directory => found.errors.push(format!("`{path}` is more than {MAX_DEPTH} levels deep")),
                 FileType::File | FileType::Link if ENDS.iter().any(|end| path.ends_with(end)) => found.files.push(path),
-                FileType::File | FileType::Link | FileType::Other => {}
+                FileType::Link => found.errors.extend(unread_link(context, &path)),
+                FileType::File | FileType::Other => {}
             }
         }
     }
@@ -51,6 +52,17 @@ pub(crate) fn find(context: &mut Context, directories: &[&str]) -> Found {
         found.files.truncate(MAX_FILES);
     }
     found
+}
+
+/// Returns why certificates below a link are not read, unless it leads to a file or to nothing.
+fn unread_link(context: &mut Context, path: &str) -> Option<String> {
+    match context.metadata(path) {
+        Ok(found) if found.file_type == FileType::Directory => {
+            Some(format!("`{path}` is a link to a directory: add that directory to the grants"))
+        }
+        Ok(_) | Err(FileError::NotFound { .. }) => None,
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Returns the names of what the kubelet has replaced. It keeps each certificate as

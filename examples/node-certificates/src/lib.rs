@@ -3,7 +3,8 @@
 //! It reads PEM files (`*.crt`, `*.pem`) and the certificates in kubeconfigs (`*.conf`,
 //! `*.kubeconfig`) below `/etc/kubernetes` and `/var/lib/kubelet/pki`. Each certificate is an item
 //! below that of its file. It fails if it is not valid now, or ends within the option `days`, 30 by
-//! default. A file that cannot be read is `unknown`. A node without certificates is `skipped`.
+//! default. These are `unknown`: a file that cannot be read, a `*.crt` without a certificate, and a
+//! link to a directory, which is not followed. A node without certificates is `skipped`.
 #![forbid(unsafe_code)]
 
 mod certificates;
@@ -49,7 +50,7 @@ impl Checker for NodeCertificates {
         let (mut seen, total) = (0, found.files.len() as u64);
         for (number, file) in (1..).zip(found.files) {
             let read = context.read_to_string(&file).map_err(|error| error.to_string());
-            match read.and_then(|text| certificates(&text)) {
+            match read.and_then(|text| certificates(&file, &text)) {
                 Ok(found) if found.is_empty() => {}
                 Ok(found) => {
                     seen += found.len();

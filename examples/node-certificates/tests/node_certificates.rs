@@ -55,10 +55,55 @@ fn certificates_fail_before_they_expire() {
 #[test]
 fn an_unreadable_certificate_does_not_pass() {
     let damaged = certificate("x").replacen("MI", "XX", 1);
-    let (_dir, case) = node(&[("a.crt", &damaged), ("b.conf", "client-certificate-data: ???\n"), ("c.pem", "empty")]);
-    assert_eq!(on_day(case, 1).outline(), "/etc/kubernetes/a.crt: unknown\n/etc/kubernetes/b.conf: unknown\n");
+    let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+    let (_dir, case) = node(&[
+        ("a.crt", &damaged),
+        ("b.conf", "client-certificate-data: ???\n"),
+        ("c.pem", "cut off"),
+        ("d.crt", ""),
+        ("e.conf", "certificate-authority-data: |\n  AAAA\n"),
+        ("key.pem", key),
+        ("other.conf", "[Global]\n# client-certificate-data: x\n"),
+    ]);
+    let unknown =
+        ["a.crt", "b.conf", "c.pem", "d.crt", "e.conf"].map(|name| format!("/etc/kubernetes/{name}: unknown\n"));
+    assert_eq!(on_day(case, 1).outline(), unknown.concat());
     let (_dir, empty) = node(&[]);
     assert_eq!(on_day(empty, 1).outline(), "certificates: skipped\n");
+}
+
+#[test]
+fn kubeconfigs_may_be_json_or_in_the_flow_style() {
+    let data = BASE64_STANDARD.encode(certificate("x"));
+    for config in [
+        format!(
+            "{{\"users\": [{{\"user\": {{\"client-certificate-data\": \"{data}\", \"client-key-data\": \"AAAA\"}}}}]}}"
+        ),
+        format!("{{\"client-certificate-data\":\"{data}\"}}"),
+        format!("users: [{{user: {{client-certificate-data: {data}}}}}]\n"),
+        format!("- 'client-certificate-data' : '{data}'\r\n"),
+    ] {
+        let (_dir, case) = node(&[("a.conf", &config)]);
+        assert_eq!(on_day(case, 1).outline(), "/etc/kubernetes/a.conf: -\n  CN=x: passed\n", "{config}");
+    }
+}
+
+#[test]
+fn a_link_to_a_directory_is_reported() {
+    let (dir, case) = node(&[("real/a.crt", &certificate("a")), ("note.txt", "x")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = |to: &std::path::Path, name: &str| std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+    link(elsewhere.path(), "out");
+    for (to, name) in [("real", "alias"), ("note.txt", "note"), ("gone", "nothing")] {
+        link(std::path::Path::new(to), name);
+    }
+    let run = on_day(case, 1);
+    let unread = "directories: unknown\n".repeat(2);
+    assert_eq!(run.outline(), format!("{unread}/etc/kubernetes/real/a.crt: -\n  CN=a: passed\n"));
+    let items = format!("{:?}", run.items);
+    for path in ["`/etc/kubernetes/out`", "`/etc/kubernetes/alias` is a link to a directory"] {
+        assert!(items.contains(path), "{items}");
+    }
 }
 
 #[test]

@@ -66,6 +66,7 @@ async fn work(arguments: Arguments) -> Result<(), Failure> {
             match outcome {
                 Outcome::Stored => eprintln!("the aggregator has result {}", arguments.key),
                 Outcome::AlreadyReceived => eprintln!("the aggregator already had result {}", arguments.key),
+                Outcome::OtherReceived => eprintln!("the aggregator had another result {} before", arguments.key),
             }
             Ok(())
         }

@@ -16,6 +16,7 @@ export function options(plugin: Plugin): Options {
   }
   const levels = plugin.options["fail-on"] ?? ["error"];
   if (!Array.isArray(levels)) throw new Error("the option `fail-on` must be a list of levels, such as `[error, warning]`");
+  if (levels.length === 0) throw new Error(`the option \`fail-on\` names no level, so nothing could fail; levels are ${LEVELS.join(", ")}`);
   for (const level of levels) {
     if (!isLevel(level)) throw new Error(`the option \`fail-on\` names \`${level}\`; levels are ${LEVELS.join(", ")}`);
   }

@@ -52,6 +52,7 @@ test("a misspelt option is named", () => {
   assert.match(failed("fail_on", []) ?? "", /unknown option `fail_on`/);
   assert.match(failed("fail-on", "error") ?? "", /must be a list/);
   assert.match(failed("fail-on", ["fatal"]) ?? "", /names `fatal`/);
+  assert.match(failed("fail-on", []) ?? "", /nothing could fail/);
 });
 
 test("any JSON document is stood", () => {

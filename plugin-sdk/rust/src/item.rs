@@ -2,6 +2,36 @@
 
 use std::fmt;
 
+/// Words that count as a standard status in a verdict, in the form that [`Status::meaning`]
+/// compares. The host has the same list.
+pub static WORDS: [(Status, &[&str]); 3] = [
+    (
+        Status::Failed,
+        &[
+            "fail",
+            "failure",
+            "error",
+            "errored",
+            "fatal",
+            "panic",
+            "panicked",
+            "crash",
+            "crashed",
+            "broken",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "interrupted",
+            "notok",
+        ],
+    ),
+    (Status::Timeout, &["timedout"]),
+    (Status::Skipped, &["skip", "notrun", "pending", "disabled", "ignored"]),
+];
+
+/// The statuses that modules and the host share, including one that is custom for modules.
+const STANDARD: [&str; 6] = ["passed", "failed", "skipped", "timeout", "unknown", "not-read"];
+
 /// The outcome of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -35,6 +65,39 @@ impl Status {
             Self::Custom(text) => text,
         }
     }
+
+    /// Returns the status that a verdict counts this one as.
+    ///
+    /// A custom status that equals a standard one or one of the [`WORDS`] counts as that status.
+    /// Case, white space, `-` and `_` make no difference. Every other custom status counts as
+    /// itself.
+    ///
+    /// ```
+    /// use plumbline_sdk::Status;
+    ///
+    /// assert_eq!(Status::from("ERROR").meaning(), Status::Failed);
+    /// assert_eq!(Status::from("warning").meaning(), Status::from("warning"));
+    /// ```
+    #[must_use]
+    pub fn meaning(&self) -> Self {
+        let Self::Custom(text) = self else { return self.clone() };
+        let text = text.trim();
+        if let Some((status, _)) = WORDS.iter().find(|(_, words)| words.iter().any(|word| is_same_word(text, word))) {
+            return status.clone();
+        }
+        let standard = STANDARD.into_iter().find(|word| is_same_word(text, word));
+        standard.map_or_else(|| self.clone(), Self::from)
+    }
+}
+
+fn is_same_word(text: &str, word: &str) -> bool {
+    letters(text).eq(letters(word))
+}
+
+/// Returns the bytes of a word without white space, `-` and `_`, in lower case.
+fn letters(word: &str) -> impl Iterator<Item = u8> {
+    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'-' | b'_');
+    word.bytes().filter(move |byte| !is_separator(byte)).map(|byte| byte.to_ascii_lowercase())
 }
 
 impl From<&str> for Status {

@@ -71,11 +71,12 @@ pub struct JudgedItem {
 }
 
 impl JudgedItem {
-    /// Returns whether this is a leaf that failed or timed out. Such an item counts as a failure
-    /// unless a judge excuses it.
+    /// Returns whether this is a leaf that failed or timed out, or whose custom status counts as
+    /// that ([`Status::meaning`]). Such an item counts as a failure unless a judge excuses it.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        self.leaf && matches!(self.item.status, Some(Status::Failed | Status::Timeout))
+        let meaning = self.item.status.as_ref().map(Status::meaning);
+        self.leaf && matches!(meaning, Some(Status::Failed | Status::Timeout))
     }
 
     /// Returns whether this is a failure without a ruling. A judge that respects the rulings of

@@ -62,7 +62,8 @@ struct Cluster {
 impl Clusters {
     /// Adds a leaf if it failed.
     fn see(&mut self, number: u64, item: &Item) {
-        if !matches!(item.status, Some(Status::Failed | Status::Timeout)) {
+        let meaning = item.status.as_ref().map(Status::meaning);
+        if !matches!(meaning, Some(Status::Failed | Status::Timeout)) {
             return;
         }
         let cause = Cause::of(item);

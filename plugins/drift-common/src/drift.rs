@@ -16,23 +16,33 @@ const MAX_NAMED: usize = 5;
 /// Maximum number of bytes of a value in a name or sentence.
 const MAX_SHOWN: usize = 80;
 
-/// Emits `drift`, with an item for each fact that differs, which has this status.
+/// Emits `drift`, with an item for each fact that differs, which has this status. Values that were not
+/// compared are an item of unknown status.
 pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
     let nodes = tally.count();
-    let drift = Item::new(0, "drift").text("nodes", nodes.to_string()).text("compared", compared(tally));
+    let mut drift = Item::new(0, "drift").text("nodes", nodes.to_string()).text("compared", compared(tally));
     if nodes < 2 {
         return out.emit(drift.status(Status::Skipped).text("skipped", "there is only one node with facts"));
     }
     let differing: Vec<(&str, &Values)> = tally.facts().filter(|(_, values)| values.differ()).collect();
-    if differing.is_empty() {
+    let dropped = tally.dropped();
+    if differing.is_empty() && dropped == 0 {
         return out.emit(drift.status(Status::Passed));
     }
-    out.emit(drift.text("differ", facts(differing.len())));
+    if !differing.is_empty() {
+        drift = drift.text("differ", facts(differing.len()));
+    }
+    out.emit(drift);
     for (fact, values) in differing.iter().take(MAX_ITEMS) {
         out.emit(item(tally, fact, values, status));
     }
     if let Some(more) = differing.len().checked_sub(MAX_ITEMS).filter(|more| *more > 0) {
         out.emit(Item::new(1, format!("{} more differ", facts(more))).status(status.status()));
+    }
+    if dropped > 0 {
+        let values = if dropped == 1 { "1 value was".to_owned() } else { format!("{dropped} values were") };
+        let why = format!("only {} can be compared", facts(tally.compared()));
+        out.emit(Item::new(1, format!("{values} not compared")).status(Status::Unknown).text("error", why));
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! | what | limit | beyond it |
 //! |---|---|---|
-//! | different facts that are compared | 4,000 | the rest is counted |
+//! | different facts that are compared | 4,000 | an item of unknown status counts the rest |
 //! | different values: of one fact; bytes of all | 1,000; 32 MiB | the nodes are counted under other values |
 //! | items below `drift` | 500 | the rest is counted |
 //! | values, and names of nodes for each, in an item | 20 each | the rest is counted |

@@ -51,21 +51,40 @@ fn time(document: &Document, options: &Options) -> Option<Item> {
     Some(with_details(Item::new(DEPTH, "time"), time, judged))
 }
 
-/// Emits an item for the list, and one below it for each of its entries.
+/// Emits an item for the list, and one below it for each of its entries. The worst of those that are
+/// not listed is one more item.
 fn list(document: &Document, key: &'static str, named: &str, judge: impl Fn(&Value) -> Judged, out: &mut Output) {
     let Some(Value::Array(entries)) = document.own(key) else { return };
     if entries.is_empty() {
         return;
     }
+    let (listed, rest) = entries.split_at(entries.len().min(MAX_LISTED));
     let mut item = Item::new(DEPTH, key);
-    if let Some(more) = entries.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
-        item = item.text("cut", format!("{more} more are not listed"));
+    if !rest.is_empty() {
+        item = item.text("cut", format!("{} more are not listed", rest.len()));
     }
     out.emit(item);
-    for entry in entries.iter().take(MAX_LISTED) {
+    for entry in listed {
         let text = entry.get(named).and_then(Value::as_str).unwrap_or_default();
         let below = Item::new(DEPTH + 1, name(text));
         out.emit(with_details(below, entry, judge(entry)));
+    }
+    if let Some((status, reason)) = rest.iter().map(judge).max_by_key(|(status, _)| severity(status)) {
+        let item = Item::new(DEPTH + 1, format!("{} more", rest.len())).status(status);
+        out.emit(match reason {
+            Some((key, text)) => item.text(key, text),
+            None => item,
+        });
+    }
+}
+
+/// Returns the order of statuses. The highest of several counts.
+fn severity(status: &Status) -> u8 {
+    match status {
+        Status::Failed => 3,
+        Status::Unknown => 2,
+        Status::Custom(_) => 1,
+        _ => 0,
     }
 }
 

@@ -36,8 +36,9 @@
 //! |---|---|---|
 //! | a document | 8 MiB | it is `unknown`, with the reason |
 //! | values in one fact; levels of its nesting | 20,000; 32 | the fact is left out, and the detail `cut` lists it |
-//! | certificates, disks, errors of a document | 500 each | the rest is counted |
-//! | different facts that are compared | 4,000 | the rest is counted |
+//! | certificates, disks of a document | 500 each | one item for the rest, with their worst status |
+//! | errors of a document | 500 | the rest is counted |
+//! | different facts that are compared | 4,000 | an item of unknown status counts the rest |
 //! | different values: of one fact; bytes of all | 1,000; 32 MiB | the nodes are counted under other values |
 //! | items below `drift` | 500 | the rest is counted |
 //! | values, and names of nodes for each, in an item | 20 each | the rest is counted |

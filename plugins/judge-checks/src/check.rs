@@ -20,7 +20,7 @@ const MAX_NAME: usize = 1000;
 const MAX_CLASS: usize = 64;
 
 /// The standard statuses.
-pub(crate) const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
+const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
 
 /// The classes of the built-in judges, and that of failures without a ruling.
 const CLASSES: [&str; 9] = [

@@ -15,6 +15,17 @@ pub(crate) struct Found {
     pub(crate) amount: Amount,
     /// Further information for people; may be empty.
     pub(crate) note: String,
+    /// What may be missing, if anything.
+    pub(crate) gap: Option<Gap>,
+}
+
+/// Evidence that may be missing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Gap {
+    /// What is missing, and why.
+    pub(crate) why: String,
+    /// Whether the whole evidence can only have a larger amount, or the same.
+    pub(crate) only_adds: bool,
 }
 
 /// The amount that was found.
@@ -35,11 +46,11 @@ pub(crate) struct Answer {
 }
 
 /// Compares `found` with `want`. If `found` is an error, the outcome is unknown, with the error as
-/// the reason.
+/// the reason. With a gap, the outcome is unknown too, unless the whole evidence would fail as well.
 pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
     let unknown =
         |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: cut(reason, MAX_TEXT) };
-    let Found { amount, note } = match found {
+    let Found { amount, mut note, gap } = match found {
         Ok(found) => found,
         Err(reason) => return unknown(&reason),
     };
@@ -56,6 +67,12 @@ pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
         Amount::Measured(quantity) if quantity.kind == want.kind() => (quantity.value, show(quantity)),
         Amount::Measured(_) => return unknown("the measured value and `want` are of different kinds"),
     };
+    if let Some(Gap { why, only_adds }) = gap {
+        if !only_adds || want.may_be_met_from(value) {
+            return unknown(&why);
+        }
+        note = format!("{note}; {why}");
+    }
     let outcome = if want.is_met_by(value) { Outcome::Passed } else { Outcome::Failed };
     Answer { outcome, got, reason: cut(&note, MAX_TEXT) }
 }
@@ -65,7 +82,7 @@ mod tests {
     use super::*;
 
     fn answer(want: &str, amount: Amount) -> (Outcome, String) {
-        let answer = evaluate(&Want::parse(want).unwrap(), Ok(Found { amount, note: String::new() }));
+        let answer = evaluate(&Want::parse(want).unwrap(), Ok(Found { amount, note: String::new(), gap: None }));
         (answer.outcome, answer.got)
     }
 
@@ -77,6 +94,23 @@ mod tests {
         assert_eq!(answer("== 100 %", part(7, 7)).0, Outcome::Passed);
         assert_eq!(answer("<= 2", part(2, 28)), (Outcome::Passed, "2 of 28".to_owned()));
         assert_eq!(answer(">= 0 %", part(0, 0)).0, Outcome::Unknown);
+    }
+
+    #[test]
+    fn with_a_gap_only_certain_failures_count() {
+        let outcome = |want: &str, value: f64, only_adds: bool| {
+            let amount = Amount::Measured(Quantity { value, kind: Kind::Number });
+            let gap = Some(Gap { why: "a log is missing".to_owned(), only_adds });
+            let found = Found { amount, note: "3 lines".to_owned(), gap };
+            let answer = evaluate(&Want::parse(want).unwrap(), Ok(found));
+            assert!(answer.reason.ends_with("a log is missing"), "{answer:?}");
+            answer.outcome
+        };
+        assert_eq!(outcome("== 0", 3.0, true), Outcome::Failed);
+        assert_eq!(outcome("== 0", 3.0, false), Outcome::Unknown);
+        assert_eq!(outcome("== 3", 3.0, true), Outcome::Unknown);
+        assert_eq!(outcome(">= 5", 3.0, true), Outcome::Unknown);
+        assert_eq!(outcome(">= 1", 3.0, true), Outcome::Unknown);
     }
 
     #[test]

@@ -8,11 +8,15 @@ pub(crate) const DATA: &str = "data/";
 /// The file with the health of the cluster.
 pub(crate) const HEALTH: &str = "meta/clusterhealth.json";
 
+/// The file with the queries of the survey. The host adds it to evidence of the survey.
+pub(crate) const QUERIES: &str = "meta/query-time.json";
+
 /// The evidence.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) data: Vec<InputFile>,
     pub(crate) health: Option<InputFile>,
+    pub(crate) queries: Option<InputFile>,
     pub(crate) others: Vec<InputFile>,
 }
 
@@ -22,6 +26,7 @@ impl Files {
         for file in evidence {
             match file.path() {
                 HEALTH => files.health = Some(file),
+                QUERIES => files.queries = Some(file),
                 path if path.starts_with(DATA) => files.data.push(file),
                 _ => files.others.push(file),
             }

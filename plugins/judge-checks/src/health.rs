@@ -22,6 +22,15 @@ const NAMED: usize = 5;
 pub(crate) struct Health {
     node_health: Of,
     pod_health: Of,
+    incomplete: Incomplete,
+}
+
+/// Why not all objects are counted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Incomplete {
+    nodes: Vec<String>,
+    pods: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -60,17 +69,20 @@ impl Health {
 
     /// Returns how many objects are healthy, or how many are not.
     pub(crate) fn of(&self, group: Group, healthy: bool) -> Result<Found, String> {
-        let of = match group {
-            Group::Nodes => &self.node_health,
-            Group::Pods => &self.pod_health,
+        let (of, incomplete) = match group {
+            Group::Nodes => (&self.node_health, &self.incomplete.nodes),
+            Group::Pods => (&self.pod_health, &self.incomplete.pods),
         };
         let name = group.name();
+        if let Some(why) = incomplete.first() {
+            return Err(format!("`{HEALTH}` does not list all {name}: {why}"));
+        }
         match of.total.checked_sub(of.healthy) {
             None => Err(format!("`{HEALTH}` counts {} healthy {name} among {}", of.healthy, of.total)),
             Some(_) if of.total == 0 => Err(format!("`{HEALTH}` lists no {name}: they were not queried")),
             Some(bad) => {
                 let part = if healthy { of.healthy } else { bad };
-                Ok(Found { amount: Amount::Part { part, all: of.total }, note: of.bad() })
+                Ok(Found { amount: Amount::Part { part, all: of.total }, note: of.bad(), gap: None })
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Counts and durations of items.
 
-use crate::check::{Matching, STATUSES};
+use plumbline_sdk::Status;
+
+use crate::check::Matching;
 use crate::evaluate::{Amount, Found};
 use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number};
@@ -12,23 +14,11 @@ const MAX_NAME: usize = 500;
 /// The metadata key with an item's duration: seconds as decimal text.
 pub(crate) const DURATION: &str = "duration";
 
-/// Custom statuses that count as failed, in any case, as in the verdict of a run.
-const FAILURES: [&str; 3] = ["error", "errored", "failure"];
-
-/// Returns the standard status that a verdict counts `status` as, or the status itself.
-fn meaning(status: &str) -> &str {
-    let word = status.trim();
-    if FAILURES.iter().any(|failure| word.eq_ignore_ascii_case(failure)) {
-        return "failed";
-    }
-    STATUSES.into_iter().find(|standard| word.eq_ignore_ascii_case(standard)).unwrap_or(status)
-}
-
 /// A leaf of the tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaf<'a> {
     pub(crate) name: &'a str,
-    pub(crate) status: &'a str,
+    pub(crate) status: &'a Status,
     /// The class that an earlier judge gave it.
     pub(crate) class: Option<&'a str>,
     pub(crate) duration: Option<&'a str>,
@@ -37,7 +27,8 @@ pub(crate) struct Leaf<'a> {
 impl Leaf<'_> {
     /// Returns the class. Failures without a ruling have the class `failure`, as in the verdict.
     fn class(&self) -> Option<&str> {
-        self.class.or_else(|| matches!(meaning(self.status), "failed" | "timeout").then_some("failure"))
+        let failed = || matches!(self.status.meaning(), Status::Failed | Status::Timeout);
+        self.class.or_else(|| failed().then_some("failure"))
     }
 
     fn is_in(&self, matching: Option<&Matching>) -> bool {
@@ -82,7 +73,8 @@ impl Count {
         self.all += 1;
         let counted = match &self.by {
             By::Status(statuses) => {
-                statuses.iter().any(|status| [leaf.status, meaning(leaf.status)].contains(&status.as_str()))
+                let meaning = leaf.status.meaning();
+                statuses.iter().any(|status| [leaf.status.as_str(), meaning.as_str()].contains(&status.as_str()))
             }
             By::Class(class) => leaf.class() == Some(class),
         };
@@ -97,7 +89,7 @@ impl Count {
             return Err(nothing(self.matching.as_ref()));
         }
         let note = self.first.map(|name| format!("the first of them is {name}")).unwrap_or_default();
-        Ok(Found { amount: Amount::Part { part: self.part, all: self.all }, note })
+        Ok(Found { amount: Amount::Part { part: self.part, all: self.all }, note, gap: None })
     }
 }
 
@@ -119,7 +111,7 @@ impl Durations {
 
     pub(crate) fn see(&mut self, leaf: &Leaf<'_>) {
         // Skipped items took no time, and would lower every measure.
-        if meaning(leaf.status) == "skipped" || !leaf.is_in(self.matching.as_ref()) {
+        if leaf.status.meaning() == Status::Skipped || !leaf.is_in(self.matching.as_ref()) {
             return;
         }
         self.seen = true;
@@ -155,6 +147,6 @@ impl Durations {
         // Also for a count: no check passes because it found nothing.
         let value = self.samples.measure()?.filter(|_| count > 0).ok_or("no item has a duration")?;
         let slowest = self.slowest.map(|(_, name)| format!("the slowest of {count} is {name}")).unwrap_or_default();
-        Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note: slowest })
+        Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note: slowest, gap: None })
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::check::{Check, Group, Subject};
 use crate::evaluate::{Answer, Found, evaluate};
 use crate::files::Files;
+use crate::gaps::Gaps;
 use crate::health::Health;
 use crate::items::{By, Count, DURATION, Durations, Leaf};
 use crate::logs::{self, Scan};
@@ -47,7 +48,8 @@ impl Judge for Checks {
     fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String> {
         let options: Options = plugin.options()?;
         let mut problems = Problems::default();
-        let Files { data, health, others } = Files::sort(evidence);
+        let Files { data, health, queries, others } = Files::sort(evidence);
+        let gaps = Gaps::read(queries);
         let room = Room::new();
         let checks = spec::read(options.checks.as_deref(), data, &mut problems);
         let mut open: Vec<Open> = checks.into_iter().map(|check| begin(check, &room)).collect();
@@ -66,7 +68,7 @@ impl Judge for Checks {
                 }
                 Gathering::Count(count) => count.found(),
                 Gathering::Durations(durations) => durations.found(),
-                Gathering::Scan(scan) => scan.found(),
+                Gathering::Scan(scan) => scan.found(&gaps),
             };
             report(id, name, &want, found, out);
         }
@@ -116,7 +118,7 @@ fn items(tree: Tree, open: &mut [Open]) -> Result<(), String> {
         let duration = item.item.meta.iter().rev().find(|(key, _)| key == DURATION);
         let leaf = Leaf {
             name: plain(&item.item.name),
-            status: status.as_str(),
+            status,
             class: item.ruling.as_ref().map(|ruling| ruling.class.as_str()),
             duration: duration.map(|(_, value)| value.as_str()),
         };

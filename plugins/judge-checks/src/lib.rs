@@ -33,7 +33,10 @@
 //!
 //! A check is `unknown`, with the reason, if its value is not available. The file may be missing,
 //! no item may match the pattern or have a duration, or a captured text may not be a number. No
-//! check passes because nothing was found. Errors in a check itself are reported with their place,
+//! check passes because nothing was found, or because a part of the evidence is missing:
+//! `meta/clusterhealth.json` lists nodes and pods that the survey could not read, and
+//! `meta/query-time.json` logs. Missing lines or logs do not excuse a `count` or `max` that is above
+//! its limit without them. Errors in a check itself are reported with their place,
 //! and the judge ends with an error. The other checks are still evaluated, but the plugin does not
 //! pass.
 //!
@@ -50,13 +53,15 @@
 //! | a file of checks | 1 MiB | an error |
 //! | checks | 500 | an error |
 //! | `meta/clusterhealth.json` | 64 MiB | its checks are `unknown` |
-//! | a line of a log | 64 KiB | the rest of the line is ignored |
+//! | `meta/query-time.json` | 64 MiB | checks of collected logs are `unknown` |
+//! | a line of a log | 64 KiB | the check is `unknown`, unless the pattern matches before or the check fails anyway |
 //! | values of a percentile; of all checks | 1,000,000; 4,000,000 | the check is `unknown` |
 #![forbid(unsafe_code)]
 
 mod check;
 mod evaluate;
 mod files;
+mod gaps;
 mod glob;
 mod health;
 mod items;

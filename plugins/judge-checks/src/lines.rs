@@ -5,15 +5,31 @@ use std::io::{self, BufRead};
 /// Number of bytes of a line that are examined: 64 KiB. The values of a line are near its start.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// Passes each line to `tell`, without its line break and cut to [`MAX_LINE`] bytes.
-pub(crate) fn each(mut from: impl BufRead, mut tell: impl FnMut(&[u8])) -> io::Result<()> {
+/// A line without its line break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    /// At most [`MAX_LINE`] bytes.
+    pub(crate) text: &'a [u8],
+    /// Whether the line has more bytes.
+    pub(crate) is_cut: bool,
+}
+
+impl<'a> Line<'a> {
+    fn of(text: &'a [u8], is_cut: bool) -> Self {
+        let text = if is_cut { text } else { text.strip_suffix(b"\r").unwrap_or(text) };
+        Self { text, is_cut }
+    }
+}
+
+/// Passes each line to `tell`.
+pub(crate) fn each(mut from: impl BufRead, mut tell: impl FnMut(Line<'_>)) -> io::Result<()> {
     let mut line = Vec::new();
-    let mut any = false;
+    let (mut any, mut is_cut) = (false, false);
     loop {
         let piece = from.fill_buf()?;
         if piece.is_empty() {
             if any {
-                tell(trimmed(&line));
+                tell(Line::of(&line, is_cut));
             }
             return Ok(());
         }
@@ -23,23 +39,22 @@ pub(crate) fn each(mut from: impl BufRead, mut tell: impl FnMut(&[u8])) -> io::R
             None => (piece, piece.len()),
         };
         let room = MAX_LINE - line.len();
+        is_cut |= part.len() > room;
+        let kept = part.get(..room).unwrap_or(part);
         match (end, line.is_empty()) {
             // The most frequent case: a whole line within the buffer, which need not be copied.
-            (Some(_), true) => tell(trimmed(part.get(..room).unwrap_or(part))),
+            (Some(_), true) => tell(Line::of(kept, is_cut)),
             (Some(_), false) => {
-                line.extend_from_slice(part.get(..room).unwrap_or(part));
-                tell(trimmed(&line));
+                line.extend_from_slice(kept);
+                tell(Line::of(&line, is_cut));
                 line.clear();
             }
-            (None, _) => line.extend_from_slice(part.get(..room).unwrap_or(part)),
+            (None, _) => line.extend_from_slice(kept),
         }
+        is_cut &= end.is_none();
         any = end.is_none();
         from.consume(used);
     }
-}
-
-fn trimmed(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -48,7 +63,7 @@ mod tests {
 
     fn lines(text: &[u8], capacity: usize) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
-        each(io::BufReader::with_capacity(capacity, text), |line| lines.push(line.to_vec())).unwrap();
+        each(io::BufReader::with_capacity(capacity, text), |line| lines.push(line.text.to_vec())).unwrap();
         lines
     }
 
@@ -63,10 +78,16 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut_and_the_next_one_is_whole() {
-        let text = [&vec![b'x'; MAX_LINE + 5][..], b"\nnext"].concat();
-        for capacity in [7, 2 * MAX_LINE] {
-            let lines = lines(&text, capacity);
-            assert_eq!((lines[0].len(), lines[1].as_slice()), (MAX_LINE, &b"next"[..]));
+        for (longer, end) in [(0, ""), (0, "\n"), (0, "\nnext"), (1, ""), (1, "\nnext"), (MAX_LINE, "\nnext\n")] {
+            let text = [&vec![b'x'; MAX_LINE + longer][..], end.as_bytes()].concat();
+            for capacity in [7, 2 * MAX_LINE] {
+                let mut lines = Vec::new();
+                let from = io::BufReader::with_capacity(capacity, text.as_slice());
+                each(from, |line| lines.push((line.text.len(), line.is_cut))).unwrap();
+                let next = end.contains("next").then_some((4, false));
+                let want: Vec<_> = [(MAX_LINE, longer > 0)].into_iter().chain(next).collect();
+                assert_eq!(lines, want, "{longer} {end:?} {capacity}");
+            }
         }
     }
 }

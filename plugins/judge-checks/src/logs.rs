@@ -3,8 +3,9 @@
 use plumbline_sdk::InputFile;
 
 use crate::check::{Log, Unit};
-use crate::evaluate::{Amount, Found};
-use crate::lines;
+use crate::evaluate::{Amount, Found, Gap};
+use crate::gaps::Gaps;
+use crate::lines::{self, Line, MAX_LINE};
 use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number, quantity};
 use crate::samples::{Measure, Samples};
@@ -18,15 +19,27 @@ pub(crate) struct Scan {
     log: Box<Log>,
     samples: Samples,
     files: u64,
+    /// Why there is no value, whatever else the files have.
     wrong: Option<String>,
+    /// What of the files was not examined, and why.
+    unread: Option<String>,
 }
 
 impl Scan {
     pub(crate) fn new(log: Box<Log>, samples: Samples) -> Self {
-        Self { log, samples, files: 0, wrong: None }
+        Self { log, samples, files: 0, wrong: None, unread: None }
     }
 
-    fn line(&mut self, path: &str, line: &[u8]) {
+    fn line(&mut self, path: &str, line: Line<'_>) {
+        let Line { text: line, is_cut } = line;
+        // The rest of a line may match, or make a match longer.
+        if is_cut && self.log.pattern.find(line).is_none_or(|found| found.end() == line.len()) {
+            self.unread.get_or_insert_with(|| {
+                let (path, kib) = (cut(path, MAX_SHOWN), MAX_LINE >> 10);
+                format!("a line of `{path}` is longer than {kib} KiB, and the rest of it was not examined")
+            });
+            return;
+        }
         if !self.log.needle.may_be_in(line) {
             return;
         }
@@ -56,8 +69,8 @@ impl Scan {
         }
     }
 
-    pub(crate) fn found(self) -> Result<Found, String> {
-        let Self { log, samples, files, wrong } = self;
+    pub(crate) fn found(self, gaps: &Gaps) -> Result<Found, String> {
+        let Self { log, samples, files, wrong, unread } = self;
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
@@ -67,17 +80,23 @@ impl Scan {
                 "file `{glob}` not found: list the files of the archive that it needs under `evidence`"
             ));
         }
+        let missing = || gaps.in_files(&log.glob).map(|why| format!("files of `{glob}` may be missing, {why}"));
+        let missing = unread.or_else(missing);
         let count = samples.count();
         let lines = |count: u64| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
         let names = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-        let value = samples.measure()?.ok_or_else(|| format!("no line of {names} `{glob}` matches"))?;
+        let Some(value) = samples.measure()? else {
+            return Err(missing.unwrap_or_else(|| format!("no line of {names} `{glob}` matches")));
+        };
         let kind = match (log.measure, log.unit) {
             (Measure::Count, _) => Kind::Number,
             (_, Unit::Duration) => Kind::Seconds,
             (_, Unit::Times(kind, _)) => kind,
         };
         let note = format!("{} of {names} `{glob}`", lines(count));
-        Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note })
+        let only_adds = matches!(log.measure, Measure::Count | Measure::Max);
+        let gap = missing.map(|why| Gap { why, only_adds });
+        Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note, gap })
     }
 }
 
@@ -94,7 +113,7 @@ pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
         for scan in wanting {
             scan.files += 1;
             if let Err(error) = &read {
-                scan.wrong.get_or_insert_with(|| format!("failed to read `{}`: {error}", cut(&path, MAX_SHOWN)));
+                scan.unread.get_or_insert_with(|| format!("failed to read `{}`: {error}", cut(&path, MAX_SHOWN)));
             }
         }
     }

@@ -65,6 +65,15 @@ impl Want {
             Operator::Less => value < want,
         }
     }
+
+    /// Returns whether `value`, which has the same kind, or a larger one may meet the condition.
+    pub(crate) fn may_be_met_from(&self, value: f64) -> bool {
+        match self.operator {
+            Operator::AtMost | Operator::Equal => value <= self.value.value,
+            Operator::Less => value < self.value.value,
+            Operator::AtLeast | Operator::More | Operator::Other => true,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +95,23 @@ mod tests {
             assert_eq!(parsed.text, want);
         }
         assert_eq!(Want::parse("< 100ms").unwrap().kind(), Kind::Seconds);
+    }
+
+    #[test]
+    fn a_larger_value_repairs_only_what_has_no_upper_limit() {
+        for (want, value, may) in [
+            ("== 2", 1.0, true),
+            ("== 2", 2.0, true),
+            ("== 2", 3.0, false),
+            ("<= 2", 3.0, false),
+            ("< 2", 2.0, false),
+            ("< 2", 1.0, true),
+            (">= 2", 1.0, true),
+            ("> 2", 3.0, true),
+            ("!= 2", 2.0, true),
+        ] {
+            assert_eq!(Want::parse(want).unwrap().may_be_met_from(value), may, "{want} {value}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use plumbline_sdk::InputFile;
+use plumbline_sdk::{InputFile, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -81,9 +81,9 @@ impl Reruns {
         // A test with this name may occur twice. It passed only if it did so each time.
         let mut passed: HashMap<Test, bool> = HashMap::new();
         leaves(root, &mut Vec::new(), &mut |name, status| {
-            let this = match status {
-                "passed" => true,
-                "failed" | "timeout" => false,
+            let this = match Status::from(status).meaning() {
+                Status::Passed => true,
+                Status::Failed | Status::Timeout => false,
                 _ => return,
             };
             let all = passed.entry(name).or_insert(true);

@@ -24,7 +24,7 @@ pub(crate) struct Leaf<'a> {
 impl Leaf<'_> {
     /// Returns whether the leaf counts as a failure without a ruling.
     pub(crate) fn failed(&self) -> bool {
-        matches!(self.status, Status::Failed | Status::Timeout)
+        matches!(self.status.meaning(), Status::Failed | Status::Timeout)
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Skips {
 
 impl Rules for Skips {
     fn say(&mut self, leaf: &Leaf<'_>) -> Option<Said> {
-        if *leaf.status != Status::Skipped {
+        if leaf.status.meaning() != Status::Skipped {
             return None;
         }
         let not_allowed = |reason, source| Said { class: "skip-not-allowed", counts: true, reason, source };

@@ -1,5 +1,7 @@
 //! The attributes of a suite or test case.
 
+use plumbline_sdk::Status;
+
 use crate::options::Options;
 use crate::seconds::Seconds;
 use crate::tag::{Tag, same_in_any_case as same};
@@ -21,32 +23,13 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Parses a value in any case, with or without separators: `TimedOut` is `timed out`.
+    /// Reads a value in any case, with or without separators: `TimedOut` is `timed out`.
     fn read(value: &[u8]) -> Option<Self> {
-        const FAILED: [&str; 14] = [
-            "failed",
-            "failure",
-            "fail",
-            "error",
-            "errored",
-            "panicked",
-            "crashed",
-            "broken",
-            "timedout",
-            "timeout",
-            "aborted",
-            "cancelled",
-            "canceled",
-            "interrupted",
-        ];
-        const NOT_RUN: [&str; 6] = ["notrun", "skipped", "skip", "pending", "disabled", "ignored"];
-        let is_separator = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'-' | b'_');
-        let letters = || value.iter().filter(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase);
-        let is_one_of = |words: &[&str]| words.iter().any(|word| letters().eq(word.bytes()));
-        if is_one_of(&NOT_RUN) {
-            return Some(Self::NotRun);
+        match Status::from(std::str::from_utf8(value).ok()?).meaning() {
+            Status::Failed | Status::Timeout => Some(Self::Failed),
+            Status::Skipped => Some(Self::NotRun),
+            Status::Passed | Status::Unknown | Status::Custom(_) => None,
         }
-        is_one_of(&FAILED).then_some(Self::Failed)
     }
 
     /// Combines two values. A failure takes precedence.

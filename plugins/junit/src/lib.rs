@@ -7,8 +7,9 @@
 //! # The tree
 //!
 //! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
-//!   and `type: file`. A file without any test case is `unknown`, with a reason: an empty run never
-//!   passes.
+//!   and `type: file`. A file without any test case gets the status `unknown`, with a reason: an
+//!   empty run never passes. If a suite states `tests="0"`, or has setup nodes of Ginkgo, nothing
+//!   is missing, and the status is `skipped`.
 //! * A `testsuite` becomes an item below it, and a nested suite an item below that one. A suite
 //!   without a name is called `testsuite-001`, `testsuite-002`, ... by its position among its
 //!   siblings. A suite without test cases and suites is `skipped`.
@@ -69,7 +70,8 @@
 //! Names of elements and attributes may be in any case. Test cases are also found inside of unknown
 //! elements and of other test cases. These do not make a file invalid: values that are not numbers
 //! (except for totals), unknown elements and attributes, `DOCTYPE` (whose entities are never
-//! expanded), lone `&`, control characters, and bytes that are invalid in the encoding.
+//! expanded), lone `&`, control characters, and bytes that are invalid in the encoding. A malformed
+//! attribute of a suite or test case does, such as one without quotes: it may be a failure.
 //!
 //! # Encodings
 //!
@@ -120,7 +122,7 @@ pub use text::MAX_TEXT;
 plumbline_sdk::module! {
     name: "junit",
     formats: ["junit", "e2e"],
-    default_files: ["**/*.xml"],
+    default_files: ["**/*.[xX][mM][lL]"],
     detect: [
         { "title": "JUnit", "xml-root": ["testsuites", "testsuite"] },
         { "title": "JUnit", "files": ["**/junit*.xml", "**/TEST-*.xml"], "prefix": ["<"] }

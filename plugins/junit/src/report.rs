@@ -52,6 +52,10 @@ pub(crate) struct Report<'a> {
     totals: Vec<Totals>,
     /// Whether more test cases failed than the totals of a suite say.
     understated: bool,
+    /// Whether the totals of a suite state that it has no test.
+    states_none: bool,
+    /// The first malformed attribute of a suite or test case. It may hide a failure.
+    malformed: Option<String>,
     /// Whether a root element has ended.
     ended: bool,
     /// Whether text follows the end of a root element.
@@ -75,6 +79,8 @@ impl<'a> Report<'a> {
             outer: Vec::new(),
             totals: Vec::new(),
             understated: false,
+            states_none: false,
+            malformed: None,
             ended: false,
             trailing_text: false,
             properties: None,
@@ -88,8 +94,8 @@ impl<'a> Report<'a> {
         if self.understated {
             log::info!("`{path}`: more test cases failed than the totals of their suite state");
         }
-        match problem {
-            None => self.tree.close(),
+        match problem.or(self.malformed) {
+            None => self.tree.close(self.states_none),
             Some(problem) => {
                 for case in self.case.into_iter().chain(self.outer.into_iter().rev()) {
                     self.tree.leaf(case.into_unfinished_item());
@@ -175,10 +181,16 @@ impl<'a> Report<'a> {
     }
 
     fn begin(&mut self, kind: Kind, tag: &Tag<'_>) {
+        if matches!(kind, Kind::Suites | Kind::Suite | Kind::Case)
+            && self.malformed.is_none()
+            && let Some(error) = tag.malformed()
+        {
+            self.malformed = Some(format!("an attribute of `{}` is malformed: {error}", shown(tag.name())));
+        }
         match kind {
-            Kind::Suites => self.totals.push(Totals::of(tag)),
+            Kind::Suites => self.open_totals(tag),
             Kind::Suite => {
-                self.totals.push(Totals::of(tag));
+                self.open_totals(tag);
                 let heading = Heading::of_suite(tag, self.options);
                 let mut item = Item::new(0, heading.name);
                 for (key, text) in heading.kept {
@@ -249,6 +261,12 @@ impl<'a> Report<'a> {
             }
             Kind::BelowPart | Kind::FailureBelowPart | Kind::InOutput | Kind::OtherInSuite | Kind::OtherInCase => {}
         }
+    }
+
+    fn open_totals(&mut self, tag: &Tag<'_>) {
+        let totals = Totals::of(tag);
+        self.states_none |= totals.state_none();
+        self.totals.push(totals);
     }
 
     fn finish_case(&mut self) {

@@ -33,8 +33,19 @@ impl<'a> Tag<'a> {
         }
     }
 
+    /// Returns why the first malformed attribute is one, such as one without quotes.
+    pub(crate) fn malformed(&self) -> Option<String> {
+        match self {
+            Self::Plain { .. } => None,
+            Self::Other(tag) => {
+                let error = tag.attributes().with_checks(false).find_map(Result::err);
+                error.map(|error| error.to_string())
+            }
+        }
+    }
+
     /// Returns the attributes in order: names without prefix, and values as in the file. Malformed
-    /// attributes are skipped.
+    /// attributes are skipped (see [`Tag::malformed`]).
     pub(crate) fn attributes(&self) -> Attributes<'a> {
         match self {
             Self::Plain { attributes, .. } => Attributes::Plain(attributes.iter()),

@@ -48,7 +48,7 @@ enum Total {
 
 impl Totals {
     /// Reads the totals in the tag of a suite. `tests` may be anything: a suite without a test case
-    /// does not pass anyway.
+    /// does not pass anyway. Malformed attributes are skipped.
     pub(crate) fn of(tag: &Tag<'_>) -> Self {
         let mut totals = Self::default();
         for (key, raw) in tag.attributes() {
@@ -76,6 +76,11 @@ impl Totals {
             }
         }
         totals
+    }
+
+    /// Returns whether the totals state that there is no test.
+    pub(crate) fn state_none(&self) -> bool {
+        self.tests == Some(0)
     }
 
     /// Adds test cases.

@@ -27,8 +27,11 @@ const MAX_SETUP_NODES: u32 = 64;
 /// The detail of a suite that lists its setup nodes.
 const SETUP_NODES: &str = "setup-nodes";
 
-/// The reason of the item for a report without a test case.
+/// The reason of the item for a report that states that it has no test case.
 const NOTHING_TESTED: &str = "the report has no test case: nothing was tested";
+
+/// The reason of the item for a report that has no test case and does not state so.
+const NOT_STATED: &str = "the report has no test case, and no `tests=\"0\"` that says so: it may be incomplete";
 
 /// Emits the items of a file in pre-order.
 pub(crate) struct Tree<'a> {
@@ -37,6 +40,8 @@ pub(crate) struct Tree<'a> {
     open: Vec<Container>,
     /// Whether there was any test case.
     tested: bool,
+    /// Whether there was a setup node that is not a test.
+    set_up: bool,
 }
 
 struct Container {
@@ -61,7 +66,7 @@ impl Container {
 
 impl<'a> Tree<'a> {
     pub(crate) fn new(file: Item, out: &'a mut Output) -> Self {
-        Self { out, open: vec![Container::new(file)], tested: false }
+        Self { out, open: vec![Container::new(file)], tested: false, set_up: false }
     }
 
     /// Opens a suite in the innermost open suite, or in the file. An empty name is replaced.
@@ -101,6 +106,7 @@ impl<'a> Tree<'a> {
     /// Records a setup node that is not a test. Only those before the first test case are listed,
     /// because the suite is emitted then.
     pub(crate) fn setup_node(&mut self, name: &str, status: &Status) {
+        self.set_up = true;
         let Some(suite) = self.open.last_mut() else { return };
         suite.setup_nodes = suite.setup_nodes.saturating_add(1);
         if suite.depth == 0 || suite.setup_nodes > MAX_SETUP_NODES {
@@ -139,8 +145,9 @@ impl<'a> Tree<'a> {
         self.emit(case);
     }
 
-    /// Finishes a file that was read to its end.
-    pub(crate) fn close(mut self) {
+    /// Finishes a file that was read to its end. `states_none` is whether its totals state that it
+    /// has no test.
+    pub(crate) fn close(mut self, states_none: bool) {
         if self.tested {
             while !self.open.is_empty() {
                 self.close_suite();
@@ -150,7 +157,11 @@ impl<'a> Tree<'a> {
         while self.open.len() > 1 {
             self.close_suite();
         }
-        self.mark("no test case", Status::Skipped, |item| item.text("skipped", NOTHING_TESTED));
+        if states_none || self.set_up {
+            self.mark("no test case", Status::Skipped, |item| item.text("skipped", NOTHING_TESTED));
+        } else {
+            self.mark("no test case", Status::Unknown, |item| item.meta("error", NOT_STATED));
+        }
     }
 
     /// Finishes a file that could not be read to its end.

@@ -3,7 +3,7 @@
 use plumbline_sdk::item::MAX_CUSTOM_STATUS;
 use plumbline_sdk::{Item, Output, Status};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Misspelled};
 use crate::json::{Json, VALUE_BYTES};
 
 /// Maximum number of levels of items, including that of the file. Real trees have up to six. The
@@ -29,9 +29,11 @@ pub(crate) fn document(file: Item, mut entry: Entry, out: &mut Output) {
     below(file, entry, out);
 }
 
-/// Emits `item` with the content of `entry`, and the items below it.
+/// Emits `item` with the content of `entry`, and the items below it. A misspelled key is an item after
+/// them, because an item below would replace the status.
 fn below(mut item: Item, entry: Entry, out: &mut Output) {
     let depth = item.depth;
+    let misspelled = entry.misspelled.map(|misspelled| misspelled_key(&item, &misspelled));
     let mut room = MAX_ITEM_TEXT;
     let mut left_out = 0_u64;
     let mut fits = |key: &str, cost: usize| match room.checked_sub(VALUE_BYTES + key.len() + cost) {
@@ -71,6 +73,16 @@ fn below(mut item: Item, entry: Entry, out: &mut Output) {
         let item = named(depth + 1, child.name.as_deref().unwrap_or_default(), place + 1);
         below(item, child, out);
     }
+    if let Some(item) = misspelled {
+        out.emit(item);
+    }
+}
+
+/// Returns the item for a key that hides results of `item`.
+fn misspelled_key(item: &Item, Misspelled { key, meant }: &Misspelled) -> Item {
+    let what = format!("unknown key `{key}`: did you mean `{meant}`?");
+    let name = shortened(&item.name, MAX_NAME / 2).unwrap_or_else(|| item.name.clone());
+    Item::new(item.depth, format!("{name}: {what}")).status(Status::Unknown).meta("error", what)
 }
 
 /// Creates an item with this name, or with a name from its position if it has none.

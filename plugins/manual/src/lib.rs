@@ -17,7 +17,9 @@
 //!
 //! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
 //!   and `type: file`. Its status, details and items are those of the document. The document's name
-//!   and metadata are ignored, and so are unknown keys.
+//!   and metadata are ignored, and so are unknown keys. In an item without `items`, a list whose key
+//!   is almost `items` is one more item, which is `unknown`. So is a string that differs from
+//!   `status` and whose key is almost `status`.
 //! * The items of the document become items below it, with their name, status, metadata, details
 //!   and items.
 //! * With a custom status (`warning`), the host reports counts (`passed: 3, warning: 1`) for all

@@ -24,8 +24,10 @@
 //! | an invocation that failed or did not start; a notification with the level `error` | `unknown` |
 //! | not SARIF, another version, no runs, a file over [`MAX_FILE`] bytes | `unknown` |
 //!
-//! The level is that of the result, or else that of its rule's configuration, or else `warning`.
-//! Rules are looked up in the driver and in extensions, by ID (`A/b` also as `A`) or by index.
+//! The level is that of the result, or else that of its rule's configuration, or else `warning`. An
+//! invocation can override the configuration of a rule (3.20.5). A result that does not say which
+//! invocation found it gets the worst level that one of them gave to its rule, or the default if
+//! that is worse. Rules are looked up in the driver and in extensions, by ID (`A/b` also as `A`) or by index.
 //!
 //! An invocation failed if `executionSuccessful` is `false`, if a signal ended it, or if its exit
 //! code is not 0 and `executionSuccessful` is missing. Scanners exit with 1 if they found something,
@@ -55,7 +57,7 @@ plumbline_sdk::module! {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "fail-on": { "type": "array", "items": { "enum": ["error", "warning", "note", "none"] } }
+            "fail-on": { "type": "array", "minItems": 1, "items": { "enum": ["error", "warning", "note", "none"] } }
         }
     },
     post_processor: Sarif,

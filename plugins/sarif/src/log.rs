@@ -76,6 +76,15 @@ pub(crate) struct Invocation {
     pub(crate) process_start_failure_message: Option<String>,
     pub(crate) tool_execution_notifications: Option<Vec<Notification>>,
     pub(crate) tool_configuration_notifications: Option<Vec<Notification>>,
+    pub(crate) rule_configuration_overrides: Option<Vec<Override>>,
+}
+
+/// 3.51
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Override {
+    pub(crate) descriptor: RuleReference,
+    pub(crate) configuration: Configuration,
 }
 
 /// 3.22
@@ -107,6 +116,14 @@ pub(crate) struct Finding {
     pub(crate) locations: Option<Vec<Location>>,
     pub(crate) suppressions: Option<Vec<Suppression>>,
     pub(crate) baseline_state: Option<String>,
+    pub(crate) provenance: Option<Provenance>,
+}
+
+/// 3.48
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Provenance {
+    pub(crate) invocation_index: Option<i64>,
 }
 
 /// 3.52

@@ -30,6 +30,12 @@ impl Default for Options {
 impl PostProcessor for Sarif {
     fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
         let Options { fail_on } = plugin.options()?;
+        if fail_on.is_empty() {
+            return Err(format!(
+                "the option `fail-on` names no level, so nothing could fail; levels are {}",
+                LEVELS.join(", ")
+            ));
+        }
         if let Some(level) = fail_on.iter().find(|level| !LEVELS.contains(&level.as_str())) {
             return Err(format!("the option `fail-on` names `{level}`; levels are {}", LEVELS.join(", ")));
         }

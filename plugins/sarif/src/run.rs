@@ -27,7 +27,7 @@ pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
     let clean = trouble.is_empty() && results.is_empty();
     out.emit(heading(run).status(clean.then_some(Status::Passed)));
     trouble.into_iter().for_each(|item| out.emit(item));
-    let rules = Rules::new(&run.tool);
+    let rules = Rules::new(run);
     for finding in results {
         out.emit(item(finding, run, &rules, fail_on));
     }
@@ -43,7 +43,7 @@ fn heading(run: &Run) -> Item {
 
 fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> Item {
     let (id, rule) = rules.of(finding);
-    let (status, skipped) = verdict(finding, rule, fail_on);
+    let (status, skipped) = verdict(finding, rules.level(finding, id, rule), fail_on);
     let id = id.unwrap_or("(no rule)");
     let place = finding.locations.iter().flatten().find_map(|location| place(location, run));
     let name = place.as_ref().map_or_else(|| id.to_owned(), |place| format!("{id} {}", place.text));
@@ -65,8 +65,8 @@ fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> 
     item.status(status)
 }
 
-/// Returns the status of `finding`, and the reason if it is skipped.
-fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Status, Option<String>) {
+/// Returns the status of `finding`, which has this level, and the reason if it is skipped.
+fn verdict(finding: &Finding, level: &str, fail_on: &[String]) -> (Status, Option<String>) {
     match finding.kind.as_deref().unwrap_or("fail") {
         "fail" => {}
         "pass" => return (Status::Passed, None),
@@ -83,8 +83,6 @@ fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Statu
     if finding.baseline_state.as_deref() == Some("absent") {
         return (Status::Skipped, Some("no longer there: it was in the baseline only".to_owned()));
     }
-    let configured = || rule?.default_configuration.as_ref()?.level.as_deref();
-    let level = finding.level.as_deref().or_else(configured).unwrap_or("warning");
     if fail_on.iter().any(|failing| failing == level) {
         (Status::Failed, None)
     } else if LEVELS.contains(&level) {

@@ -151,6 +151,34 @@ fn options_choose_the_levels_that_fail() {
     assert_eq!(run("fail-on", json!(["note"])).count(&Status::Failed), 1);
     assert!(run("fail-on", json!(["nota"])).outcome.unwrap_err().contains("`nota`"));
     assert!(run("failon", json!([])).outcome.is_err());
+    assert!(run("fail-on", json!([])).outcome.unwrap_err().contains("nothing could fail"));
+}
+
+#[test]
+fn invocations_can_override_the_level_of_a_rule() {
+    let rules = json!([{"id": "W"}, {"id": "E", "defaultConfiguration": {"level": "error"}}]);
+    let raise = json!([{"descriptor": {"id": "W"}, "configuration": {"level": "error"}}]);
+    let lower = json!([{"descriptor": {"index": 1}, "configuration": {"level": "note"}}]);
+    let without =
+        json!([{"descriptor": {"id": "W"}, "configuration": {"enabled": true}}, {"configuration": {"level": "error"}}]);
+    let status = |invocations: &[&Value], result: Value| {
+        let invocations: Vec<Value> =
+            invocations.iter().map(|overrides| json!({"ruleConfigurationOverrides": overrides})).collect();
+        let run = json!({"tool": {"driver": {"name": "lint", "rules": rules}}, "invocations": invocations, "results": [result]});
+        read(log(&run)).items.last().unwrap().status.clone().unwrap().to_string()
+    };
+    let found_by = |rule: &str, invocation: i64| json!({"ruleId": rule, "provenance": {"invocationIndex": invocation}});
+    assert_eq!(status(&[&raise], found_by("W", 0)), "failed");
+    assert_eq!(status(&[&raise], found_by("W/1", 0)), "failed");
+    assert_eq!(status(&[&lower], found_by("E", 0)), "note");
+    assert_eq!(status(&[&lower, &raise], found_by("W", 0)), "warning", "the other invocation raised it");
+    assert_eq!(status(&[&without], found_by("W", 0)), "warning");
+    // The result has its own level.
+    assert_eq!(status(&[&raise], json!({"ruleId": "W", "level": "note"})), "note");
+    // Nobody knows which invocation found it.
+    assert_eq!(status(&[&lower, &raise], json!({"ruleId": "W"})), "failed");
+    assert_eq!(status(&[&lower], json!({"ruleId": "E"})), "failed");
+    assert_eq!(status(&[&raise], found_by("W", -1)), "failed");
 }
 
 #[test]

@@ -40,7 +40,11 @@
 //!
 //! Lines that are not JSON objects are counted (`unparsed`), and the first one is reported
 //! (`unparsed-first`). A file with only such lines, or one that cannot be read to its end, has an
-//! item `unreadable`, which is `unknown`.
+//! item `unreadable`, which is `unknown`. With `fail-on`, other files with such lines have an item
+//! `unparsed lines`, which is `unknown`: any of them may be an entry that fails a unit.
+//!
+//! Headers of `journalctl`, which start with `-- `, do not count as such lines. A file that has
+//! headers and no entries is `unreadable`, too.
 //!
 //! # Limits
 //!
@@ -48,7 +52,7 @@
 //! |---|---|---|
 //! | a line | 16 MiB | it counts as unparsed |
 //! | a message that is shown | 1 KiB | cut |
-//! | units that are distinguished | 10,000 | later ones are counted together |
+//! | units that are distinguished | 10,000 | later ones are counted together, and fail together; with `units`, they are `unknown` |
 //! | the text of a warning | 4 KiB | cut |
 #![forbid(unsafe_code)]
 

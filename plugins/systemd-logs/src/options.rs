@@ -1,8 +1,9 @@
 //! The options of the module.
 
+use plumbline_sdk::Status;
 use serde::Deserialize;
 
-use crate::priority;
+use crate::priority::{self, Counts};
 
 /// Maximum number of patterns in `units`, because each one is compared with every unit.
 const MAX_PATTERNS: usize = 256;
@@ -67,6 +68,18 @@ impl Checked {
     /// Returns the weakest priority whose units are shown.
     pub(crate) fn shown(&self) -> usize {
         self.fail_on.map_or(priority::ERR, |priority| priority.max(priority::ERR))
+    }
+
+    /// Returns whether entries can fail a unit.
+    pub(crate) fn can_fail(&self) -> bool {
+        self.fail_on.is_some()
+    }
+
+    /// Returns the status of units that are not distinguished, if they have an entry that fails a
+    /// unit. It is unknown whether `units` selects them.
+    pub(crate) fn undistinguished(&self, counts: &Counts) -> Option<Status> {
+        self.fail_on.filter(|priority| counts.at_least(*priority) > 0)?;
+        Some(if self.units.is_empty() { Status::Failed } else { Status::Unknown })
     }
 
     /// Returns the weakest priority that fails this unit.

@@ -7,6 +7,9 @@ use crate::lines::{Next, next};
 use crate::options::{Checked, Options};
 use crate::report::Report;
 
+/// The start of a line that `journalctl` prints between entries, such as `-- Logs begin …`.
+const HEADER: &[u8] = b"-- ";
+
 /// The post-processor for the logs of a journal.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemdLogs;
@@ -31,6 +34,7 @@ fn read(mut file: InputFile, options: &Checked, out: &mut Output) {
             Ok(Next::End) => break None,
             Ok(Next::TooLong) => report.unparsed(number, "it exceeds the length limit"),
             Ok(Next::Line) if line.trim_ascii().is_empty() => {}
+            Ok(Next::Line) if line.starts_with(HEADER) => report.header(),
             Ok(Next::Line) => match Entry::read(line.trim_ascii()) {
                 Ok(entry) => report.take(&entry),
                 Err(why) => report.unparsed(number, &why),

@@ -26,6 +26,7 @@ pub(crate) struct Report<'a> {
     units: Units,
     unparsed: u64,
     first_unparsed: Option<String>,
+    has_header: bool,
     warning: String,
     failures: String,
     no_journal: Option<String>,
@@ -39,6 +40,7 @@ impl<'a> Report<'a> {
             units: Units::default(),
             unparsed: 0,
             first_unparsed: None,
+            has_header: false,
             warning: String::new(),
             failures: String::new(),
             no_journal: None,
@@ -55,6 +57,11 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Records a line that `journalctl` prints between entries, such as `-- Boot …`.
+    pub(crate) fn header(&mut self) {
+        self.has_header = true;
+    }
+
     /// Records a line that is not an entry, with the reason.
     pub(crate) fn unparsed(&mut self, number: u64, why: &str) {
         self.unparsed += 1;
@@ -63,13 +70,15 @@ impl<'a> Report<'a> {
 
     /// Emits all items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(self, name: &str, path: &str, problem: Option<String>, out: &mut Output) {
-        let Self { options, entries, units, unparsed, first_unparsed, warning, failures, no_journal } = self;
+        let Self { options, entries, units, unparsed, first_unparsed, has_header, warning, failures, no_journal } =
+            self;
+        let has_others = unparsed > 0 || has_header;
         let mut file = Item::new(0, name).meta("file", path).meta("type", "file");
         if let Some(reason) = no_journal {
             out.emit(file.status(Status::from(NOT_READ)).meta("reason", reason));
             return;
         }
-        if entries.total() == 0 && unparsed == 0 && failures.is_empty() && problem.is_none() {
+        if entries.total() == 0 && !has_others && failures.is_empty() && problem.is_none() {
             out.emit(file.status(Status::from(NOT_READ)).meta("reason", "the journal has no entries"));
             return;
         }
@@ -83,9 +92,12 @@ impl<'a> Report<'a> {
         if !warning.is_empty() {
             file = file.meta("warning", warning);
         }
-        let nothing = entries.total() == 0 && unparsed > 0;
+        let nothing = entries.total() == 0 && has_others;
         let problem = problem.or_else(|| nothing.then(|| "none of its lines is a journal entry".to_owned()));
-        let below = below(options, units, failures, problem);
+        let mut below = below(options, units, failures, problem);
+        if let Some(first) = first_unparsed.filter(|_| options.can_fail() && !nothing) {
+            below.insert(0, unparsed_lines(unparsed, &first));
+        }
         // Without items below it, there is no status to roll up.
         out.emit(if below.is_empty() { file.status(Status::Passed) } else { file });
         for item in below {
@@ -105,6 +117,16 @@ impl<'a> Report<'a> {
             unit.messages.push(format!("{time} {name}: {}", cut(entry.message(), MAX_MESSAGE)));
         }
     }
+}
+
+/// Returns the item for lines that are not entries, any of which may be one that fails a unit.
+fn unparsed_lines(count: u64, first: &str) -> Item {
+    let lines = if count == 1 {
+        "1 line is not a journal entry".to_owned()
+    } else {
+        format!("{count} lines are not journal entries")
+    };
+    Item::new(1, "unparsed lines").status(Status::Unknown).meta("error", format!("{lines}: {first}"))
 }
 
 /// Returns the items below a file.
@@ -130,12 +152,14 @@ fn below(options: &Checked, units: Units, failures: String, problem: Option<Stri
             further.merge(&unit.counts);
         }
     }
-    // Units that are not distinguished cannot be selected by `units` either, so their entries never
-    // fail.
     let several = unknown.total() > 0;
     if count > 0 || several {
         let name = if several { format!("more than {count} further units") } else { format!("{count} further units") };
-        let status = if failed { Status::Failed } else { Status::Passed };
+        let status = match options.undistinguished(&unknown) {
+            _ if failed => Status::Failed,
+            Some(status) => status,
+            None => Status::Passed,
+        };
         items.push(counted(Item::new(1, name).meta("type", "units"), &further).status(status));
     }
     items

@@ -24,10 +24,30 @@ fn long_lists_are_cut_and_counted() {
         ("/plumbline_facts/certificates", many(json!({"path": "", "not_after": 0}))),
         ("/errors", many(json!({"fact": "f".repeat(5000)}))),
     ]));
-    assert_eq!(run.count(&Status::Failed), 500);
+    assert_eq!(run.count(&Status::Failed), 500 + 1);
     assert_eq!(detail(&run, "certificates", "cut"), "200 more are not listed");
     assert_eq!(detail(&run, "errors", "cut"), "200 more are not listed");
     assert_eq!(detail(&run, "errors", "skipped"), "700 facts could not be read");
+}
+
+#[test]
+fn a_certificate_that_is_not_listed_still_fails() {
+    let certificate = |until: &str| json!({"path": "c", "not_after": until});
+    let mut certificates = vec![certificate("2099-01-01T00:00:00Z"); 700];
+    certificates[600] = certificate("2001-01-01T00:00:00Z");
+    let run = process(&with(&[("/plumbline_facts/certificates", Value::Array(certificates))]));
+    assert_eq!(run.item("200 more").unwrap().status, Some(Status::Failed));
+    assert!(detail(&run, "200 more", "failure").as_str().unwrap().starts_with("it expired "));
+}
+
+#[test]
+fn facts_that_were_not_compared_do_not_pass() {
+    let sysctls: Value = (0..4_100).map(|key| (format!("k{key}"), json!("1"))).collect();
+    let alike = with(&[("/plumbline_facts/sysctls", sysctls)]);
+    let run = nodes(&[("a", alike.clone()), ("b", alike)]).summarize::<HostFacts>();
+    let unknown: Vec<_> = run.items.iter().filter(|item| item.status == Some(Status::Unknown)).collect();
+    assert!(unknown.len() == 1 && unknown[0].name.ends_with(" values were not compared"), "{}", run.outline());
+    assert_eq!(run.item("drift").unwrap().status, None);
 }
 
 #[test]

@@ -35,6 +35,13 @@ fn health(pods: u64, bad: u64) -> String {
     .to_string()
 }
 
+/// Returns the health of 28 pods, without those that could not be read.
+fn lacks(pods: &[&str]) -> String {
+    let mut health: serde_json::Value = serde_json::from_str(&health(28, 0)).unwrap();
+    health["incomplete"] = json!({"pods": pods});
+    health.to_string()
+}
+
 fn with(health: impl Into<Vec<u8>>) -> Case {
     checks(LIST).file("meta/clusterhealth.json", health)
 }
@@ -61,6 +68,10 @@ fn unknown_health_does_not_pass() {
         (with(r#"{"pod_health": {"total_nodes": 1, "healthy_nodes": 2}}"#), "counts 2 healthy pods among 1"),
         (with(r#"{"pod_health": {"total_nodes": "many"}}"#), "has an unexpected form"),
         (
+            with(lacks(&["failed to list pods"])),
+            "`meta/clusterhealth.json` does not list all pods: failed to list pods",
+        ),
+        (
             checks(LIST).broken_file("meta/clusterhealth.json", "{", "the disk is gone"),
             "failed to read `meta/clusterhealth.json`: the disk is gone",
         ),
@@ -69,4 +80,7 @@ fn unknown_health_does_not_pass() {
         let first = shown.lines().next().unwrap();
         assert!(first.starts_with("PODS-001 unknown: ") && first.contains(says), "{first}");
     }
+    // The nodes are complete.
+    let nodes = shown(&with(lacks(&["failed to list pods"])));
+    assert!(nodes.contains("NODES-001 passed"), "{nodes}");
 }

@@ -42,6 +42,17 @@ fn items_are_counted_by_status() {
 }
 
 #[test]
+fn modules_and_the_host_know_the_same_words() {
+    let host = plumbline_core::status::WORDS.iter().map(|(status, words)| (status.as_str(), *words));
+    let modules = plumbline_sdk::item::WORDS.iter().map(|(status, words)| (status.as_str(), *words));
+    assert_eq!(modules.collect::<Vec<_>>(), host.collect::<Vec<_>>());
+    for text in ["FAIL", " Timed-Out", "not run", "PASSED", "NOT_READ", "odd", "failed badly"] {
+        let host = plumbline_core::Status::from(text).meaning();
+        assert_eq!(Status::from(text).meaning().as_str(), host.as_str(), "{text}");
+    }
+}
+
+#[test]
 fn items_are_counted_by_what_earlier_judges_said() {
     let list = r#"
 - {id: KNOWN, class: known-failure, want: "<= 1"}

@@ -1,5 +1,6 @@
 //! Tests of values in logs.
 
+use plumbline_module_checks::MAX_LINE;
 use plumbline_sdk::testing::Case;
 
 use crate::support::{checks, shown};
@@ -79,4 +80,63 @@ fn a_log_without_values_is_unknown() {
     assert!(none.contains("X unknown") && none.contains("file `b/*.log` not found"), "{none}");
     let broken = shown(&checks(list).broken_file("b/1.log", "fine\n", "the disk is gone"));
     assert!(broken.contains("X unknown") && broken.contains("failed to read `b/1.log`: the disk is gone"), "{broken}");
+}
+
+#[test]
+fn logs_that_were_not_collected_are_not_taken_for_empty_ones() {
+    let queries = |entries: &str| two(LIST).file("meta/query-time.json", entries);
+    let unknown = |case: &Case| {
+        let shown = shown(case);
+        let unknown = shown.lines().filter_map(|line| line.split_once(" unknown: "));
+        unknown.map(|(id, _)| id.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    let whole = r#"[{"queryobj": "podlogs", "namespace": "kube-system", "time": "1ms"}]"#;
+    assert_eq!(unknown(&queries(whole)), none);
+    assert_eq!(unknown(&queries("null")), none);
+    for entries in [
+        r#"[{"queryobj": "podlogs", "namespace": "kube-system", "time": "1ms", "error": {"message": "node `n3` is not ready"}}]"#,
+        r#"[{"queryobj": "podlogs", "namespace": "kube-system", "pod": "etcd-n3", "time": "1ms", "error": {"message": "gone"}}]"#,
+        r#"[{"queryobj": "podlogs", "time": "1ms", "error": {}}]"#,
+        r#"[{"queryobj": "namespaces", "time": "1ms", "error": {"message": "forbidden"}}]"#,
+        "[{",
+    ] {
+        let case = queries(entries);
+        // The two others have failed, and no further line can repair that.
+        assert_eq!(unknown(&case), ["ETCD-002", "ETCD-004"], "{}", shown(&case));
+        assert_eq!(shown(&case).matches(" FAILED: ").count(), 2, "{}", shown(&case));
+    }
+    // They concern other files.
+    for entries in [
+        r#"[{"queryobj": "podlogs", "namespace": "shop", "time": "1ms", "error": {"message": "gone"}}]"#,
+        r#"[{"queryobj": "podlogs", "namespace": "kube-system", "pod": "other", "time": "1ms", "error": {"message": "gone"}}]"#,
+        r#"[{"queryobj": "hosts/n1/configz", "time": "1ms", "error": {"message": "gone"}}]"#,
+        r#"[{"queryobj": "services", "namespace": "kube-system", "time": "1ms", "error": {"message": "forbidden"}}]"#,
+    ] {
+        let case = queries(entries);
+        assert_eq!(unknown(&case), none, "{}", shown(&case));
+    }
+    let line =
+        shown(&queries(r#"[{"queryobj": "podlogs", "time": "1ms", "error": {"message": "node `n3` is not ready"}}]"#));
+    let why = "| files of `podlogs/kube-system/etcd-*/logs/*.txt` may be missing, according to `meta/query-time.json`: node `n3` is not ready";
+    assert!(line.contains(why), "{line}");
+}
+
+#[test]
+fn what_was_not_examined_of_a_line_is_not_taken_for_nothing() {
+    let of = |log: String| {
+        let list =
+            "- {id: X, log: {files: 'a.log', pattern: 'panic: (\\d+)', unit: number, measure: count}, want: '<= 1'}\n";
+        shown(&checks(list).file("a.log", log))
+    };
+    let long = "x".repeat(MAX_LINE);
+    for log in [format!("{long}panic: 1"), format!("{}panic: 1{long}", "x".repeat(MAX_LINE - 8))] {
+        let line = of(log);
+        let why = "| a line of `a.log` is longer than 64 KiB, and the rest of it was not examined";
+        assert!(line.starts_with("X unknown") && line.contains(why), "{line}");
+    }
+    assert!(of(format!("panic: 1{long}")).contains("X passed: values in a.log: want <= 1, got 1"));
+    // A further match cannot repair it.
+    let line = of(format!("panic: 1\npanic: 2\n{long}panic: 3"));
+    assert!(line.starts_with("X FAILED") && line.contains("2 lines of 1 file `a.log`; a line of `a.log` is"), "{line}");
 }

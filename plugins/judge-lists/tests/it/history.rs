@@ -91,8 +91,10 @@ fn a_test_that_passes_in_a_rerun_is_flaky() {
     assert_eq!(said.rulings, []);
     assert_eq!(judged(&reruns(&[])).rulings, []);
     // A test that occurs twice in one run and does not pass each time has not passed.
-    let twice = tree("e2e-retry-1", &[(udp, "failed"), (udp, "passed")]);
-    assert_eq!(judged(&reruns(&[("e2e-retry-1", twice)])).count("failed-again"), 1);
+    for failed in ["failed", "ERROR", "timed-out"] {
+        let twice = tree("e2e-retry-1", &[(udp, failed), (udp, "passed")]);
+        assert_eq!(judged(&reruns(&[("e2e-retry-1", twice)])).count("failed-again"), 1, "{failed}");
+    }
 }
 
 #[test]

@@ -111,6 +111,10 @@ fn skips_are_allowed_or_not() {
     assert_eq!((required(r"\[Conformance\]"), required(r"\[Slow\]")), (1, 0));
     // Without a list, no test may be skipped.
     assert_eq!(judged(&suite("allowed-skips")).count("skip-not-allowed"), 2);
+    // A status of the plugin may also say that a test was skipped.
+    let own = ["SKIPPED", "skip", "warning"].map(|status| Item::new(0, status).status(Status::from(status)));
+    let said = judged(&Case::new().plugin("e2e").format("allowed-skips").results("global", own));
+    assert_eq!(said.count("skip-not-allowed"), 2);
     let until = "- pattern: Windows|windows\n  until: 2020-01-01\n";
     let said = judged(&suite("allowed-skips").file("data/s.yaml", until).option("today", "2026-11-21"));
     let reason = &said.ruling("[It] [sig-windows] Pods should start").unwrap().reason;

@@ -173,10 +173,10 @@ proptest! {
             suite.outline(1, &mut want, &mut details);
         }
         let tested = suites.iter().any(Suite::has_tests);
-        let root = if suites.is_empty() { "junit.xml: skipped\n" } else { "junit.xml: -\n" };
+        let root = if suites.is_empty() { "junit.xml: unknown\n" } else { "junit.xml: -\n" };
         if !suites.is_empty() && !tested {
-            want.push_str("  no test case: skipped\n");
-            details.push(vec![("skipped".to_owned(), "the report has no test case: nothing was tested".to_owned())]);
+            want.push_str("  no test case: unknown\n");
+            details.push(Vec::new());
         }
         let run = check(writer.xml.as_bytes(), piece)?;
         prop_assert_eq!(run.outline(), format!("{root}{want}"), "{}", writer.xml);

@@ -153,18 +153,49 @@ fn a_failure_outside_of_any_test_case_is_not_lost() {
 
 #[test]
 fn reports_without_test_cases_never_pass() {
-    for document in ["<testsuites/>", "<testsuites></testsuites>", "<testsuites name='x' tests='0'>\n</testsuites>\n"] {
+    for document in ["<testsuites/>", "<testsuites></testsuites>", "<testsuites name='x' tests=''>\n</testsuites>\n"] {
         let run = common::read(document);
-        assert_eq!(run.outline(), "junit.xml: skipped\n", "{document}");
-        assert!(common::text(&run, "junit.xml", "skipped").contains("no test case"), "{document}");
+        assert_eq!(run.outline(), "junit.xml: unknown\n", "{document}");
+        assert!(run.items[0].meta.iter().any(|(key, value)| key == "error" && value.contains("no test case")));
     }
-    assert_eq!(common::read(common::suite("")).outline(), "junit.xml: -\n  s: skipped\n  no test case: skipped\n");
+    assert_eq!(common::read(common::suite("")).outline(), "junit.xml: -\n  s: skipped\n  no test case: unknown\n");
+}
+
+#[test]
+fn reports_that_state_that_there_is_no_test_are_skipped() {
+    let document = "<testsuites name='x' tests='0'>\n</testsuites>\n";
+    let run = common::read(document);
+    assert_eq!(run.outline(), "junit.xml: skipped\n");
+    assert!(common::text(&run, "junit.xml", "skipped").contains("no test case"));
+    // pytest writes this if it finds no test.
+    let pytest = "<testsuites name=\"pytest tests\"><testsuite name=\"pytest\" errors=\"0\" failures=\"0\" skipped=\"0\" \
+                  tests=\"0\" time=\"0.004\" timestamp=\"2026-01-01T00:00:00\" hostname=\"h\" /></testsuites>";
+    let want = "junit.xml: -\n  pytest: skipped\n  no test case: skipped\n";
+    assert_eq!(common::read(pytest).outline(), want);
+}
+
+#[test]
+fn a_malformed_attribute_hides_no_failure() {
+    for document in [
+        "<testsuite name='s' failures=1><testcase name='t'/></testsuite>",
+        "<testsuites failures=1><testsuite name='s'><testcase name='t'/></testsuite></testsuites>",
+        "<testsuite name='s'><testcase name='t' status=failed /></testsuite>",
+        "<testsuite name='s'><testcase name='t' failed /></testsuite>",
+    ] {
+        let run = common::read(document);
+        let last = run.items.last().unwrap();
+        assert_eq!((last.depth, &last.status), (1, &Some(Status::Unknown)), "{document}: {}", run.outline());
+        assert!(last.name.starts_with("unreadable: an attribute of `"), "{document}: {}", last.name);
+    }
+    // Output may have any markup.
+    let output = "<testcase name='t'><system-out><input disabled></input></system-out></testcase>";
+    assert_eq!(common::read(common::suite(output)).outline(), "junit.xml: -\n  s: -\n    t: passed\n");
 }
 
 #[test]
 fn namespaces_and_invalid_numbers_are_ignored() {
     let run = common::read(
-        "<j:testsuites xmlns:j='urn:x'><j:testsuite j:name='s' tests='many' failures='' time='1,5 s' errors=2>\
+        "<j:testsuites xmlns:j='urn:x'><j:testsuite j:name='s' tests='many' failures='' time='1,5 s'>\
          <j:testcase name='t' time='soon'><j:failure message='m'/></j:testcase></j:testsuite></j:testsuites>",
     );
     assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n");

@@ -45,6 +45,50 @@ fn everything_of_an_item_is_taken() {
 }
 
 #[test]
+fn a_misspelled_key_hides_no_failure() {
+    let hidden = read(
+        "items:\n- name: a\n  status: passed\n- name: b\n  status: passed\n  itmes: [{name: c, status: failed}]\n",
+    );
+    let unknown = "b: unknown key `itmes`: did you mean `items`?";
+    assert_eq!(hidden.outline(), format!("out.yaml: -\n  a: passed\n  b: passed\n  {unknown}: unknown\n"));
+    let file = read("status: passed\nItems: [{name: c, status: failed}]\n");
+    assert_eq!(file.outline(), "out.yaml: passed\nout.yaml: unknown key `Items`: did you mean `items`?: unknown\n");
+    let status = read("items:\n- {name: a, stauts: failed}\n");
+    assert_eq!(status.count(&Status::Unknown), 1, "{}", status.outline());
+    // The keys that count are there.
+    let other = read("stats: {a: 1}\nitem: x\nitems:\n- {name: a, status: passed, stats: 3}\n");
+    assert_eq!(other.outline(), "out.yaml: -\n  a: passed\n");
+}
+
+#[test]
+fn a_key_that_hides_nothing_is_ignored() {
+    for leaf in [
+        "{name: a, status: passed, item: 1.1.1}",
+        "{name: a, status: passed, item: \"1.1.1\"}",
+        "{name: a, item: {number: 7}, status: passed}",
+        "{name: a, status: passed, item: null}",
+        "{name: a, status: passed, Status: passed}",
+        "{name: a, Status: PASSED, status: passed}",
+        "{name: a, status: passed, stats: 3}",
+    ] {
+        let run = read(format!("items:\n- {leaf}\n"));
+        assert_eq!(run.outline(), "out.yaml: -\n  a: passed\n", "{leaf}");
+    }
+}
+
+#[test]
+fn two_statuses_that_differ_are_unknown() {
+    for leaf in [
+        "{name: a, status: passed, stauts: failed}",
+        "{name: a, Status: failed, status: passed}",
+        "{name: a, Status: failed, status: passed, statuss: passed}",
+    ] {
+        let run = read(format!("items:\n- {leaf}\n"));
+        assert_eq!(run.count(&Status::Unknown), 1, "{leaf}: {}", run.outline());
+    }
+}
+
+#[test]
 fn json_is_yaml() {
     let run = read(r#"{"items": [{"name": "a\u00e4\n", "status": "skipped", "details": {"x": {"y": [1e3, false]}}}]}"#);
     assert_eq!(run.outline(), "out.yaml: -\n  aä\n: skipped\n");

@@ -1,6 +1,7 @@
 //! Tests that memory does not grow with the file.
 
 use plumbline_module_systemd_logs::{MAX_UNITS_KNOWN, SystemdLogs};
+use plumbline_sdk::Status;
 use plumbline_sdk::testing::Case;
 use proptest::prelude::*;
 use serde_json::json;
@@ -40,6 +41,34 @@ fn endless_units_do_not_gather() {
 }
 
 #[test]
+fn an_error_of_a_unit_that_is_not_distinguished_never_passes() {
+    let quiet = |unit: usize| {
+        format!("{}\n", json!({"PRIORITY": "6", "_SYSTEMD_UNIT": format!("{unit}.service"), "MESSAGE": "x"}))
+    };
+    let text: String = (0..MAX_UNITS_KNOWN).map(quiet).chain([line("late.service", "broken")]).collect();
+    let case = Case::new().file(PATH, text);
+    let status = |case: Case| case.run::<SystemdLogs>().items.last().unwrap().status.clone();
+    assert_eq!(status(case.clone()), Some(Status::Passed));
+    assert_eq!(status(case.clone().option("fail-on", "err")), Some(Status::Failed));
+    assert_eq!(status(case.clone().option("fail-on", "crit")), Some(Status::Passed));
+    assert_eq!(status(case.option("fail-on", "err").option("units", json!(["late.service"]))), Some(Status::Unknown));
+}
+
+#[test]
+fn lines_that_are_not_entries_may_be_errors() {
+    let case = Case::new().file(PATH, format!("{}{{\"PRIORITY\"\n", line("a.service", "x")));
+    let unknown = |case: &Case| case.run::<SystemdLogs>().count(&Status::Unknown);
+    assert_eq!(unknown(&case), 0);
+    let run = case.option("fail-on", "crit").run::<SystemdLogs>();
+    assert_eq!(run.item("unparsed lines").unwrap().status, Some(Status::Unknown), "{}", run.outline());
+    let all = |text: &str| unknown(&Case::new().file(PATH, text).option("fail-on", "crit"));
+    assert_eq!(all("rubbish\n"), 1, "there is one item for it");
+    let entry = line("a.service", "x");
+    assert_eq!(all(&format!("-- Logs begin at Mon --\n{entry}-- Boot 7f3a --\n{entry}")), 0, "headers are not entries");
+    assert_eq!(all("-- Logs begin at Mon --\n"), 1, "nothing was read");
+}
+
+#[test]
 fn long_messages_and_names_are_cut() {
     let run = Case::new().file(PATH, line(&"ü".repeat(1000), &"ä".repeat(10_000))).run::<SystemdLogs>();
     assert_eq!(run.items[1].name, "ü".repeat(128));
@@ -48,7 +77,7 @@ fn long_messages_and_names_are_cut() {
 }
 
 proptest! {
-    /// For any lines, the host accepts the items, and every line is counted.
+    /// For any lines, the host accepts the items, and every line but headers is counted.
     #[test]
     fn any_lines(lines in proptest::collection::vec(prop_oneof![
         "[ -~]{0,40}",
@@ -59,7 +88,7 @@ proptest! {
         prop_assert_eq!(&run.outcome, &Ok(()));
         let meta = run.to_json()[0]["meta"].clone();
         let number = |key: &str| meta[key].as_str().map_or(0, |text| text.parse::<usize>().unwrap());
-        let full = lines.iter().filter(|line| !line.trim().is_empty()).count();
+        let full = lines.iter().filter(|line| !line.trim().is_empty() && !line.starts_with("-- ")).count();
         prop_assert_eq!(number("entries") + number("unparsed"), full);
     }
 }

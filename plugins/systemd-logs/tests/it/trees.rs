@@ -114,7 +114,7 @@ fn notes_of_the_worker_are_not_entries() {
 
 #[test]
 fn invalid_lines_are_counted_and_reported() {
-    let run = read(&format!("-- Logs begin here --\n{LINES}\n{{\"half\": \n"));
+    let run = read(&format!("rubbish\n{LINES}\n{{\"half\": \n"));
     let meta = run.to_json()[0]["meta"].clone();
     assert_eq!((&meta["entries"], &meta["unparsed"]), (&json!("6"), &json!("2")));
     assert_eq!(meta["unparsed-first"], "line 1: it is not a JSON object");

@@ -1,0 +1,128 @@
+//! What a survey did not collect. A log that is not there may have any line.
+
+use std::io::Read;
+
+use plumbline_sdk::InputFile;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::files::QUERIES;
+use crate::glob;
+use crate::problems::cut;
+
+/// Maximum size of the file in bytes: 100,000 logs with a message each.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Maximum number of bytes of a message in a reason.
+const MAX_MESSAGE: usize = 500;
+
+/// A query of the survey.
+#[derive(Debug, Deserialize)]
+struct Query {
+    #[serde(default)]
+    queryobj: String,
+    #[serde(default)]
+    namespace: String,
+    /// The pod of a log, or empty for all pods of the namespace.
+    #[serde(default)]
+    pod: String,
+    /// An object, or absent if the query succeeded.
+    error: Option<Value>,
+}
+
+/// The directories of an archive that lack files, with the reasons.
+#[derive(Debug, Default)]
+pub(crate) struct Gaps(Vec<(String, String)>);
+
+impl Gaps {
+    /// Reads the file. Without one, there was no survey.
+    pub(crate) fn read(file: Option<InputFile>) -> Self {
+        let Some(file) = file else { return Self::default() };
+        let mut bytes = Vec::new();
+        let read = match file.take(MAX_BYTES + 1).read_to_end(&mut bytes) {
+            Ok(_) if bytes.len() as u64 > MAX_BYTES => {
+                Err(format!("`{QUERIES}` is larger than {} MiB", MAX_BYTES >> 20))
+            }
+            Ok(_) => serde_json::from_slice::<Option<Vec<Query>>>(&bytes)
+                .map_err(|error| format!("`{QUERIES}` has an unexpected form: {error}")),
+            Err(error) => Err(format!("failed to read `{QUERIES}`: {error}")),
+        };
+        match read {
+            Ok(queries) => Self(queries.unwrap_or_default().iter().flat_map(gaps_of).collect()),
+            Err(why) => Self(["podlogs", "hosts", "resources"].map(|dir| (dir.to_owned(), why.clone())).into()),
+        }
+    }
+
+    /// Returns why files that `glob` matches may be missing, or `None` if none is.
+    pub(crate) fn in_files(&self, glob: &str) -> Option<&str> {
+        self.0.iter().find(|(dir, _)| may_match_below(glob, dir)).map(|(_, why)| why.as_str())
+    }
+}
+
+/// Returns the directories that lack files because of a query.
+fn gaps_of(query: &Query) -> Vec<(String, String)> {
+    let Some(error) = &query.error else { return Vec::new() };
+    let dirs = match query.queryobj.as_str() {
+        "podlogs" => vec![match (query.namespace.as_str(), query.pod.as_str()) {
+            ("", _) => "podlogs".to_owned(),
+            (namespace, "") => format!("podlogs/{namespace}"),
+            (namespace, pod) => format!("podlogs/{namespace}/{pod}"),
+        }],
+        // The namespaces of all lists and logs.
+        "namespaces" | "survey" => vec!["podlogs".to_owned(), "resources".to_owned()],
+        name if name == "hosts" || name.starts_with("hosts/") => vec![first_two(name)],
+        _ => vec!["resources".to_owned()],
+    };
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("a query failed");
+    let why = format!("according to `{QUERIES}`: {}", cut(message, MAX_MESSAGE));
+    dirs.into_iter().map(|dir| (dir, why.clone())).collect()
+}
+
+/// Returns `hosts/NODE` of `hosts/NODE/configz`.
+fn first_two(name: &str) -> String {
+    name.split('/').take(2).collect::<Vec<_>>().join("/")
+}
+
+/// Returns whether `glob` may match a file below `dir`. If that is not certain, it may.
+fn may_match_below(glob: &str, dir: &str) -> bool {
+    let mut segments = glob.split('/');
+    for name in dir.split('/') {
+        let Some(segment) = segments.next() else { return false };
+        // It may contain the separator.
+        if segment.contains("**") || segment.contains(['{', '}']) {
+            return true;
+        }
+        if glob::compile(segment).is_ok_and(|pattern| !pattern.is_match(name.as_bytes())) {
+            return false;
+        }
+    }
+    segments.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_patterns_that_cannot_match_below_a_directory_are_safe() {
+        for (glob, dir, may) in [
+            ("podlogs/kube-system/etcd-*/logs/*.txt", "podlogs/kube-system", true),
+            ("podlogs/kube-system/etcd-*/logs/*.txt", "podlogs", true),
+            ("podlogs/kube-system/etcd-*/logs/*.txt", "podlogs/shop", false),
+            ("podlogs/kube-system/etcd-*/logs/*.txt", "podlogs/kube-system/etcd-n1", true),
+            ("podlogs/kube-system/etcd-*/logs/*.txt", "podlogs/kube-system/other", false),
+            ("podlogs/kube-system/*", "podlogs/kube-system/other", false),
+            ("podlogs/*-system/x/logs/*.txt", "podlogs/kube-system", true),
+            ("podlogs/{a,b}/x/logs/*.txt", "podlogs/c", true),
+            ("podlogs/**/etcd.txt", "podlogs/shop", true),
+            ("**/etcd.txt", "podlogs/shop", true),
+            ("**", "hosts", true),
+            ("hosts/n1/*.json", "hosts/n2", false),
+            ("hosts/n1/*.json", "podlogs", false),
+            ("podlogs", "podlogs", false),
+            ("plugins/e2e/results/*.log", "resources", false),
+        ] {
+            assert_eq!(may_match_below(glob, dir), may, "{glob} {dir}");
+        }
+    }
+}
