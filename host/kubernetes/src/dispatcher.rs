@@ -3,15 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use plumbline_aggregator::{BoxFuture, CompiledCheck, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_aggregator::{BoxFuture, CompiledCheck, Completed, DispatchError, Dispatcher, Exit, Launch, Report};
 use plumbline_core::size::Bytes;
-use plumbline_core::{Node, PluginName, session_id};
+use plumbline_core::{Node, session_id};
 use tokio::sync::mpsc;
 
 use crate::cluster::Cluster;
 use crate::driver::{CheckPod, DriverError, Stage, secret, workload};
 use crate::error::ClusterError;
-use crate::monitor::{Monitor, MonitorOptions, Watched};
+use crate::monitor::{Monitor, MonitorOptions, SettledPlugin, Watched};
 use crate::nodes::list_nodes;
 use crate::owned::{Created, Kind, Launched, check_admission, clean_up, clean_up_launch, create};
 
@@ -108,10 +108,18 @@ impl Dispatcher for KubernetesDispatcher {
         Box::pin(self.start(launch, reports))
     }
 
-    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+    fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {
+        let definition = &plugin.definition;
         // Nothing is deleted yet: other plugins of the run may continue for hours, and the user may
         // want to inspect the objects.
-        Box::pin(self.monitor.settle(plugin))
+        Box::pin(self.monitor.settle(SettledPlugin {
+            plugin: definition.name.clone(),
+            session: session_id(&plugin.run, &definition.name),
+            per_node: definition.driver.is_per_node(),
+            container: crate::names::plugin_container(definition).to_owned(),
+            received: plugin.received.clone(),
+            failed: plugin.failed.clone(),
+        }))
     }
 
     fn survey(&self) -> BoxFuture<'_, ()> {

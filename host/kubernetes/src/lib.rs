@@ -34,6 +34,7 @@ mod messages;
 pub mod monitor;
 pub mod names;
 mod nodes;
+mod object_text;
 mod owned;
 mod parts;
 mod pod_view;

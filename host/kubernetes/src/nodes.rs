@@ -11,8 +11,7 @@ use crate::error::ClusterError;
 use crate::pod_view::{line, text_at};
 use crate::retry::{Listing, PATIENCE, list};
 
-/// Nodes per page of a list. A node has 10 to 20 KiB, mostly image names, and takes five times as
-/// much as JSON in memory.
+/// Nodes per page of a list. A node has 10 to 20 KiB, mostly image names.
 pub(crate) const NODES_PAGE: u32 = 100;
 
 /// The nodes of a cluster, and warnings about the list.

@@ -205,6 +205,11 @@ impl PodView {
         Self::checked(PodObject::deserialize(object).ok()?)
     }
 
+    /// Parses a pod like [`PodView::read`].
+    pub(crate) fn parse(object: &str) -> Option<Self> {
+        Self::checked(serde_json::from_str(object).ok()?)
+    }
+
     /// Interprets a pod. Returns `None` if it contains a name that is not safe in a path or URL.
     pub(crate) fn checked(pod: PodObject) -> Option<Self> {
         let pod = Self::from(pod);

@@ -11,11 +11,14 @@ use http::header::{HeaderMap, RETRY_AFTER};
 use kube::api::ListParams;
 use kube::client::Body;
 use kube::core::Status;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::object_text::ObjectText;
 
 /// How long a request is retried. An API server that restarts or moves is back within this time,
 /// and a run of several hours must not fail because of it.
@@ -67,13 +70,17 @@ pub async fn ask_within(
     what: &str,
     request: Request<Body>,
 ) -> Result<Value, Refusal> {
-    tokio::time::timeout(limit, ask(cluster, what, request)).await.unwrap_or_else(|_| {
+    within(limit, what, ask(cluster, what, request)).await
+}
+
+async fn within<T>(limit: Duration, what: &str, asked: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+    tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| {
         let cause = format!("the API server gave no answer within {} s", limit.as_secs());
         Err(Refusal::of(ClusterError::new(what, cause)))
     })
 }
 
-async fn ask(cluster: &Cluster, what: &str, request: Request<Body>) -> Result<Value, Refusal> {
+async fn ask<T: DeserializeOwned>(cluster: &Cluster, what: &str, request: Request<Body>) -> Result<T, Refusal> {
     let failed = |error: kube::Error| Refusal::of(ClusterError::api(what, &error));
     // `Client::request` is not used here because it hides the headers of an error response, such as
     // `Retry-After`.
@@ -120,8 +127,17 @@ pub(crate) async fn send_with_retry(
     patience: Duration,
     request: Result<Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<Value, ClusterError> {
+    send_for(cluster, what, patience, request).await
+}
+
+async fn send_for<T: DeserializeOwned>(
+    cluster: &Cluster,
+    what: &str,
+    patience: Duration,
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<T, ClusterError> {
     let request = request.map_err(|error| ClusterError::new(what, error.to_string()))?;
-    let act = || ask_within(ATTEMPT, cluster, what, request.clone().map(Body::from));
+    let act = || within(ATTEMPT, what, ask(cluster, what, request.clone().map(Body::from)));
     retry_while(patience, |error, _| error.is_transient(), act).await
 }
 
@@ -162,12 +178,24 @@ pub(crate) struct Listing<'a> {
     pub(crate) what: &'a str,
     pub(crate) path: &'a str,
     pub(crate) labels: Option<&'a str>,
-    /// Objects per page. All objects of one page are in memory at once.
+    /// Objects per page. The text of one page is in memory at once.
     pub(crate) page: u32,
     /// Whether to request only metadata. A pod is much larger than what is needed to delete it.
     pub(crate) metadata_only: bool,
     /// How long each page is retried.
     pub(crate) patience: Duration,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    metadata: Option<PageMetadata>,
+    items: Option<Vec<ObjectText>>,
+}
+
+#[derive(Deserialize)]
+struct PageMetadata {
+    #[serde(rename = "continue")]
+    token: Option<String>,
 }
 
 /// Lists objects page by page, and returns the result of `read` for each.
@@ -189,7 +217,7 @@ pub(crate) async fn list<T>(
         let begun = params.continue_token.is_some();
         let collection = kube::core::Request::new(listing.path);
         let request = if listing.metadata_only { collection.list_metadata(&params) } else { collection.list(&params) };
-        let page = match send_with_retry(cluster, listing.what, listing.patience, request).await {
+        let page: Page = match send_for(cluster, listing.what, listing.patience, request).await {
             Err(error) if error.code == Some(410) && begun && restarts < MAX_RESTARTS => {
                 restarts += 1;
                 objects.clear();
@@ -197,16 +225,10 @@ pub(crate) async fn list<T>(
             }
             page => page?,
         };
-        let Value::Object(mut page) = page else {
-            return Err(ClusterError::new(listing.what, "the API server's answer is not a list"));
-        };
-        if let Some(Value::Array(items)) = page.remove("items") {
-            objects.extend(items.into_iter().filter(Value::is_object).map(&read));
-        }
-        let token = page.get("metadata").and_then(|metadata| metadata.get("continue")).and_then(Value::as_str);
-        match token.filter(|token| !token.is_empty()) {
-            None => return Ok(objects),
-            Some(token) => next = Some(token.to_owned()),
+        objects.extend(page.items.into_iter().flatten().map(|object| read(object.value())));
+        next = page.metadata.and_then(|metadata| metadata.token).filter(|token| !token.is_empty());
+        if next.is_none() {
+            return Ok(objects);
         }
     }
     Err(ClusterError::new(listing.what, format!("the list has more than {MAX_PAGES} pages")))

@@ -9,9 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_aggregator::State;
 use plumbline_core::ledger::{Judged, Ledger};
+use plumbline_core::rollup;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::text::excerpt;
-use plumbline_core::{PluginName, ResultKey, Status, Verdict};
+use plumbline_core::{PluginName, ResultKey, Verdict};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Events, Notice, Subject, normal, warning};
@@ -236,9 +237,13 @@ fn first<'a>(ledger: &'a Ledger, plugin: &PluginName, look: impl Fn(&ResultKey) 
 
 fn finished(ledger: &Ledger, plugin: &PluginName, result: &Judged, now: Timestamp) -> Notice {
     let Judged { status, counts } = result;
-    let good = matches!(status, Status::Passed | Status::Skipped | Status::NotRead);
+    let good = rollup::worst(status).is_none();
     let counts: Vec<String> = counts.iter().map(|(status, n)| format!("{n} {}", excerpt(status, 40))).collect();
-    let counts = if counts.is_empty() { "no items".to_owned() } else { counts.join(", ") };
+    let counts = match ledger.nothing_expected(plugin) {
+        Some(why) => excerpt(why, MAX_REASON),
+        None if counts.is_empty() => "no items".to_owned(),
+        None => counts.join(", "),
+    };
     let after = ledger.launched(plugin).map(|at| format!(" after {} s", now.duration_since(at).as_secs()));
     let status = excerpt(status.as_str(), 60);
     let message = format!("Plugin `{plugin}` finished{}: {status} ({counts})", after.unwrap_or_default());
@@ -247,6 +252,7 @@ fn finished(ledger: &Ledger, plugin: &PluginName, result: &Judged, now: Timestam
 
 #[cfg(test)]
 mod tests {
+    use plumbline_core::Status;
     use plumbline_core::ledger::{ErrorRecord, Event};
 
     use super::*;
@@ -316,6 +322,21 @@ mod tests {
             ["PluginFinished Plugin `check` finished after 4 s: failed (1 failed, 4 passed)"]
         );
         assert!(run.story.next(&run.ledger, run.now()).is_empty(), "nothing is said twice");
+    }
+
+    #[test]
+    fn a_custom_status_counts_as_in_the_verdict() {
+        let severity = |status: Status| {
+            let judged = Judged { status, counts: BTreeMap::new() };
+            finished(&Ledger::default(), &plugin(), &judged, Timestamp::UNIX_EPOCH).severity
+        };
+        for good in ["passed", "skipped", "success", "passed: 3, skipped: 1"] {
+            assert_eq!(severity(Status::from(good)), "Normal", "{good}");
+        }
+        for bad in ["failed", "timeout", "unknown", "error", "passed: 3, failed: 1"] {
+            assert_eq!(severity(Status::from(bad)), "Warning", "{bad}");
+        }
+        assert_eq!(severity(Status::NotRead), "Normal");
     }
 
     #[test]

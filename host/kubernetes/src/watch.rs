@@ -1,93 +1,25 @@
 //! Watches of the API server. They recover by themselves from every interruption, with increasing
 //! delays.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, future};
-use kube::core::{ApiResource, DynamicResourceScope, ObjectMeta};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
 
 use crate::error::ClusterError;
-use crate::pod_view::text_at;
+use crate::object_text::ObjectText;
 
 /// The status code of a watch whose resource version has expired. This is normal, and a list
 /// follows.
 const GONE: u16 = 410;
 
-/// A watched object as JSON, without the managed fields, which may be half of it.
-///
-/// `DynamicObject` would build each object three times, for thousands of pods.
-#[derive(Debug, Clone)]
-pub(crate) struct JsonObject {
-    /// Only the name and what a watch needs.
-    metadata: ObjectMeta,
-    pub(crate) json: Value,
-}
-
-impl JsonObject {
-    pub(crate) fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-}
-
-impl<'de> Deserialize<'de> for JsonObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut object = Map::deserialize(deserializer)?;
-        if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-            metadata.remove("managedFields");
-        }
-        let json = Value::Object(object);
-        let text = |pointer| Some(text_at(&json, pointer)).filter(|text| !text.is_empty()).map(str::to_owned);
-        let metadata = ObjectMeta {
-            name: text("/metadata/name"),
-            namespace: text("/metadata/namespace"),
-            uid: text("/metadata/uid"),
-            resource_version: text("/metadata/resourceVersion"),
-            ..ObjectMeta::default()
-        };
-        Ok(Self { metadata, json })
-    }
-}
-
-impl Resource for JsonObject {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        Cow::Borrowed(&resource.kind)
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        Cow::Borrowed(&resource.group)
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        Cow::Borrowed(&resource.version)
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        Cow::Borrowed(&resource.plural)
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
-
 /// Objects as JSON, and their changes.
-pub(crate) type Watch = BoxStream<'static, Result<Event<JsonObject>, ClusterError>>;
+pub(crate) type Watch = BoxStream<'static, Result<Event<ObjectText>, ClusterError>>;
 
 /// Returns the objects that `api` and `config` select, as a list followed by changes.
 ///
@@ -183,22 +115,5 @@ impl<T> Seen<T> {
         let Some(listed) = self.listed.take() else { return Vec::new() };
         let gone: Vec<String> = self.objects.keys().filter(|&name| !listed.contains(name)).cloned().collect();
         gone.iter().filter_map(|name| self.objects.remove(name)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_watched_object_is_whole_but_for_its_managed_fields() {
-        let text =
-            r#"{"kind":"Pod","metadata":{"managedFields":[{"manager":"m"}],"name":"p","resourceVersion":"7"},"x":1}"#;
-        let object: JsonObject = serde_json::from_str(text).unwrap();
-        assert_eq!((object.name(), object.meta().resource_version.as_deref()), ("p", Some("7")));
-        let want = r#"{"kind":"Pod","metadata":{"name":"p","resourceVersion":"7"},"x":1}"#;
-        assert_eq!(object.json, serde_json::from_str::<Value>(want).unwrap());
-        // Other JSON is an error.
-        assert!(serde_json::from_str::<JsonObject>("[]").is_err());
     }
 }

@@ -95,22 +95,19 @@ impl Kind {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+/// A problem that delays a result. It is described only when it is reported.
+pub(super) struct Problem<'a> {
     pub(super) kind: Kind,
     pub(super) grace: Duration,
     /// How long the problem lasts before it is reported.
     pub(super) quiet: Duration,
-    /// The reason for a missing result, once the grace period is over.
-    pub(super) sentence: String,
-    /// The same reason, as long as the result may still arrive.
-    pub(super) so_far: String,
+    describe: Box<dyn Fn(Option<Duration>) -> String + 'a>,
 }
 
-impl Problem {
+impl<'a> Problem<'a> {
     /// Creates a problem of this kind. `describe` gets its grace period once that is over, and
     /// `None` before.
-    fn new(kind: Kind, graces: &GracePeriods, describe: impl Fn(Option<Duration>) -> String) -> Self {
+    fn new(kind: Kind, graces: &GracePeriods, describe: impl Fn(Option<Duration>) -> String + 'a) -> Self {
         Self::within(kind, kind.grace(graces), graces, describe)
     }
 
@@ -119,26 +116,37 @@ impl Problem {
         kind: Kind,
         grace: Duration,
         graces: &GracePeriods,
-        describe: impl Fn(Option<Duration>) -> String,
+        describe: impl Fn(Option<Duration>) -> String + 'a,
     ) -> Self {
         let (usual, quiet) = kind.timing(graces);
         let quiet = quiet.min(usual).min(grace);
-        Self { kind, grace, quiet, sentence: describe(Some(grace)), so_far: describe(None) }
+        Self { kind, grace, quiet, describe: Box::new(describe) }
+    }
+
+    /// Returns the reason for a missing result, once the grace period is over.
+    pub(super) fn sentence(&self) -> String {
+        (self.describe)(Some(self.grace))
+    }
+
+    /// Returns the same reason, as long as the result may still arrive.
+    pub(super) fn so_far(&self) -> String {
+        (self.describe)(None)
     }
 }
 
 /// Returns the problem of a node, or `None` if it is ready. `node` is `None` if it does not exist.
-pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePeriods) -> Option<Problem> {
+pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePeriods) -> Option<Problem<'static>> {
     let Some(node) = node else {
-        return Some(Problem::new(Kind::NodeGone, graces, |_| {
+        let name = name.to_owned();
+        return Some(Problem::new(Kind::NodeGone, graces, move |_| {
             format!("node `{name}` was removed from the cluster before its result arrived")
         }));
     };
     if node.ready {
         return None;
     }
-    let reason = because(node.reason.as_deref());
-    Some(Problem::new(Kind::NodeNotReady, graces, |lasted| match lasted {
+    let (name, reason) = (name.to_owned(), because(node.reason.as_deref()));
+    Some(Problem::new(Kind::NodeNotReady, graces, move |lasted| match lasted {
         Some(lasted) => format!(
             "node `{name}` has not been ready for {}, and its worker sent no heartbeat meanwhile{reason}",
             format_duration(lasted)
@@ -148,24 +156,24 @@ pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePer
 }
 
 /// Returns the problem of a result whose pod was deleted.
-pub(super) fn pod_gone(pod: &PodView, graces: &GracePeriods) -> Problem {
-    let why = because(pod.disruption.as_deref().or(pod.message.as_deref()));
-    Problem::new(Kind::PodGone, graces, |_| {
-        format!("{} was deleted before its result arrived, and was not replaced{why}", pod_on(pod))
+pub(super) fn pod_gone(pod: &PodView, graces: &GracePeriods) -> Problem<'static> {
+    let (pod, why) = (pod_on(pod), because(pod.disruption.as_deref().or(pod.message.as_deref())));
+    Problem::new(Kind::PodGone, graces, move |_| {
+        format!("{pod} was deleted before its result arrived, and was not replaced{why}")
     })
 }
 
 /// Returns the problem of a run-once plugin that has no pod.
 ///
 /// The dispatcher creates this pod itself before it is watched, so no controller is late here.
-pub(super) fn no_pod(session: &str, graces: &GracePeriods) -> Problem {
-    Problem::within(Kind::NoPod, graces.pod_gone, graces, |_| {
+pub(super) fn no_pod<'a>(session: &'a str, graces: &GracePeriods) -> Problem<'a> {
+    Problem::within(Kind::NoPod, graces.pod_gone, graces, move |_| {
         format!("the plugin has no pod: none carries the label `{}={session}`, so it was deleted", names::SESSION_LABEL)
     })
 }
 
 /// Returns the problem of a node for which there is no pod.
-pub(super) fn no_pod_on(name: &str, node: Option<&NodeView>, graces: &GracePeriods) -> Problem {
+pub(super) fn no_pod_on<'a>(name: &'a str, node: Option<&NodeView>, graces: &GracePeriods) -> Problem<'a> {
     let hint = match node {
         Some(node) if !node.taints.is_empty() => format!(
             "; the node has the taints {}: add tolerations to `podSpec.tolerations`, or leave the node out",
@@ -173,12 +181,12 @@ pub(super) fn no_pod_on(name: &str, node: Option<&NodeView>, graces: &GracePerio
         ),
         _ => String::new(),
     };
-    Problem::new(Kind::NoPod, graces, |lasted| format!("no pod was made for node `{name}` {}{hint}", when(lasted)))
+    Problem::new(Kind::NoPod, graces, move |lasted| format!("no pod was made for node `{name}` {}{hint}", when(lasted)))
 }
 
 /// Returns the problem of a running worker that has never contacted the aggregator.
-pub(super) fn no_hello(pod: &PodView, namespace: &str, graces: &GracePeriods) -> Problem {
-    Problem::new(Kind::Hello, graces, |lasted| {
+pub(super) fn no_hello<'a>(pod: &'a PodView, namespace: &'a str, graces: &GracePeriods) -> Problem<'a> {
+    Problem::new(Kind::Hello, graces, move |lasted| {
         let pod = pod_on(pod);
         let unheard = match lasted {
             Some(lasted) => {
@@ -194,8 +202,8 @@ pub(super) fn no_hello(pod: &PodView, namespace: &str, graces: &GracePeriods) ->
 }
 
 /// Returns the problem of a running worker that sends no heartbeats.
-pub(super) fn silent(pod: &PodView, graces: &GracePeriods) -> Problem {
-    Problem::new(Kind::Silent, graces, |lasted| {
+pub(super) fn silent<'a>(pod: &'a PodView, graces: &'a GracePeriods) -> Problem<'a> {
+    Problem::new(Kind::Silent, graces, move |lasted| {
         let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(graces.silent)));
         format!(
             "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process or its network may hang"
@@ -204,7 +212,7 @@ pub(super) fn silent(pod: &PodView, graces: &GracePeriods) -> Problem {
 }
 
 /// Returns the problem of a pod whose plugin runs in `container`, or `None` if none is visible.
-pub(super) fn assess(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+pub(super) fn assess<'a>(pod: &'a PodView, container: &str, graces: &GracePeriods) -> Option<Problem<'a>> {
     terminated(pod, graces)
         .or_else(|| unschedulable(pod, graces))
         .or_else(|| not_created(pod, graces))
@@ -213,11 +221,11 @@ pub(super) fn assess(pod: &PodView, container: &str, graces: &GracePeriods) -> O
         .or_else(|| starting(pod, container, graces))
 }
 
-fn terminated(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+fn terminated<'a>(pod: &'a PodView, graces: &GracePeriods) -> Option<Problem<'a>> {
     if let Some(seconds) = pod.deleting {
         let grace = graces.pod_gone + Duration::from_secs(seconds);
         let why = because(pod.disruption.as_deref());
-        return Some(Problem::within(Kind::PodTerminating, grace, graces, |lasted| {
+        return Some(Problem::within(Kind::PodTerminating, grace, graces, move |lasted| {
             let lasted = lasted.map(|lasted| format!(", and has not ended within {}", format_duration(lasted)));
             format!("{} is being deleted{}{why}", pod_on(pod), lasted.unwrap_or_default())
         }));
@@ -225,19 +233,19 @@ fn terminated(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
     (pod.phase == "Failed" && pod.reason.is_some()).then(|| evicted(pod, graces))
 }
 
-fn evicted(pod: &PodView, graces: &GracePeriods) -> Problem {
+fn evicted<'a>(pod: &'a PodView, graces: &GracePeriods) -> Problem<'a> {
     let reason = pod.reason.as_deref().map_or_else(|| "Failed".to_owned(), quote);
     let message = because(pod.message.as_deref().or(pod.disruption.as_deref()));
-    Problem::new(Kind::PodEvicted, graces, |_| {
+    Problem::new(Kind::PodEvicted, graces, move |_| {
         format!("{} was terminated by the cluster, and not replaced: {reason}{message}", pod_on(pod))
     })
 }
 
-fn unschedulable(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+fn unschedulable<'a>(pod: &'a PodView, graces: &GracePeriods) -> Option<Problem<'a>> {
     let found = pod.unscheduled.as_ref().filter(|found| found.reason == "Unschedulable" && pod.node.is_none())?;
     let message = quote(found.message.as_deref().unwrap_or("no node fits"));
     let target = pod.target.as_deref().map(|node| format!(" for node `{node}`")).unwrap_or_default();
-    Some(Problem::new(Kind::Unschedulable, graces, |lasted| {
+    Some(Problem::new(Kind::Unschedulable, graces, move |lasted| {
         let scheduled = match lasted {
             Some(lasted) => format!("could not be scheduled for {}", format_duration(lasted)),
             None => "cannot be scheduled".to_owned(),
@@ -246,7 +254,7 @@ fn unschedulable(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
     }))
 }
 
-fn not_created(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+fn not_created<'a>(pod: &'a PodView, graces: &GracePeriods) -> Option<Problem<'a>> {
     let waiting = |reasons: &[&str]| {
         pod.containers.iter().find_map(|of| match &of.state {
             ContainerState::Waiting { reason, message } if reasons.contains(&reason.as_str()) => {
@@ -261,12 +269,12 @@ fn not_created(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
     };
     if let Some((of, why)) = waiting(&IMAGE_REASONS) {
         let image = if of.image.is_empty() { "the image".to_owned() } else { format!("image `{}`", quote(&of.image)) };
-        return Some(Problem::new(Kind::ImagePull, graces, |lasted| {
+        return Some(Problem::new(Kind::ImagePull, graces, move |lasted| {
             format!("{image} of {} {}: {why}", in_pod(pod, of), could_not("pulled", lasted))
         }));
     }
     let (of, why) = waiting(&CREATE_REASONS)?;
-    Some(Problem::new(Kind::CreateContainer, graces, |lasted| {
+    Some(Problem::new(Kind::CreateContainer, graces, move |lasted| {
         format!("{} (image `{}`) {}: {why}", in_pod(pod, of), quote(&of.image), could_not("started", lasted))
     }))
 }
@@ -275,7 +283,7 @@ fn not_created(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
 /// same number.
 const MAX_RESTARTS: u64 = 2;
 
-fn crash_loop(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+fn crash_loop<'a>(pod: &'a PodView, container: &str, graces: &GracePeriods) -> Option<Problem<'a>> {
     let of = pod.containers.iter().filter(|of| matters(pod, of, container)).find(|of| {
         let backs_off = matches!(&of.state, ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff");
         backs_off || of.restarts > MAX_RESTARTS
@@ -283,26 +291,26 @@ fn crash_loop(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<P
     let last = of.ended().or(of.last.as_ref());
     let last = last.map(|end| format!("; the last time it {}{}", how_it_ended(of, end), advice(of, end)));
     let times = if of.restarts == 1 { "once".to_owned() } else { format!("{} times", of.restarts) };
-    Some(Problem::new(Kind::CrashLoop, graces, |_| {
+    Some(Problem::new(Kind::CrashLoop, graces, move |_| {
         let last = last.as_deref().unwrap_or_default();
         format!("{} keeps crashing: it was restarted {times}{last}", in_pod(pod, of))
     }))
 }
 
-fn ended(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+fn ended<'a>(pod: &'a PodView, container: &str, graces: &GracePeriods) -> Option<Problem<'a>> {
     let plugin_end = pod.container(container).and_then(|of| Some((of, of.ended()?)));
     if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
         && (end.code != 0 || plugin_end.is_none())
     {
         let (worker, how, message) = (in_pod(pod, worker), how_it_ended(worker, end), because(end.message.as_deref()));
-        return Some(Problem::new(Kind::WorkerEnded, graces, |_| {
+        return Some(Problem::new(Kind::WorkerEnded, graces, move |_| {
             format!("the worker, {worker}, {how} before the result arrived{message}")
         }));
     }
     if let Some((of, end)) = plugin_end {
         let (message, advice, how) = (because(end.message.as_deref()), advice(of, end), how_it_ended(of, end));
         let of = in_pod(pod, of);
-        return Some(Problem::new(Kind::NoResult, graces, |lasted| match lasted {
+        return Some(Problem::new(Kind::NoResult, graces, move |lasted| match lasted {
             None => format!("{of} {how}, and its result has not arrived yet{message}{advice}"),
             Some(_) if end.went_well() => {
                 format!("{of} finished without results: no result arrived after it ended with exit code 0{message}")
@@ -314,20 +322,20 @@ fn ended(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Proble
     let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));
     if let Some((of, end)) = init.filter_map(|of| Some((of, of.ended()?))).find(|(_, end)| end.code != 0) {
         let (of, how, message) = (in_pod(pod, of), how_it_ended(of, end), because(end.message.as_deref()));
-        return Some(Problem::new(Kind::NoResult, graces, |_| {
+        return Some(Problem::new(Kind::NoResult, graces, move |_| {
             format!("init {of} {how}, so the plugin was never started{message}")
         }));
     }
     match pod.phase.as_str() {
         "Failed" => Some(evicted(pod, graces)),
         "Succeeded" => {
-            Some(Problem::new(Kind::NoResult, graces, |_| format!("{} finished without results", pod_on(pod))))
+            Some(Problem::new(Kind::NoResult, graces, move |_| format!("{} finished without results", pod_on(pod))))
         }
         _ => None,
     }
 }
 
-fn starting(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+fn starting<'a>(pod: &'a PodView, container: &str, graces: &GracePeriods) -> Option<Problem<'a>> {
     // While an init container runs, the others wait for it. It may take as long as it needs.
     if pod.containers.iter().any(|of| of.role == Role::Init && of.is_running()) {
         return None;
@@ -337,7 +345,7 @@ fn starting(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Pro
         _ => None,
     });
     let (of, reason) = waiting.next()?;
-    Some(Problem::new(Kind::Starting, graces, |lasted| {
+    Some(Problem::new(Kind::Starting, graces, move |lasted| {
         format!("{} has not started {}: {}", in_pod(pod, of), when(lasted), quote(reason))
     }))
 }

@@ -106,7 +106,7 @@ impl Capture {
         let mut file = create(&path).map_err(kept)?;
         let note = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
         let broken = match copy_log(stream, file.as_file_mut(), self.limit, SILENCE, &note).await {
-            Ok(()) => None,
+            Ok(_) => None,
             Err(CopyError::Write(error)) => return Err(kept(error)),
             Err(CopyError::Silent(_)) => Some(late()),
             Err(CopyError::Read(error)) => Some(ClusterError::new(log.what(), error.to_string())),

@@ -2,6 +2,7 @@
 //! period. Turns observations into verdicts. Synchronous, without I/O or a clock.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,7 +20,7 @@ use crate::watch::Seen;
 pub(super) struct Index {
     graces: GracePeriods,
     namespace: String,
-    pub(super) pods: Seen<PodView>,
+    pub(super) pods: Seen<Arc<PodView>>,
     pub(super) nodes: Seen<NodeView>,
     plugins: BTreeMap<PluginName, Plugin>,
     sessions: BTreeMap<String, PluginName>,
@@ -39,7 +40,7 @@ impl Index {
         let mut plugin = Plugin::new(watched);
         for pod in self.pods.objects.values() {
             if let Some(tracked) = plugin.place(pod).and_then(|node| plugin.keys.get_mut(&node)) {
-                tracked.pods.insert(pod.name.clone());
+                tracked.add_pod(pod.name.clone());
             }
         }
         let keys: Vec<ResultKey> = plugin.result_keys().collect();
@@ -56,7 +57,8 @@ impl Index {
         }
     }
 
-    pub(super) fn pod_applied(&mut self, pod: PodView, now: Now) {
+    pub(super) fn pod_applied(&mut self, pod: impl Into<Arc<PodView>>, now: Now) {
+        let pod = pod.into();
         let key = self.key_of(&pod);
         let name = pod.name.clone();
         let before = self.pods.put(&name, pod);
@@ -70,7 +72,7 @@ impl Index {
         }
         if let Some(key) = key {
             if let Some(tracked) = self.tracked_mut(&key) {
-                tracked.pods.insert(name);
+                tracked.add_pod(name);
                 tracked.last = None;
             }
             self.refresh(&key, now);
@@ -78,7 +80,8 @@ impl Index {
     }
 
     /// Processes a deleted pod. `object` is its last known state.
-    pub(super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
+    pub(super) fn pod_removed(&mut self, pod: impl Into<Arc<PodView>>, object: Box<str>, now: Now) {
+        let pod = pod.into();
         // The index does not know a pod that was deleted before this watch started. Its earlier
         // existence explains its absence.
         self.pods.objects.remove(&pod.name);
@@ -161,9 +164,9 @@ impl Index {
         let Some(tracked) = self.tracked_mut(key) else { return };
         (tracked.settled, tracked.given_up) = (false, false);
         let due = now.at.saturating_add(delay);
-        for (of, lasting) in &mut tracked.problems {
+        for lasting in &mut tracked.problems {
             // Other overdue problems would otherwise be reported at once, and confirmed as often.
-            if *of == kind || lasting.due < due {
+            if lasting.kind == kind || lasting.due < due {
                 lasting.due = due;
             }
         }
@@ -184,7 +187,7 @@ impl Index {
         self.refresh_each(&keys, now);
     }
 
-    pub(super) fn pods_of(&self, session: &str) -> Vec<PodView> {
+    pub(super) fn pods_of(&self, session: &str) -> Vec<Arc<PodView>> {
         self.pods.objects.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
@@ -193,10 +196,11 @@ impl Index {
         newest(&self.pods, self.tracked(key)?)
     }
 
-    /// Returns true if a node is gone or not ready. Its kubelet, which serves the logs, would not
-    /// answer.
-    pub(super) fn is_away(&self, node: &str) -> bool {
-        self.nodes.complete && self.nodes.objects.get(node).is_none_or(|node| !node.ready)
+    /// Returns the nodes that are ready, or `None` if the nodes are unknown. The kubelets of others,
+    /// which serve the logs and report the state of pods, would not answer.
+    pub(super) fn ready_nodes(&self) -> Option<BTreeSet<String>> {
+        let ready = self.nodes.objects.iter().filter(|(_, node)| node.ready);
+        self.nodes.complete.then(|| ready.map(|(name, _)| name.clone()).collect())
     }
 
     pub(super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
@@ -223,21 +227,24 @@ impl Index {
             tracked.greeted = heard.at(key).is_some();
         }
         if tracked.greeted {
-            tracked.problems.remove(&Kind::Hello);
+            tracked.remove(Kind::Hello);
         }
         tracked.heard(heard.at(key), now);
-        if let Some(lasting) = tracked.problems.get_mut(&Kind::NodeNotReady)
+        if let Some(lasting) = tracked.problem_mut(Kind::NodeNotReady)
             && lasting.due <= now.at
-            && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.problem.grace))
+            && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.grace))
         {
             // The worker is fine, and only the kubelet of the node is not.
-            lasting.due = now.at.saturating_add(lasting.problem.grace);
+            lasting.due = now.at.saturating_add(lasting.grace);
         }
-        let (&kind, lasting) = tracked.problems.iter().find(|(_, lasting)| lasting.due <= now.at)?;
-        let sentence = lasting.problem.sentence.clone();
+        let kind = tracked.problems.iter().find(|lasting| lasting.due <= now.at)?.kind;
+        let look = Look { pods: &self.pods, nodes: &self.nodes, graces: &self.graces, namespace: &self.namespace };
+        let problems = look.problems(&plugin.watched, &key.node, tracked);
+        // Without it, the problem is over since the last change.
+        let sentence = problems.iter().find(|problem| problem.kind == kind)?.sentence();
         (tracked.settled, tracked.given_up) = (true, true);
-        let last = tracked.last.clone().filter(|_| tracked.pods.is_empty());
-        let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &last.pod)).cloned();
+        let last = tracked.last.as_deref().cloned().filter(|_| tracked.pods.is_empty());
+        let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &*last.pod)).cloned();
         let node = if key.node.is_global() {
             pod.as_ref().and_then(|pod| pod.node.clone())
         } else {
@@ -245,6 +252,17 @@ impl Index {
         };
         let (session, container) = (plugin.watched.session.clone(), plugin.watched.container.clone());
         Some(Verdict { key: key.clone(), kind, sentence, session, container, node, pod, last })
+    }
+
+    /// Returns whether an observed pod changes anything. An equal view counts until its worker is known
+    /// to have said hello, because the annotation after a hello starts the watch for silence.
+    pub(super) fn is_news(&self, pod: &PodView) -> bool {
+        let is_known = self.pods.objects.get(&pod.name).is_some_and(|known| **known == *pod);
+        let waits = || {
+            let tracked = self.key_of(pod).and_then(|key| self.tracked(&key));
+            tracked.is_some_and(|tracked| !tracked.greeted && !tracked.settled)
+        };
+        !is_known || waits()
     }
 
     fn key_of(&self, pod: &PodView) -> Option<ResultKey> {
@@ -262,9 +280,9 @@ impl Index {
 
     fn unplace(&mut self, key: &ResultKey, pod: &str, departed: DeletedPod) {
         if let Some(tracked) = self.tracked_mut(key) {
-            tracked.pods.remove(pod);
+            tracked.pods.retain(|own| own != pod);
             // The pod of a settled result is not needed any more.
-            tracked.last = Some(departed).filter(|_| !tracked.settled);
+            tracked.last = (!tracked.settled).then(|| Box::new(departed));
         }
     }
 
@@ -296,9 +314,9 @@ impl Index {
         if !tracked.settled {
             let look = Look { pods: &self.pods, nodes: &self.nodes, graces: &self.graces, namespace: &self.namespace };
             let problems = look.problems(&plugin.watched, &key.node, tracked);
-            tracked.take(problems, now.at);
+            tracked.take(&problems, now.at);
             tracked.heard(plugin.watched.heard.at(key), now);
-            if let Some(news) = tracked.news(now.at) {
+            if let Some(news) = tracked.news(now.at, &problems) {
                 self.news.insert(key.clone(), news);
             }
         }
@@ -317,22 +335,23 @@ fn is_within(at: Timestamp, now: Timestamp, span: Duration) -> bool {
 }
 
 /// Returns the pod that represents a result: the newest one.
-fn newest<'a>(pods: &'a Seen<PodView>, tracked: &Tracked) -> Option<&'a PodView> {
-    tracked.pods.iter().filter_map(|name| pods.objects.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
+fn newest<'a>(pods: &'a Seen<Arc<PodView>>, tracked: &Tracked) -> Option<&'a PodView> {
+    let newest = tracked.pods.iter().filter_map(|name| pods.objects.get(name));
+    newest.map(|pod| &**pod).max_by_key(|pod| (&pod.created, &pod.name))
 }
 
 /// The state from which the problems of a result are computed.
 struct Look<'a> {
-    pods: &'a Seen<PodView>,
+    pods: &'a Seen<Arc<PodView>>,
     nodes: &'a Seen<NodeView>,
     graces: &'a GracePeriods,
     namespace: &'a str,
 }
 
-impl Look<'_> {
-    fn problems(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Problem> {
+impl<'a> Look<'a> {
+    fn problems(&self, watched: &'a Watched, node: &'a NodeName, tracked: &Tracked) -> Vec<Problem<'a>> {
         let newest = newest(self.pods, tracked);
-        let last = tracked.last.as_ref().map(|last| &last.pod);
+        let last = tracked.last.as_deref().map(|last| &*last.pod);
         let place =
             if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
         let of_node = place.filter(|_| self.nodes.complete);
@@ -353,9 +372,16 @@ impl Look<'_> {
 
     /// Returns the problem of the pods of a result. One healthy pod is enough, because the others
     /// are being removed.
-    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodView) -> Option<Problem> {
-        let pods = || tracked.pods.iter().filter_map(|name| self.pods.objects.get(name));
-        let assess = |pod: &PodView| assess(pod, &watched.container, self.graces);
+    fn of_pods(
+        &self,
+        watched: &Watched,
+        node: &NodeName,
+        tracked: &Tracked,
+        newest: &'a PodView,
+    ) -> Option<Problem<'a>> {
+        let all = self.pods;
+        let pods = || tracked.pods.iter().filter_map(|name| all.objects.get(name)).map(|pod| &**pod);
+        let assess = |pod: &'a PodView| assess(pod, &watched.container, self.graces);
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
             return assess(newest);
         };

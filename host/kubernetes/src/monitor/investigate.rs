@@ -181,7 +181,7 @@ impl Investigation {
                 };
                 let Some(now) = PodView::read(&object) else { return Ok(None) };
                 match assess(&now, &verdict.container, &self.options.graces) {
-                    Some(problem) if problem.kind == kind => Ok(Some((problem.sentence, Some(object)))),
+                    Some(problem) if problem.kind == kind => Ok(Some((problem.sentence(), Some(object)))),
                     None if matches!(kind, Kind::Hello | Kind::Silent) && now.worker_runs() => holds(Some(object)),
                     _ => Ok(None),
                 }

@@ -24,5 +24,5 @@ mod samples;
 mod tracked;
 mod work;
 
-pub use options::{GracePeriods, MonitorOptions, Watched};
+pub use options::{GracePeriods, MonitorOptions, SettledPlugin, Watched};
 pub use work::Monitor;

@@ -101,3 +101,20 @@ pub struct Watched {
     /// The known heartbeats, and the results that are still missing later.
     pub heard: WorkerContact,
 }
+
+/// A plugin whose results are complete.
+#[derive(Debug, Clone)]
+pub struct SettledPlugin {
+    /// The plugin.
+    pub plugin: PluginName,
+    /// The session ID, which is the value of the label on its pods.
+    pub session: String,
+    /// Whether the plugin runs once per node.
+    pub per_node: bool,
+    /// The name of the plugin's own container.
+    pub container: String,
+    /// The results that arrived.
+    pub received: BTreeSet<ResultKey>,
+    /// The results that failed.
+    pub failed: BTreeSet<ResultKey>,
+}

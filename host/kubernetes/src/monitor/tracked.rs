@@ -1,7 +1,8 @@
 //! What the index keeps: the objects of the cluster, the plugins, and the state of each expected
 //! result.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -21,7 +22,7 @@ pub(super) struct Now {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeletedPod {
-    pub(super) pod: PodView,
+    pub(super) pod: Arc<PodView>,
     /// The last known object as JSON, or empty if only its absence was seen. It is a string because
     /// thousands may disappear at once.
     pub(super) object: Box<str>,
@@ -47,29 +48,37 @@ pub(super) struct Verdict {
 /// Interval between checks whether a silent worker sends heartbeats again.
 const SILENCE_CHECK: Duration = Duration::from_secs(5);
 
+/// A problem and its deadlines. Every healthy worker has one, because its silence counts from its last
+/// heartbeat. So the problem is described only when it is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ActiveProblem {
+    pub(super) kind: Kind,
+    pub(super) grace: Duration,
+    quiet: Duration,
     /// When the problem is reported as what the run waits for.
     pub(super) reported: Duration,
     /// When the problem leads to a verdict.
     pub(super) due: Duration,
-    pub(super) problem: Problem,
 }
 
 impl ActiveProblem {
-    pub(super) fn new(problem: Problem, since: Duration) -> Self {
-        Self { reported: since.saturating_add(problem.quiet), due: since.saturating_add(problem.grace), problem }
+    fn new(problem: &Problem<'_>, since: Duration) -> Self {
+        let Problem { kind, grace, quiet, .. } = *problem;
+        Self { kind, grace, quiet, reported: since.saturating_add(quiet), due: since.saturating_add(grace) }
     }
 }
 
+/// The state of an expected result. There are thousands, so what few have is boxed.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
-    pub(super) pods: BTreeSet<String>,
-    pub(super) last: Option<DeletedPod>,
-    pub(super) problems: BTreeMap<Kind, ActiveProblem>,
+    /// The names of its pods, mostly one.
+    pub(super) pods: Vec<String>,
+    pub(super) last: Option<Box<DeletedPod>>,
+    /// The current problems in the order of their kinds, mostly one.
+    pub(super) problems: Vec<ActiveProblem>,
     /// A crash loop whose container is running again, as it does between two crashes. Until this
     /// time another crash belongs to the same loop.
-    pub(super) looped: Option<(Duration, ActiveProblem)>,
+    looped: Option<Box<(Duration, ActiveProblem)>>,
     /// The problem that was reported last.
     pub(super) reported: Option<String>,
     /// The entry in the index of deadlines.
@@ -84,33 +93,53 @@ pub(super) struct Tracked {
 impl Tracked {
     /// Stores the current problems. Known ones keep their deadlines, and those that are over are
     /// dropped.
-    pub(super) fn take(&mut self, problems: Vec<Problem>, at: Duration) {
-        let mut before = std::mem::take(&mut self.problems);
-        let mut looped = match before.remove(&Kind::CrashLoop) {
-            Some(lasting) => Some((at.saturating_add(lasting.problem.grace), lasting)),
-            None => self.looped.take().filter(|(until, _)| at < *until),
+    pub(super) fn take(&mut self, problems: &[Problem<'_>], at: Duration) {
+        let mut looped = match self.remove(Kind::CrashLoop) {
+            Some(lasting) => Some(Box::new((at.saturating_add(lasting.grace), lasting))),
+            None => self.looped.take().filter(|looped| at < looped.0),
         };
+        let mut current = Vec::with_capacity(problems.len());
         for problem in problems {
             let known = match problem.kind {
-                Kind::CrashLoop => looped.take().map(|(_, lasting)| lasting),
-                kind => before.remove(&kind),
+                Kind::CrashLoop => looped.take().map(|looped| looped.1),
+                kind => self.remove(kind),
             };
-            let lasting = match known {
-                Some(lasting) => ActiveProblem { problem, ..lasting },
+            current.push(match known {
+                Some(lasting) => ActiveProblem { grace: problem.grace, quiet: problem.quiet, ..lasting },
                 None => ActiveProblem::new(problem, at),
-            };
-            self.problems.insert(lasting.problem.kind, lasting);
+            });
         }
+        current.sort_by_key(|lasting| lasting.kind);
+        self.problems = current;
         self.looped = looped;
+    }
+
+    /// Returns the current problem of this kind.
+    pub(super) fn problem_mut(&mut self, kind: Kind) -> Option<&mut ActiveProblem> {
+        self.problems.iter_mut().find(|lasting| lasting.kind == kind)
+    }
+
+    /// Drops the current problem of this kind, and returns it.
+    pub(super) fn remove(&mut self, kind: Kind) -> Option<ActiveProblem> {
+        let at = self.problems.iter().position(|lasting| lasting.kind == kind)?;
+        Some(self.problems.remove(at))
+    }
+
+    /// Adds a pod, if it is not known yet.
+    pub(super) fn add_pod(&mut self, name: String) {
+        if !self.pods.contains(&name) {
+            self.pods.reserve_exact(1);
+            self.pods.push(name);
+        }
     }
 
     /// Stores the time of the worker's last heartbeat, from which its silence counts.
     pub(super) fn heard(&mut self, last: Option<Timestamp>, now: Now) {
-        let (Some(last), Some(silence)) = (last, self.problems.get_mut(&Kind::Silent)) else { return };
+        let (Some(last), Some(silence)) = (last, self.problem_mut(Kind::Silent)) else { return };
         let ago = Duration::try_from(now.wall.duration_since(last)).unwrap_or_default();
         let since = now.at.saturating_sub(ago);
-        silence.reported = silence.reported.max(since.saturating_add(silence.problem.quiet));
-        silence.due = silence.due.max(since.saturating_add(silence.problem.grace));
+        silence.reported = silence.reported.max(since.saturating_add(silence.quiet));
+        silence.due = silence.due.max(since.saturating_add(silence.grace));
     }
 
     /// Returns when to check the clock again.
@@ -118,28 +147,29 @@ impl Tracked {
         if self.settled {
             return None;
         }
-        let next = |lasting: &ActiveProblem| match lasting.problem.kind {
+        let next = |lasting: &ActiveProblem| match lasting.kind {
             _ if at < lasting.reported => lasting.reported,
             // Only a periodic check shows that heartbeats have resumed.
             Kind::Silent => lasting.due.min(at.saturating_add(SILENCE_CHECK)),
             _ => lasting.due,
         };
         // A problem that never counts needs no check.
-        self.problems.values().map(next).filter(|next| *next < Duration::MAX).min()
+        self.problems.iter().map(next).filter(|next| *next < Duration::MAX).min()
     }
 
-    /// Returns the problem to report, if it differs from the last report.
-    pub(super) fn news(&mut self, at: Duration) -> Option<Option<String>> {
+    /// Returns the problem to report, if it differs from the last report. `problems` are the current
+    /// ones with their descriptions.
+    pub(super) fn news(&mut self, at: Duration, problems: &[Problem<'_>]) -> Option<Option<String>> {
         if self.settled {
             return None;
         }
-        let lasting = self.problems.values().find(|lasting| lasting.reported <= at);
-        let now = lasting.map(|lasting| &lasting.problem.so_far);
-        if self.reported.as_ref() == now {
+        let lasting = self.problems.iter().find(|lasting| lasting.reported <= at).map(|lasting| lasting.kind);
+        let now = problems.iter().find(|problem| Some(problem.kind) == lasting).map(Problem::so_far);
+        if self.reported == now {
             return None;
         }
-        self.reported = now.cloned();
-        Some(self.reported.clone())
+        self.reported.clone_from(&now);
+        Some(now)
     }
 }
 

@@ -20,19 +20,20 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::capture::{self, Capture};
-use super::exits::{ended_well, exits, have_ended, read_again};
+use super::exits::{Ends, all_unknown, ended_and_gone, ended_well, have_ended, list_pods};
 use super::index::Index;
 use super::investigate::{Investigation, Outcome};
-use super::options::{MonitorOptions, Watched};
+use super::options::{MonitorOptions, SettledPlugin, Watched};
 use super::tracked::Now;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::events::{Events, Subject, warning};
 use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
+use crate::object_text::ObjectText;
 use crate::pod_view::PodView;
 use crate::timeline::{Before, Observer, Recorder};
-use crate::watch::{JsonObject, Watch, watch};
+use crate::watch::{Watch, watch};
 
 /// Capacity of the command queue. There is one command for the start and one for the end of each
 /// plugin.
@@ -69,17 +70,18 @@ impl Monitor {
         }
     }
 
-    /// Captures the logs of a plugin whose results are complete, and stops watching it.
+    /// Captures the logs of a plugin whose results are complete, and stops watching it, if it is
+    /// watched.
     ///
-    /// Returns how its own containers ended, if they failed. May take some minutes while there are
-    /// logs to read.
-    pub async fn settle(&self, plugin: &PluginName) -> Vec<Exit> {
+    /// Returns how its own containers ended. May take some minutes while there are logs to read.
+    pub async fn settle(&self, plugin: SettledPlugin) -> Vec<Exit> {
         let (reply, exits) = oneshot::channel();
-        if self.commands.send(Command::Settle(plugin.clone(), reply)).await.is_err() {
-            return Vec::new();
-        }
-        // There is no answer if the monitor was stopped meanwhile.
-        exits.await.unwrap_or_default()
+        // There is no answer if the monitor ended meanwhile.
+        let answer = match self.commands.send(Command::Settle(Box::new(plugin.clone()), reply)).await {
+            Ok(()) => exits.await.ok(),
+            Err(_) => None,
+        };
+        answer.unwrap_or_else(|| all_unknown(&plugin, "the monitor of the run ended early"))
     }
 
     /// Stops watching, and completes the cluster timeline.
@@ -96,7 +98,7 @@ impl Monitor {
 
 enum Command {
     Watch(Box<Watched>, mpsc::Sender<Report>),
-    Settle(PluginName, oneshot::Sender<Vec<Exit>>),
+    Settle(Box<SettledPlugin>, oneshot::Sender<Vec<Exit>>),
 }
 
 /// Pods per page of a list: the size that Kubernetes clients use.
@@ -122,7 +124,7 @@ const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
 /// A plugin with complete results whose container may not have ended yet.
 struct Settling {
-    watched: Watched,
+    plugin: SettledPlugin,
     until: Instant,
     reply: oneshot::Sender<Vec<Exit>>,
 }
@@ -235,15 +237,13 @@ impl Work {
                 self.index.watch(*watched, self.now());
                 pods.iter().for_each(|pod| self.report_end(pod));
             }
-            Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
-                Some(watched) => {
-                    self.observer.plugin(plugin.as_str(), Change::End);
-                    self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply });
+            Command::Settle(plugin, reply) => {
+                // After a restart, an earlier monitor watched it.
+                if self.index.watched(&plugin.plugin).is_some() {
+                    self.observer.plugin(plugin.plugin.as_str(), Change::End);
                 }
-                // The plugin was not launched. The caller treats a missing answer as nothing to
-                // report.
-                None => drop(reply),
-            },
+                self.settling.push(Settling { plugin: *plugin, until: Instant::now() + EXIT_WAIT, reply });
+            }
         }
     }
 
@@ -267,7 +267,7 @@ impl Work {
         watch(api, config, format!("watch the pods of plugins in namespace `{namespace}`"))
     }
 
-    fn pods_changed(&mut self, event: Result<Event<JsonObject>, ClusterError>) {
+    fn pods_changed(&mut self, event: Result<Event<ObjectText>, ClusterError>) {
         let now = self.now();
         match event {
             Ok(Event::Init) => {
@@ -278,23 +278,36 @@ impl Work {
                 self.options.workers.lock().end_list();
                 self.index.pods_listed(now);
             }
-            Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                let Some(pod) = PodView::read(&object.json) else { return };
-                self.options.workers.lock().apply(&pod);
-                self.report_end(&pod);
-                self.observer.pod(self.index.pods.objects.get(&pod.name), &pod);
-                self.index.pod_applied(pod, now);
+            Ok(Event::InitApply(object)) => {
+                if let Some(pod) = PodView::parse(object.as_str()) {
+                    self.pod_applied(pod, now);
+                }
+            }
+            Ok(Event::Apply(object)) => {
+                // Many changes of a pod, such as that of its address, are not part of the view.
+                if let Some(pod) = PodView::parse(object.as_str())
+                    && self.index.is_news(&pod)
+                {
+                    self.pod_applied(pod, now);
+                }
             }
             Ok(Event::Delete(object)) => {
-                let Some(pod) = PodView::read(&object.json) else { return };
+                let Some(pod) = PodView::parse(object.as_str()) else { return };
                 self.options.workers.lock().remove(&pod.name);
-                self.index.pod_removed(pod, object.json.to_string().into_boxed_str(), now);
+                self.index.pod_removed(pod, object.into_text(), now);
             }
             Err(error) => warn_interrupted(&error, "their state is unknown"),
         }
     }
 
-    fn nodes_changed(&mut self, event: Result<Event<JsonObject>, ClusterError>) {
+    fn pod_applied(&mut self, pod: PodView, now: Now) {
+        self.options.workers.lock().apply(&pod);
+        self.report_end(&pod);
+        self.observer.pod(self.index.pods.objects.get(&pod.name).map(|known| &**known), &pod);
+        self.index.pod_applied(pod, now);
+    }
+
+    fn nodes_changed(&mut self, event: Result<Event<ObjectText>, ClusterError>) {
         let now = self.now();
         match event {
             Ok(Event::Init) => self.index.nodes.begin_list(),
@@ -303,7 +316,7 @@ impl Work {
                 self.index.nodes_listed(now).iter().for_each(|name| self.observer.node_removed(name));
             }
             Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                if let Some(node) = NodeView::read(&object.json) {
+                if let Some(node) = NodeView::read(&object.value()) {
                     self.observer.node(self.index.node(&node.name), &node);
                     self.index.node_applied(node, now);
                 }
@@ -352,62 +365,83 @@ impl Work {
     fn settle_what_has_ended(&mut self) {
         let now = Instant::now();
         for settling in std::mem::take(&mut self.settling) {
-            let pods = self.index.pods_of(&settling.watched.session);
+            let plugin = &settling.plugin;
+            let pods = self.index.pods_of(&plugin.session);
             // A per-node pod continues as long as its worker, and the plugin's container is made to
-            // wait in it.
-            if settling.watched.per_node || now >= settling.until || have_ended(&pods, &settling.watched) {
-                self.settle(settling, pods);
-            } else {
+            // wait in it. Without a result, there is no end to wait for.
+            let is_awaited = !plugin.per_node && !plugin.received.is_empty() && now < settling.until;
+            if is_awaited && !(self.index.pods.complete && have_ended(&pods, &plugin.container)) {
                 self.settling.push(settling);
+            } else {
+                self.settle(settling, pods);
             }
         }
     }
 
-    fn settle(&mut self, settling: Settling, pods: Vec<PodView>) {
-        let Settling { watched, reply, .. } = settling;
-        let (known, is_over) = (exits(&pods, &watched), watched.per_node || have_ended(&pods, &watched));
-        let still_running = if is_over { Vec::new() } else { pods.clone() };
-        // A result with a verdict already has its error.
-        let given_up: BTreeSet<ResultKey> =
-            watched.missing.iter().filter(|key| self.index.was_given_up(key)).cloned().collect();
-        self.index.forget(&watched.plugin);
-        self.reports.remove(&watched.plugin);
-        let capture = self.capture.afresh();
-        // Each log of an unresponsive node would delay the end of the run until its timeout.
-        let is_away = |pod: &PodView| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
-        let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
-        for PodView { name, node, .. } in away {
-            let node = node.unwrap_or_default();
-            tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
-        }
-        let options = Arc::clone(&self.options);
+    /// Settles a plugin whose pods were last seen as `seen`.
+    fn settle(&mut self, settling: Settling, seen: Vec<Arc<PodView>>) {
+        let Settling { mut plugin, reply, .. } = settling;
+        // A verdict of this monitor already has the error.
+        plugin.failed.retain(|key| !self.index.was_given_up(key));
+        self.index.forget(&plugin.plugin);
+        self.reports.remove(&plugin.plugin);
+        let (options, capture) = (Arc::clone(&self.options), self.capture.afresh());
+        let (ready, seen_all) = (self.index.ready_nodes(), self.index.pods.complete);
         self.tasks.spawn(async move {
-            let ends = match is_over {
-                true => known,
-                false => exits(&read_again(&options, still_running).await, &watched),
+            let (pods, gone, fault) = match list_pods(&options, &plugin.session).await {
+                Ok(pods) => {
+                    let gone = ended_and_gone(&plugin, seen, &pods);
+                    (pods, gone, None)
+                }
+                Err(error) => {
+                    tracing::warn!(plugin = %plugin.plugin, "{error}");
+                    // Pods that continue as long as their workers change little.
+                    (seen, Vec::new(), Some(error.to_string()).filter(|_| !(plugin.per_node && seen_all)))
+                }
             };
-            let unreported = ends.into_iter().filter(|exit| !given_up.contains(&exit.key)).collect();
-            let mut left = pods.len();
-            // The pods are processed as a stream, because pending requests for 5,000 pods would
-            // need much memory.
-            let all = stream::iter(pods)
-                .map(|pod| {
-                    let capture = capture.clone();
-                    async move { capture.pod(&pod).await }
-                })
-                .buffer_unordered(capture::AT_ONCE)
-                .for_each(|()| {
-                    left -= 1;
-                    future::ready(())
-                });
-            if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
-                let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
-                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
-            }
+            let known: Vec<_> = pods.iter().cloned().chain(gone).collect();
+            let exits = Ends { plugin: &plugin, pods: &known, fault: fault.as_deref(), ready: ready.as_ref() }.exits();
+            capture_logs(&capture, &plugin.plugin, pods, ready.as_ref()).await;
             // The receiver may be gone.
-            let _ = reply.send(unreported);
+            let _ = reply.send(exits);
             Outcome::Done
         });
+    }
+}
+
+/// Captures the logs of a plugin's pods, except on nodes that are not ready. Each log of an
+/// unresponsive node would delay the end of the run until its timeout.
+async fn capture_logs(
+    capture: &Capture,
+    plugin: &PluginName,
+    pods: Vec<Arc<PodView>>,
+    ready: Option<&BTreeSet<String>>,
+) {
+    let is_away = |pod: &Arc<PodView>| {
+        let node = pod.node.as_deref();
+        node.is_some_and(|node| ready.is_some_and(|ready| !ready.contains(node)))
+    };
+    let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
+    for pod in away {
+        let node = pod.node.as_deref().unwrap_or_default();
+        tracing::warn!(pod = %pod.name, "its logs are not in the archive: node `{node}` is not ready");
+    }
+    let mut left = pods.len();
+    // The pods are processed as a stream, because pending requests for 5,000 pods would need much
+    // memory.
+    let all = stream::iter(pods)
+        .map(|pod| {
+            let capture = capture.clone();
+            async move { capture.pod(&pod).await }
+        })
+        .buffer_unordered(capture::AT_ONCE)
+        .for_each(|()| {
+            left -= 1;
+            future::ready(())
+        });
+    if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
+        let seconds = CAPTURE_TIME.as_secs();
+        tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
     }
 }
 

@@ -25,6 +25,43 @@ struct ClusterHealth {
     /// The version string of the API server, or empty if unknown.
     api_version: String,
     error_summary: ErrorSummary,
+    /// Omitted if nothing is missing, as in Sonobuoy's archives.
+    #[serde(skip_serializing_if = "Incomplete::is_empty")]
+    incomplete: Incomplete,
+}
+
+/// Maximum number of sentences about missing objects in each group.
+const MAX_INCOMPLETE: usize = 20;
+
+/// Why not all nodes or pods are counted. Nothing that is derived from such a group is certain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Incomplete {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pods: Vec<String>,
+}
+
+impl Incomplete {
+    pub(super) fn nodes(&mut self, why: impl Into<String>) {
+        push(&mut self.nodes, why.into());
+    }
+
+    pub(super) fn pods(&mut self, why: impl Into<String>) {
+        push(&mut self.pods, why.into());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.pods.is_empty()
+    }
+}
+
+fn push(reasons: &mut Vec<String>, why: String) {
+    match reasons.len() {
+        0..MAX_INCOMPLETE => reasons.push(why),
+        MAX_INCOMPLETE => reasons.push(format!("more in `{}`", layout::META_QUERY_TIME)),
+        _ => {}
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -68,20 +105,23 @@ struct ErrorSummary {
     warnings: BTreeMap<String, u64>,
 }
 
-/// Derives the health of a cluster from the files below `tree`. Also returns a sentence for each
-/// file that could not be read.
+/// Derives the health of a cluster from the files below `tree`. `incomplete` lists what the survey
+/// did not collect. Also returns a sentence for each file that could not be read.
 ///
 /// A missing file means that the data was not requested. Files are read item by item and line by
 /// line, so memory grows only with the number of nodes and pods.
-pub(super) fn assess(tree: &Path) -> (impl Serialize + use<>, Vec<String>) {
+pub(super) fn assess(tree: &Path, incomplete: Incomplete) -> (impl Serialize + use<>, Vec<String>) {
+    let mut health = ClusterHealth { api_version: api_version(tree), incomplete, ..ClusterHealth::default() };
     let mut problems = Vec::new();
-    let mut health = ClusterHealth { api_version: api_version(tree), ..ClusterHealth::default() };
     let nodes = tree.join("resources/cluster/core_v1_nodes.json");
     add(&nodes, &mut health.node_health, node, &mut problems);
+    problems.iter().for_each(|problem| health.incomplete.nodes(problem));
+    let before = problems.len();
     for namespace in names(&tree.join("resources/ns"), &mut problems) {
         let pods = tree.join("resources/ns").join(namespace).join("core_v1_pods.json");
         add(&pods, &mut health.pod_health, pod, &mut problems);
     }
+    problems.iter().skip(before).for_each(|problem| health.incomplete.pods(problem));
     logs(tree, &mut health.error_summary, &mut problems);
     (health, problems)
 }
@@ -286,16 +326,30 @@ mod tests {
         put("podlogs/kube-system/x/logs/x.txt", "E0101 x\nall failed\nwarning\n");
         put("podlogs/kube-system/x/logs/x.log", "error\n");
         put("podlogs/kube-system/y/logs/y.txt", "all is well\n");
-        let (health, problems) = assess(tree.path());
-        insta::assert_snapshot!(serde_json::to_string_pretty(&health).unwrap());
+        let mut incomplete = Incomplete::default();
+        incomplete.nodes("failed to list nodes: no answer");
+        let (health, problems) = assess(tree.path(), incomplete);
+        let text = serde_json::to_string_pretty(&health).unwrap();
+        let (counts, _) = text.split_once(",\n  \"incomplete\"").unwrap();
+        insta::assert_snapshot!(format!("{counts}\n}}"));
         assert_eq!(problems.len(), 1);
         assert!(problems[0].contains("broken"), "{problems:?}");
+        let incomplete = serde_json::json!({"nodes": ["failed to list nodes: no answer"], "pods": problems});
+        assert_eq!(serde_json::to_value(health).unwrap()["incomplete"], incomplete);
+    }
+
+    #[test]
+    fn many_gaps_are_a_short_list() {
+        let mut incomplete = Incomplete::default();
+        (0..1000).for_each(|n| incomplete.pods(format!("failed to list pods in namespace `n{n}`")));
+        assert_eq!(incomplete.pods.len(), MAX_INCOMPLETE + 1);
+        assert_eq!(incomplete.pods.last().unwrap(), "more in `meta/query-time.json`");
     }
 
     #[test]
     fn an_empty_collection_is_not_a_problem() {
         let tree = tempfile::tempdir().unwrap();
-        let (health, problems) = assess(tree.path());
+        let (health, problems) = assess(tree.path(), Incomplete::default());
         assert_eq!(serde_json::to_value(health).unwrap(), serde_json::to_value(ClusterHealth::default()).unwrap());
         assert!(problems.is_empty());
     }

@@ -23,7 +23,7 @@ use super::store::Scratch;
 use crate::error::{ClusterError, chain};
 use crate::log_copy::{CopyError, copy_log};
 use crate::names::is_safe_name;
-use crate::pod_view::{PodObject, PodView};
+use crate::pod_view::{ContainerState, ContainerView, PodObject, PodView};
 
 /// Maximum size of one container's log in bytes. A container in a crash loop must not produce an
 /// archive that nobody can open.
@@ -61,7 +61,7 @@ pub(super) async fn pod_logs(
         if away.contains(&pod.node) {
             let (name, node) = (&pod.name, &pod.node);
             let why = format!("not asked for the logs of pod `{name}`: its node `{node}` is not ready");
-            record.problem("podlogs", &pod.namespace, why);
+            record.pod_log(&pod.namespace, name, Instant::now(), Err(why));
             continue;
         }
         logs.extend(pod.containers.iter().map(|container| (pod, container.as_str())));
@@ -75,7 +75,7 @@ pub(super) async fn pod_logs(
                 let (name, within) = (&pod.name, WITHIN.as_secs());
                 Err(format!("the log of container `{container}` of pod `{name}` did not end within {within} s"))
             });
-            record.query("podlogs", &pod.namespace, began, result);
+            record.pod_log(&pod.namespace, &pod.name, began, result);
         })
         .await;
 }
@@ -91,11 +91,11 @@ async fn select(fetch: &Fetch, record: &Recorder<'_>, config: &Config, namespace
         }
     };
     let selection = Selection { labels, ..Selection::default() };
-    let mut found =
-        of_namespaces(fetch, record, &selection, &filter(wanted, &config.namespace, record), namespaces).await;
+    let (filter, previous) = (filter(wanted, &config.namespace, record), wanted.previous);
+    let mut found = of_namespaces(fetch, record, &selection, &filter, namespaces, previous).await;
     for fields in &wanted.field_selectors {
         let selection = Selection { fields: fields.clone(), ..selection.clone() };
-        match ask(fetch, "/api/v1/pods", &selection, None).await {
+        match ask(fetch, "/api/v1/pods", &selection, None, previous).await {
             Ok(pods) => found.extend(pods),
             Err(error) => record.problem("podlogs", "", format!("field selector `{fields}`: {error}")),
         }
@@ -120,10 +120,11 @@ async fn of_namespaces(
     selection: &Selection,
     filter: &NamespaceFilter,
     namespaces: &[String],
+    previous: bool,
 ) -> Vec<Result<Pod, String>> {
     let (each, in_one_list) = selected(namespaces, filter);
     if in_one_list {
-        match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
+        match ask(fetch, "/api/v1/pods", selection, Some(filter.clone()), previous).await {
             Ok(pods) => return pods,
             // Permissions may be granted in each namespace, but not cluster-wide.
             Err(error) if error.is_forbidden() => {}
@@ -135,7 +136,7 @@ async fn of_namespaces(
     }
     let mut found = Vec::new();
     for namespace in each {
-        match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), selection, None).await {
+        match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), selection, None, previous).await {
             Ok(pods) => found.extend(pods),
             Err(error) => record.problem("podlogs", &namespace, error.to_string()),
         }
@@ -148,8 +149,9 @@ async fn ask(
     path: &str,
     selection: &Selection,
     filter: Option<NamespaceFilter>,
+    previous: bool,
 ) -> Result<Vec<Result<Pod, String>>, ClusterError> {
-    let read = move |item| match read_pod(item) {
+    let read = move |item| match read_pod(item, previous) {
         Ok(Some(pod)) if filter.as_ref().is_some_and(|filter| !filter.takes(&pod.namespace)) => None,
         pod => pod.transpose(),
     };
@@ -172,19 +174,35 @@ fn filter(wanted: &PodLogLimits, own: &str, record: &Recorder<'_>) -> NamespaceF
     filter
 }
 
-/// Parses a pod. Returns `None` if it was evicted, because then its logs are gone.
-fn read_pod(item: Value) -> Result<Option<Pod>, String> {
+/// Parses a pod. Returns `None` if it has no logs: it is on no node, or it was evicted and its logs are
+/// gone. `previous` asks for the logs of previous instances.
+fn read_pod(item: Value, previous: bool) -> Result<Option<Pod>, String> {
     let object: PodObject = serde_json::from_value(item).map_err(|error| format!("failed to read a pod: {error}"))?;
     let pod = PodView::from(object);
-    if pod.reason.as_deref() == Some("Evicted") {
+    if pod.reason.as_deref() == Some("Evicted") || (pod.unscheduled.is_some() && pod.node.is_none()) {
         return Ok(None);
     }
     let refused = pod.unsafe_name().or(Some(pod.namespace.as_str()).filter(|namespace| !is_safe_name(namespace)));
     if let Some(name) = refused {
         return Err(format!("pod {:?} in namespace {:?} has the invalid name {name:?}", pod.name, pod.namespace));
     }
-    let containers = pod.container_names().map(str::to_owned).collect();
-    Ok(Some(Pod { containers, node: pod.node.unwrap_or_default(), namespace: pod.namespace, name: pod.name }))
+    let with_log = pod.containers.iter().filter(|container| may_have_log(container, previous));
+    let names = with_log.map(|container| &container.name).chain(&pod.ephemeral);
+    Ok(Some(Pod {
+        containers: names.cloned().collect(),
+        node: pod.node.unwrap_or_default(),
+        namespace: pod.namespace,
+        name: pod.name,
+    }))
+}
+
+/// Returns whether a container may have a log. One that has not run has none, so nothing is missing.
+fn may_have_log(container: &ContainerView, previous: bool) -> bool {
+    match container.state {
+        ContainerState::Unknown => true,
+        _ if previous => container.last.is_some() || container.restarts > 0,
+        _ => container.has_run(),
+    }
 }
 
 fn params(options: &PodLogLimits, container: &str) -> LogParams {
@@ -226,7 +244,11 @@ async fn log(
     let copied = copy_log(stream, &mut file, MAX_LOG, SILENCE, &note).await;
     drop(file);
     let broken = match copied {
-        Ok(()) => None,
+        Ok(true) => None,
+        Ok(false) => {
+            let mib = MAX_LOG >> 20;
+            Some(format!("the log of container `{container}` of pod `{name}` is longer than {mib} MiB, and cut there"))
+        }
         Err(CopyError::Write(error)) => return Err(disk(&error)),
         Err(error) => Some(format!("failed to {what} to its end: {}", chain(&error))),
     };
@@ -257,15 +279,30 @@ mod tests {
     fn every_container_of_a_pod_has_a_log() {
         let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}],
             "initContainers": [{"name": "i"}], "ephemeralContainers": null}});
-        assert_eq!(read_pod(pod).unwrap().unwrap().containers, ["i", "c"]);
+        assert_eq!(read_pod(pod, false).unwrap().unwrap().containers, ["i", "c"]);
+    }
+
+    #[test]
+    fn containers_that_have_not_run_have_no_log_that_could_be_missing() {
+        let state = |name: &str, state: Value| json!({"name": name, "state": state});
+        let again =
+            json!({"name": "again", "restartCount": 1, "state": {"running": {}}, "lastState": {"terminated": {}}});
+        let pod = json!({"metadata": {"name": "p", "namespace": "n"},
+            "spec": {"nodeName": "w1", "containers": [{"name": "waits"}, {"name": "runs"}, {"name": "again"}, {"name": "new"}]},
+            "status": {"containerStatuses": [state("waits", json!({"waiting": {}})), state("runs", json!({"running": {}})), again]}});
+        assert_eq!(read_pod(pod.clone(), false).unwrap().unwrap().containers, ["runs", "again", "new"]);
+        assert_eq!(read_pod(pod, true).unwrap().unwrap().containers, ["again", "new"]);
+        let pending = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}]},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}});
+        assert_eq!(read_pod(pending, false), Ok(None));
     }
 
     #[test]
     fn evicted_pods_have_none_and_names_are_checked() {
-        assert_eq!(read_pod(json!({"metadata": {}, "spec": {}, "status": {"reason": "Evicted"}})), Ok(None));
+        assert_eq!(read_pod(json!({"metadata": {}, "spec": {}, "status": {"reason": "Evicted"}}), false), Ok(None));
         let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
-        assert!(read_pod(pod).unwrap_err().contains("../../x"));
-        assert!(read_pod(json!(null)).is_err());
+        assert!(read_pod(pod, false).unwrap_err().contains("../../x"));
+        assert!(read_pod(json!(null), false).is_err());
     }
 
     #[test]

@@ -53,6 +53,9 @@ struct Entry {
     queryobj: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     namespace: String,
+    /// The pod whose log was queried.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pod: String,
     time: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Message>,
@@ -84,6 +87,15 @@ impl<'a> Recorder<'a> {
 
     /// Records a finished query, with its number of files or its error.
     pub(super) fn query(&self, query: &str, namespace: &str, began: Instant, result: Result<usize, String>) {
+        self.record(query, namespace, "", began, result);
+    }
+
+    /// Records a finished query for a log of one pod.
+    pub(super) fn pod_log(&self, namespace: &str, pod: &str, began: Instant, result: Result<usize, String>) {
+        self.record("podlogs", namespace, pod, began, result);
+    }
+
+    fn record(&self, query: &str, namespace: &str, pod: &str, began: Instant, result: Result<usize, String>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let error = match result {
             Ok(files) => {
@@ -97,7 +109,8 @@ impl<'a> Recorder<'a> {
             }
         };
         let time = go_duration(began.elapsed());
-        kept.entries.push(Entry { queryobj: query.to_owned(), namespace: namespace.to_owned(), time, error });
+        let (queryobj, pod) = (query.to_owned(), pod.to_owned());
+        kept.entries.push(Entry { queryobj, namespace: namespace.to_owned(), pod, time, error });
         let latest = if namespace.is_empty() { query.to_owned() } else { format!("{query} in {namespace}") };
         let progress = Progress { queries: kept.entries.len(), errors: kept.failed, latest };
         drop(kept);
@@ -191,11 +204,13 @@ mod tests {
         let recorder = Recorder::new(&|_| {});
         recorder.query("nodes", "", Instant::now(), Ok(1));
         recorder.problem("pods", "x", "no");
+        recorder.pod_log("x", "p", Instant::now(), Ok(1));
         let text = serde_json::to_string(&recorder.query_times()).unwrap();
         assert!(text.contains(r#""namespace":"x""#) && text.contains(r#""error":{"message":"no"}"#), "{text}");
-        assert!(!text.contains(r#""namespace":"","#), "{text}");
+        assert!(!text.contains(r#""namespace":"","#) && !text.contains(r#""pod":"","#), "{text}");
+        assert!(text.contains(r#""queryobj":"podlogs","namespace":"x","pod":"p","#), "{text}");
         let summary = recorder.summary();
-        assert_eq!((summary.queries, summary.files), (2, 1));
+        assert_eq!((summary.queries, summary.files), (3, 2));
         assert_eq!(summary.errors.first().unwrap().to_string(), "pods in namespace `x`: no");
     }
 }

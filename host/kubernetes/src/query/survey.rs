@@ -1,7 +1,7 @@
 //! The survey of a cluster, which runs all queries concurrently within the throttle's limits.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::discovery::{Resource, discover};
 use super::fetch::Fetch;
-use super::health::assess;
+use super::health::{Incomplete, assess};
 use super::kubelets::{Nodes, query_kubelets};
 use super::list::{Selection, collect, list};
 use super::podlogs::pod_logs;
@@ -58,10 +58,10 @@ pub async fn survey(cluster: &Cluster, config: &Config, out: &Path, observer: &(
     let qps = if config.qps > 0.0 { config.qps } else { QPS };
     let burst = if config.burst > 0 { config.burst } else { BURST };
     let fetch = Fetch::new(cluster.client(), qps, burst);
-    let work = Work { fetch: &fetch, record: &record, scratch: &scratch, config };
+    let work = Work { fetch: &fetch, record: &record, scratch: &scratch, config, incomplete: Mutex::default() };
     work.all().await;
-    let tree = out.to_owned();
-    match tokio::task::spawn_blocking(move || assess(&tree)).await {
+    let (tree, incomplete) = (out.to_owned(), std::mem::take(&mut *work.incomplete()));
+    match tokio::task::spawn_blocking(move || assess(&tree, incomplete)).await {
         Ok((health, problems)) => {
             for problem in problems {
                 record.problem("clusterhealth", "", problem);
@@ -81,6 +81,8 @@ struct Work<'a> {
     record: &'a Recorder<'a>,
     scratch: &'a Arc<Scratch>,
     config: &'a Config,
+    /// What the health of the cluster lacks.
+    incomplete: Mutex<Incomplete>,
 }
 
 struct Targets {
@@ -145,13 +147,13 @@ impl Work<'_> {
             Ok(names) => {
                 let (good, bad): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_safe_name(name));
                 for name in bad {
-                    self.record.problem("namespaces", "", format!("{name:?} is not a name of a namespace"));
+                    self.lacks_namespaces(format!("{name:?} is not a name of a namespace"));
                 }
                 good
             }
             Err(error) => {
                 let own = &self.config.namespace;
-                self.record.problem("namespaces", "", format!("only namespace `{own}` is queried: {error}"));
+                self.lacks_namespaces(format!("only namespace `{own}` is queried: {error}"));
                 if is_safe_name(own) { vec![own.clone()] } else { Vec::new() }
             }
         }
@@ -162,7 +164,7 @@ impl Work<'_> {
         let own = &self.config.namespace;
         let filter = NamespaceFilter::matching(namespaces).unwrap_or_else(|error| {
             let why = format!("only namespace `{own}` is queried: the filter is not a regular expression: {error}");
-            self.record.problem("namespaces", "", why);
+            self.lacks_namespaces(why);
             NamespaceFilter::only(own)
         });
         let labels = match selector_problem(label_selector) {
@@ -219,13 +221,39 @@ impl Work<'_> {
             .map_err(|error| ClusterError::new(format!("write what `{what}` gave"), error.to_string()))?;
         if left_out.count > 0 {
             let why = format!("{} objects were left out: {}", left_out.count, left_out.first);
+            self.lacks(resource, &why);
             self.record.problem(plural, "", why);
         }
         Ok(count)
     }
 
+    fn incomplete(&self) -> MutexGuard<'_, Incomplete> {
+        self.incomplete.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that objects of a resource are missing, if the health of the cluster depends on them.
+    fn lacks(&self, resource: &Resource, why: &str) {
+        match resource.plural.as_str() {
+            // Other groups have resources of the same name.
+            _ if !resource.at.group.is_empty() => {}
+            "nodes" => self.incomplete().nodes(why),
+            "pods" => self.incomplete().pods(why),
+            _ => {}
+        }
+    }
+
+    /// Records that not all namespaces are queried.
+    fn lacks_namespaces(&self, why: String) {
+        self.incomplete().pods(why.as_str());
+        self.record.problem("namespaces", "", why);
+    }
+
     fn record_query(&self, resource: &Resource, namespace: &str, began: Instant, result: Result<usize, ClusterError>) {
-        self.record.query(&resource.plural, namespace, began, result.map_err(|error| error.to_string()));
+        let result = result.map_err(|error| error.to_string());
+        if let Err(why) = &result {
+            self.lacks(resource, why);
+        }
+        self.record.query(&resource.plural, namespace, began, result);
     }
 
     async fn version(&self) {

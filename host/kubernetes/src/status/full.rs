@@ -1,7 +1,7 @@
 //! Stores the full status, compressed, in a ConfigMap, for runs whose status does not fit into the
 //! annotation.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufWriter, Read as _};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -71,9 +71,10 @@ fn pack(status: &RunStatus) -> Result<Vec<u8>, String> {
 }
 
 fn gzip(status: &RunStatus) -> Result<Vec<u8>, String> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    let text = serde_json::to_vec(status).map_err(|error| error.to_string())?;
-    encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
+    let mut writer = BufWriter::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    serde_json::to_writer(&mut writer, status).map_err(|error| error.to_string())?;
+    let encoder = writer.into_inner().map_err(|error| error.to_string())?;
+    encoder.finish().map_err(|error| error.to_string())
 }
 
 /// Returns the ConfigMap with the full status. For 10,000 results this takes milliseconds of CPU
@@ -93,6 +94,8 @@ pub(super) fn config_map(status: &RunStatus, owner: Option<OwnerReference>) -> R
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
     use plumbline_core::ProgressUpdate;
     use plumbline_core::run_status::PluginStatus;
@@ -101,10 +104,10 @@ mod tests {
         let entry = |n: usize| PluginStatus {
             plugin: "p".to_owned(),
             node: format!("node-{n}"),
-            progress: Some(ProgressUpdate {
+            progress: Some(Box::new(ProgressUpdate {
                 failures: (0..9).map(|k| name(n * 10 + k)).collect(),
                 ..ProgressUpdate::default()
-            }),
+            })),
             ..PluginStatus::default()
         };
         RunStatus { plugins: Some((0..entries).map(entry).collect()), ..RunStatus::default() }

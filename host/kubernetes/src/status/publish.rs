@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::full::config_map;
-use super::worker_pods::{WorkerIndex, WorkerPods, WorkerStatus, worker_index};
+use super::worker_pods::{WorkerPods, WorkerStatus};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
@@ -46,8 +46,8 @@ pub struct PublishOptions {
 /// The write intervals of the status. The defaults are for clusters, and tests use shorter ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
-    /// Minimum interval between writes of the status: 1 s. A busy plugin's progress would otherwise
-    /// cause hundreds of requests per second.
+    /// Minimum interval between writes of the status: 1 s, and as much again for each 32 KiB that it
+    /// has. A busy plugin's progress would otherwise cause hundreds of requests per second.
     pub pause: Duration,
     /// Maximum interval between writes of the status: 15 s, so that readers can tell a dead
     /// aggregator from an idle one.
@@ -80,6 +80,17 @@ impl Default for Pace {
     }
 }
 
+impl Pace {
+    /// Returns the pause after a status of this size.
+    fn pause_after(&self, bytes: usize) -> Duration {
+        let times = u32::try_from(1 + bytes / PAUSE_BYTES).unwrap_or(u32::MAX);
+        self.pause.saturating_mul(times).min(self.heartbeat)
+    }
+}
+
+/// The size of a status after which the pause is twice as long: 32 KiB. The API server stores the whole
+/// pod with each write, and sends it to everyone who watches it.
+const PAUSE_BYTES: usize = 32 << 10;
 /// Maximum size of the status: 100 KiB. It is stored under two keys, and all annotations of an
 /// object may have 256 KiB together.
 pub const LIMIT_BYTES: usize = 100 << 10;
@@ -108,7 +119,7 @@ pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToke
     let mut failures = FailureLog::default();
     let mut limit = LIMIT_BYTES;
     loop {
-        let status = RunStatus::default();
+        let status = RunStatus { run: Some(options.run.to_string()), ..RunStatus::default() };
         let Some(written) = stop.run_until_cancelled(annotate(options, &status, &mut limit)).await else { return };
         match written {
             Ok(_) => failures.succeeded("writing the status"),
@@ -127,10 +138,12 @@ async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationT
     let mut backoff = FIRST_BACKOFF;
     loop {
         changes.mark_unchanged();
-        let Some(written) = stop.run_until_cancelled(writer.write(not_over(state.status()))).await else { return };
-        let (pause, rest) = if written {
+        let status = RunStatus { run: Some(options.run.to_string()), ..not_over(state.status()) };
+        let Some(written) = stop.run_until_cancelled(writer.write(status)).await else { return };
+        let (pause, rest) = if let Some(bytes) = written {
             backoff = FIRST_BACKOFF;
-            (options.pace.pause, options.pace.heartbeat.saturating_sub(options.pace.pause))
+            let pause = options.pace.pause_after(bytes);
+            (pause, options.pace.heartbeat.saturating_sub(pause))
         } else {
             let pause = backoff.max(options.pace.pause).min(options.pace.heartbeat);
             backoff = backoff.saturating_mul(2);
@@ -166,10 +179,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes `status`, and returns true on success.
-    async fn write(&mut self, status: RunStatus) -> bool {
+    /// Writes `status`, and returns the number of bytes in the annotation on success.
+    async fn write(&mut self, status: RunStatus) -> Option<usize> {
         match annotate(self.options, &status, &mut self.limit).await {
-            Ok(level) => {
+            Ok(Annotated { level, bytes }) => {
                 self.failures.succeeded("writing the status");
                 if level > Level::Full && self.full_at.is_none_or(|at| at.elapsed() >= self.options.pace.full) {
                     self.full_at = Some(Instant::now());
@@ -178,11 +191,11 @@ impl Writer<'_> {
                         Err(error) => self.full_failures.failed(&error, "the annotation holds a summary"),
                     }
                 }
-                true
+                Some(bytes)
             }
             Err(error) => {
                 self.failures.failed(&error, "until this succeeds, users see an old status of the run");
-                false
+                None
             }
         }
     }
@@ -191,7 +204,7 @@ impl Writer<'_> {
 async fn write_full(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
     let name = names::STATUS_CONFIG_MAP;
     let what = format!("write the status in full to ConfigMap `{name}`");
-    let status = RunStatus { run: Some(options.run.to_string()), heartbeat: Some(Timestamp::now()), ..status };
+    let status = RunStatus { heartbeat: Some(Timestamp::now()), ..status };
     let owner = options.owner.clone();
     // Threads that serve workers must not wait for the compression.
     let map = tokio::task::spawn_blocking(move || config_map(&status, owner)).await;
@@ -207,19 +220,24 @@ async fn write_full(options: &PublishOptions, status: RunStatus) -> Result<(), C
     }
 }
 
+/// What the annotation has: how much of the status was left out, and its size.
+struct Annotated {
+    level: Level,
+    bytes: usize,
+}
+
 /// Writes the annotations. If the server rejects them as too large, retries with a quarter of the
 /// size, and remembers that limit.
-async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usize) -> Result<Level, ClusterError> {
-    let status = RunStatus { run: Some(options.run.to_string()), ..status.clone() };
+async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usize) -> Result<Annotated, ClusterError> {
     loop {
-        let Compacted { json, level } = compact(&status, Timestamp::now(), *limit);
+        let Compacted { json, level } = compact(status, Timestamp::now(), *limit);
         match patch(options, &json).await {
             // 422 means that all annotations together are too large, and 413 that the request is.
             Err(error) if matches!(error.code, Some(413 | 422)) && *limit > MIN_LIMIT => {
                 *limit = (*limit / 4).max(MIN_LIMIT);
                 tracing::warn!("{error}: the status is truncated to {} KiB", *limit >> 10);
             }
-            other => return other.map(|()| level),
+            other => return other.map(|()| Annotated { level, bytes: json.len() }),
         }
     }
 }
@@ -243,6 +261,7 @@ async fn patch(options: &PublishOptions, json: &str) -> Result<(), ClusterError>
 /// Returns an error if the status could not be written in that time, or if the pod is gone. A
 /// failure to write the full status is only logged.
 pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
+    let status = RunStatus { run: Some(options.run.to_string()), ..status };
     let backoff = ExponentialBuilder::default()
         .with_min_delay(FIRST_BACKOFF.min(options.pace.heartbeat))
         .with_max_delay(options.pace.heartbeat)
@@ -254,7 +273,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         let mut limit = LIMIT_BYTES;
         annotate(options, &status, &mut limit).await
     };
-    let level = attempt
+    let Annotated { level, .. } = attempt
         .retry(backoff)
         // A pod that is gone does not come back under the same name. Everything else may recover,
         // including permissions.
@@ -271,7 +290,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
     Ok(())
 }
 
-/// Number of pods to annotate between two reads of the ledger. Each read passes over all results.
+/// Number of pods to annotate between two reads of the ledger. Each read passes over all pods.
 const BATCH: usize = 5;
 
 /// Annotates pods. Failures are logged and never end this, unless the account lacks permission.
@@ -283,15 +302,21 @@ async fn annotate_workers(options: &PublishOptions, state: &State) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if !write_some(options, &api, &state.read(worker_index), &mut failures).await {
+        let refresh = options.pace.worker_refresh;
+        let due = state.read(|ledger| options.workers.lock().due(ledger, refresh, Instant::now(), BATCH));
+        if !write_some(options, &api, due, &mut failures).await {
             return;
         }
     }
 }
 
-/// Writes the next few annotations. Returns false if it is pointless to continue.
-async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &WorkerIndex, failures: &mut FailureLog) -> bool {
-    let due = options.workers.lock().due(index, options.pace.worker_refresh, Instant::now(), BATCH);
+/// Writes the annotations that are due. Returns false if it is pointless to continue.
+async fn write_some(
+    options: &PublishOptions,
+    api: &Api<Pod>,
+    due: Vec<(String, WorkerStatus)>,
+    failures: &mut FailureLog,
+) -> bool {
     for (name, known) in due {
         let next = Instant::now() + options.pace.worker;
         match write_worker(options, api, &name, known).await {

@@ -1,14 +1,13 @@
 //! The pods of plugins, and which of them to annotate next. The monitor watches the pods and keeps
 //! this up to date.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_core::GLOBAL;
-use plumbline_core::ledger::{KeyState, Ledger};
+use plumbline_core::ledger::Ledger;
+use plumbline_core::{NodeName, ResultKey};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -29,20 +28,21 @@ pub(crate) type Pods = Seen<Written>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
-    plugin: String,
-    node: String,
+    /// The key of the pod's result. Without a node, it is that of the whole cluster.
+    key: ResultKey,
     last: Option<(WorkerStatus, Instant)>,
 }
 
 impl Pods {
     pub(crate) fn apply(&mut self, pod: &PodView) {
-        let Some(plugin) = pod.plugin.clone() else { return };
+        let Some(plugin) = pod.plugin.as_deref().and_then(|plugin| plugin.parse().ok()) else { return };
         if pod.deleting.is_some() {
             self.remove(&pod.name);
             return;
         }
+        let node = pod.node.as_deref().and_then(|node| node.parse().ok()).unwrap_or_else(NodeName::global);
         let last = self.objects.get(&pod.name).and_then(|written| written.last);
-        self.put(&pod.name, Written { plugin, node: pod.node.clone().unwrap_or_default(), last });
+        self.put(&pod.name, Written { key: ResultKey::new(plugin, node), last });
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
@@ -55,23 +55,30 @@ impl Pods {
     /// than `refresh`, plus up to a fifth by pod name, so that they are spread over time.
     pub(super) fn due(
         &self,
-        index: &WorkerIndex,
+        ledger: &Ledger,
         refresh: Duration,
         now: Instant,
         count: usize,
     ) -> Vec<(String, WorkerStatus)> {
         let mut due: Vec<(bool, WorkerStatus, &String)> = Vec::new();
         for (name, written) in &self.objects {
-            let on = |node: &str| index.get(&(written.plugin.clone(), node.to_owned()));
-            let Some(known) = on(&written.node).or_else(|| on(GLOBAL)) else { continue };
+            // A final state stays, and heartbeats can wait.
+            if let Some((last, at)) = &written.last
+                && last.phase != WorkerPhase::Running
+                && now.duration_since(*at) < refresh
+            {
+                continue;
+            }
+            let global = || worker_status(ledger, &ResultKey::global(written.key.plugin.clone()));
+            let Some(known) = worker_status(ledger, &written.key).or_else(global) else { continue };
             match &written.last {
-                Some((last, _)) if last == known => {}
+                Some((last, _)) if *last == known => {}
                 Some((last, at)) if last.phase == known.phase => {
                     if now.duration_since(*at) >= refresh + jitter(name, refresh) {
-                        due.push((true, *known, name));
+                        due.push((true, known, name));
                     }
                 }
-                _ => due.push((false, *known, name)),
+                _ => due.push((false, known, name)),
             }
         }
         due.sort_by_key(|(refreshed, known, _)| (*refreshed, known.phase));
@@ -130,27 +137,25 @@ impl WorkerStatus {
     }
 }
 
-pub(super) type WorkerIndex = HashMap<(String, String), WorkerStatus>;
-
-pub(super) fn worker_index(ledger: &Ledger) -> WorkerIndex {
-    let known = |key| {
-        let phase = match ledger.state(key)? {
-            KeyState::Received { .. } => WorkerPhase::Complete,
-            KeyState::Failed { .. } if ledger.error(key).is_some_and(|error| error.is_timeout()) => {
-                WorkerPhase::TimedOut
-            }
-            KeyState::Failed { .. } => WorkerPhase::Failed,
-            _ => WorkerPhase::Running,
-        };
-        Some(WorkerStatus { phase, heard: ledger.last_heard(key) })
+/// Returns the state of the worker of an expected result. `None` if the result is not expected.
+fn worker_status(ledger: &Ledger, key: &ResultKey) -> Option<WorkerStatus> {
+    let phase = if ledger.is_missing(key) {
+        WorkerPhase::Running
+    } else if ledger.is_received(key) {
+        WorkerPhase::Complete
+    } else if ledger.error(key)?.is_timeout() {
+        WorkerPhase::TimedOut
+    } else {
+        WorkerPhase::Failed
     };
-    ledger.keys().filter_map(|key| Some(((key.plugin.to_string(), key.node.to_string()), known(key)?))).collect()
+    Some(WorkerStatus { phase, heard: ledger.last_heard(key) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use plumbline_core::ledger::{ErrorRecord, Event, Stored, StoredKind, TIMEOUT_ERROR};
     use serde_json::json;
 
     const REFRESH: Duration = Duration::from_secs(300);
@@ -168,6 +173,33 @@ mod tests {
         due.iter().map(|(name, _)| name.as_str()).collect()
     }
 
+    fn apply(ledger: &mut Ledger, second: i64, event: Event) {
+        ledger.apply(Timestamp::from_second(second).unwrap(), event).unwrap();
+    }
+
+    /// Returns a ledger that expects these results, and has heard from all workers.
+    fn ledger(plan: &[(&str, &[&str])]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (plugin, keys) in plan {
+            let keys = keys.iter().map(|key| key.parse().unwrap()).collect();
+            apply(&mut ledger, 0, Event::Planned { plugin: plugin.parse().unwrap(), keys });
+        }
+        let keys: Vec<ResultKey> = ledger.keys().cloned().collect();
+        keys.into_iter().for_each(|key| apply(&mut ledger, 1, Event::Hello { key }));
+        ledger
+    }
+
+    fn fail(ledger: &mut Ledger, key: &str, error: &str) {
+        apply(ledger, 1, Event::Failed { key: key.parse().unwrap(), error: ErrorRecord::new(error) });
+    }
+
+    fn receive(ledger: &mut Ledger, key: &str) {
+        let key: ResultKey = key.parse().unwrap();
+        let stored = Stored { kind: StoredKind::File, files: 1, bytes: 1, sha256: String::new() };
+        apply(ledger, 32, Event::UploadStarted { key: key.clone(), upload: 1 });
+        apply(ledger, 32, Event::UploadStored { key, upload: 1, stored });
+    }
+
     #[test]
     fn changes_come_before_heartbeats_and_ends_before_beginnings() {
         let now = Instant::now();
@@ -177,46 +209,44 @@ mod tests {
         }
         pods.apply(&pod("job", "e2e", "n1"));
         pods.apply(&pod("stranger", "other", "n1"));
-        let key = |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned());
-        let mut index: WorkerIndex = [
-            (key("bench", "n1"), known(WorkerPhase::Running, 1)),
-            (key("bench", "n2"), known(WorkerPhase::Failed, 1)),
-            (key("bench", "n3"), known(WorkerPhase::Complete, 1)),
-            (key("bench", "n4"), known(WorkerPhase::TimedOut, 1)),
-            (key("e2e", GLOBAL), known(WorkerPhase::Running, 1)),
-        ]
-        .into();
-        let due = pods.due(&index, REFRESH, now, 9);
+        let mut ledger =
+            ledger(&[("bench", &["bench/n1", "bench/n2", "bench/n3", "bench/n4"]), ("e2e", &["e2e/global"])]);
+        fail(&mut ledger, "bench/n2", "no pod");
+        receive(&mut ledger, "bench/n3");
+        fail(&mut ledger, "bench/n4", TIMEOUT_ERROR);
+        let due = pods.due(&ledger, REFRESH, now, 9);
         assert_eq!(names(&due), ["p4", "p2", "p3", "job", "p1"]);
-        assert_eq!(names(&pods.due(&index, REFRESH, now, 2)), ["p4", "p2"]);
+        assert_eq!(names(&pods.due(&ledger, REFRESH, now, 2)), ["p4", "p2"]);
         for (name, known) in due {
             pods.wrote(&name, known, now);
         }
-        assert!(pods.due(&index, REFRESH, now + REFRESH * 2, 9).is_empty(), "nothing new");
-        index.insert(key("bench", "n1"), known(WorkerPhase::Running, 31));
-        assert!(pods.due(&index, REFRESH, now + Duration::from_secs(200), 9).is_empty(), "a heartbeat can wait");
-        assert_eq!(names(&pods.due(&index, REFRESH, now + REFRESH * 2, 9)), ["p1"]);
-        index.insert(key("bench", "n1"), known(WorkerPhase::Complete, 32));
-        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["p1"]);
+        assert!(pods.due(&ledger, REFRESH, now + REFRESH * 2, 9).is_empty(), "nothing new");
+        for key in ["bench/n1", "bench/n2"] {
+            apply(&mut ledger, 31, Event::Heartbeat { key: key.parse().unwrap() });
+        }
+        assert!(pods.due(&ledger, REFRESH, now + Duration::from_secs(200), 9).is_empty(), "a heartbeat can wait");
+        assert_eq!(names(&pods.due(&ledger, REFRESH, now + REFRESH * 2, 9)), ["p2", "p1"]);
+        receive(&mut ledger, "bench/n1");
+        assert_eq!(names(&pods.due(&ledger, REFRESH, now, 9)), ["p1"]);
     }
 
     #[test]
     fn pods_that_are_gone_are_skipped_and_what_was_written_is_remembered() {
         let now = Instant::now();
-        let index: WorkerIndex = [(("a".to_owned(), "n".to_owned()), known(WorkerPhase::Running, 1))].into();
+        let ledger = ledger(&[("a", &["a/n"])]);
         let mut pods = Pods::default();
         pods.apply(&pod("one", "a", "n"));
         pods.apply(&pod("two", "a", "n"));
         pods.remove("two");
-        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["one"]);
+        assert_eq!(names(&pods.due(&ledger, REFRESH, now, 9)), ["one"]);
         pods.wrote("one", known(WorkerPhase::Running, 1), now);
         pods.begin_list();
         pods.apply(&pod("one", "a", "n"));
         pods.apply(&pod("three", "a", "n"));
         pods.end_list();
-        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["three"]);
+        assert_eq!(names(&pods.due(&ledger, REFRESH, now, 9)), ["three"]);
         pods.apply(&PodView { deleting: Some(30), ..pod("three", "a", "n") });
-        assert!(pods.due(&index, REFRESH, now, 9).is_empty());
+        assert!(pods.due(&ledger, REFRESH, now, 9).is_empty());
     }
 
     #[test]

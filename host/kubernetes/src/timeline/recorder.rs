@@ -25,8 +25,9 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::monitor::MonitorOptions;
 use crate::nodes::NodeView;
+use crate::object_text::ObjectText;
 use crate::pod_view::PodView;
-use crate::watch::{JsonObject, Watch, watch};
+use crate::watch::{Watch, watch};
 
 /// How often entries that are due are written.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -238,7 +239,7 @@ impl Work {
     }
 
     /// Processes what the watch sent. Returns an error if the account lacks the permission.
-    fn warned(&mut self, event: Result<Event<JsonObject>, ClusterError>) -> Option<ClusterError> {
+    fn warned(&mut self, event: Result<Event<ObjectText>, ClusterError>) -> Option<ClusterError> {
         match event {
             Ok(Event::Init) => {
                 // Everything before was received, or is older than the run.
@@ -256,8 +257,8 @@ impl Work {
         None
     }
 
-    fn add(&self, object: &JsonObject, is_listed: bool) {
-        let Some(warning) = events::read(&object.json, Timestamp::now()) else { return };
+    fn add(&self, object: &ObjectText, is_listed: bool) {
+        let Some(warning) = events::read(&object.value(), Timestamp::now()) else { return };
         if is_listed && warning.entry.time <= self.since {
             return;
         }

@@ -6,7 +6,7 @@ use plumbline_core::Config;
 use plumbline_core::config::Filters;
 use plumbline_dev::{Fault, FaultKind};
 use plumbline_kubernetes::query::{Progress, survey};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::query_bed::{Bed, errors, only};
 
@@ -180,6 +180,10 @@ async fn nodes_that_are_not_ready_are_not_waited_for() {
             "podlogs in namespace `default`: not asked for the logs of pod `p-n1`: its node `n1` is not ready",
         ]
     );
+    let times = bed.json("meta/query-time.json");
+    let failed = |entry: &&Value| entry["queryobj"] == "podlogs" && !entry["error"].is_null();
+    let pods: Vec<&Value> = times.as_array().unwrap().iter().filter(failed).map(|entry| &entry["pod"]).collect();
+    assert_eq!(pods, ["p-n1"]);
     assert!(bed.has("hosts/n2/configz.json") && bed.has("podlogs/default/p-n2/logs/c.txt"));
     let asked = bed.double.requests();
     assert!(!asked.iter().any(|request| request.path.contains("/n1/") || request.path.contains("/p-n1/")), "{asked:?}");
@@ -269,4 +273,36 @@ async fn an_interrupted_query_leaves_whole_files() {
     }
     assert_eq!(bed.files(), ["resources/ns/default/core_v1_configmaps.json"]);
     assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
+}
+
+#[tokio::test]
+async fn health_that_lacks_objects_says_so() {
+    let bed = Bed::new().await;
+    bed.double.put("nodes", json!({"metadata": {"name": "n1"}}));
+    for namespace in ["default", "kube-system"] {
+        let pod = json!({"metadata": {"name": "p", "namespace": namespace}, "status": {"phase": "Running"}});
+        bed.double.put("pods", pod);
+    }
+    let complete = bed.survey(&only(&["nodes", "pods"])).await;
+    assert!(complete.errors.iter().all(|error| error.query.starts_with("hosts/")), "{:?}", complete.errors);
+    assert_eq!(bed.json("meta/clusterhealth.json").get("incomplete"), None);
+
+    bed.refuse("/api/v1/pods?", 403, u32::MAX);
+    bed.refuse("/api/v1/namespaces/kube-system/pods", 403, u32::MAX);
+    bed.survey(&only(&["nodes", "pods"])).await;
+    let health = bed.json("meta/clusterhealth.json");
+    assert_eq!(health["pod_health"]["total_nodes"], 2, "files of the earlier survey");
+    let incomplete = health["incomplete"].as_object().unwrap();
+    assert_eq!(incomplete.keys().collect::<Vec<_>>(), ["pods"]);
+    let why = incomplete["pods"][0].as_str().unwrap();
+    assert!(why.starts_with("failed to list pods in namespace `kube-system`: refused with 403"), "{why}");
+}
+
+#[tokio::test]
+async fn health_without_a_list_of_namespaces_lacks_pods() {
+    let bed = Bed::new().await;
+    bed.double.deny("list", "namespaces");
+    bed.survey(&Config { namespace: "default".to_owned(), ..only(&["pods"]) }).await;
+    let pods = &bed.json("meta/clusterhealth.json")["incomplete"]["pods"];
+    assert!(pods[0].as_str().unwrap().starts_with("only namespace `default` is queried"), "{pods}");
 }

@@ -92,3 +92,15 @@ async fn limits_reach_the_server() {
     let text = std::fs::read_to_string(bed.out().join("podlogs/kube-system/a/logs/c.txt")).unwrap();
     assert_eq!(text, "two\nt");
 }
+
+#[tokio::test]
+async fn a_log_that_is_longer_than_what_is_kept_is_recorded() {
+    let bed = Bed::new().await;
+    pod(&bed, "kube-system", "a", json!({"phase": "Running"}));
+    bed.double.set_log("kube-system", "a", "c", "x".repeat((64 << 20) + 1));
+    let errors = errors(&bed.survey(&options()).await);
+    let why =
+        "podlogs in namespace `kube-system`: the log of container `c` of pod `a` is longer than 64 MiB, and cut there";
+    assert_eq!(errors, [why]);
+    assert_eq!(logs(&bed).len(), 2);
+}

@@ -7,7 +7,7 @@ use super::*;
 
 fn assessed(pod: &Value) -> String {
     match assess(&view(pod), "scan", &GracePeriods::default()) {
-        Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence),
+        Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence()),
         None => "well".to_owned(),
     }
 }
@@ -97,9 +97,10 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let mut all = String::new();
     for (name, pod) in cases {
         writeln!(all, "{name}\n  {}", assessed(&pod)).unwrap();
-        let trouble = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap();
-        if trouble.so_far != trouble.sentence {
-            writeln!(all, "  so far: {}", trouble.so_far).unwrap();
+        let pod = view(&pod);
+        let trouble = assess(&pod, "scan", &GracePeriods::default()).unwrap();
+        if trouble.so_far() != trouble.sentence() {
+            writeln!(all, "  so far: {}", trouble.so_far()).unwrap();
         }
     }
     insta::assert_snapshot!(all);
@@ -141,8 +142,8 @@ fn healthy_pods_have_no_problem() {
 #[test]
 fn the_message_of_a_registry_does_not_make_a_timeout_of_a_failure() {
     let pod = pod_with("p", "w", waiting("ErrImagePull", "net/http: request canceled: i/o timeout"), running());
-    let trouble = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap();
-    assert!(!plumbline_core::ledger::ErrorRecord::new(trouble.sentence).is_timeout());
+    let sentence = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap().sentence();
+    assert!(!plumbline_core::ledger::ErrorRecord::new(sentence).is_timeout());
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{
-    CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher as _, Launch, Report, WorkerContact,
+    CheckCompiler, CheckLaunch, CompiledCheck, Completed, DispatchError, Dispatcher as _, Exit, Launch, Report,
+    WorkerContact,
 };
 use plumbline_core::{ModuleLimits, ResultKey, RunId, session_id};
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
@@ -54,6 +55,13 @@ impl Bed {
         let (bundle, check) =
             (Some(bundle.to_owned()), Some(CheckLaunch { limits: ModuleLimits::default(), compiler }));
         self.dispatcher.launch(Launch { bundle, check, ..launch(yaml) }, self.reports.clone()).await
+    }
+
+    /// Settles a plugin whose result has arrived.
+    pub(crate) async fn settle(&self, yaml: &str) -> Vec<Exit> {
+        let Launch { run, definition, missing, .. } = launch(yaml);
+        let received = missing.into_iter().collect();
+        self.dispatcher.settle(&Completed { run, definition, received, failed: Default::default() }).await
     }
 
     pub(crate) fn names(&self, resource: &str) -> Vec<String> {

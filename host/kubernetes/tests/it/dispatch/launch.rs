@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use plumbline_aggregator::Dispatcher as _;
+use plumbline_aggregator::ExitKind;
 use plumbline_dev::FaultKind;
 use plumbline_kubernetes::names;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, OWNER, refusal, session};
-use super::samples::{DAEMON_SET, JOB, definition};
+use super::samples::{DAEMON_SET, JOB};
 
 fn job_name() -> String {
     format!("sonobuoy-hello-job-{}", session("hello"))
@@ -198,8 +198,23 @@ async fn a_local_driver_is_refused_before_anything_happens() {
 async fn settling_deletes_nothing() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
-    bed.dispatcher.settle(&definition(JOB).name).await;
+    bed.settle(JOB).await;
     assert_eq!(bed.names("pods"), [job_name()]);
+}
+
+#[tokio::test]
+async fn a_restarted_aggregator_learns_how_a_pod_ended_that_it_did_not_launch() {
+    let bed = Bed::new().await;
+    bed.launch(JOB).await.unwrap();
+    bed.double.update("pods", "checks", &job_name(), |pod| {
+        pod["status"] = json!({"phase": "Failed", "containerStatuses": [
+            {"name": "plugin", "state": {"terminated": {"exitCode": 3, "reason": "Error"}}}]});
+    });
+    // No log is written in these tests.
+    bed.double.deny("get", "pods/log");
+    let exits = bed.restart().await.settle(JOB).await;
+    let [exit] = exits.as_slice() else { panic!("{exits:?}") };
+    assert_eq!((exit.key.to_string().as_str(), exit.kind), ("hello/global", ExitKind::Failure), "{}", exit.text);
 }
 
 #[tokio::test]

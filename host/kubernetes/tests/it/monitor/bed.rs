@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_aggregator::{Report, WorkerContact};
+use plumbline_aggregator::{Exit, Report, WorkerContact};
+use plumbline_core::ResultKey;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::timeline::TimelineEntry;
-use plumbline_core::{PluginName, ResultKey};
 use plumbline_dev::ApiDouble;
-use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
+use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, SettledPlugin, Watched};
 use plumbline_kubernetes::status::WorkerPods;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -96,6 +96,14 @@ impl Bed {
         self.monitor.watch(watched, self.sender.clone()).await;
     }
 
+    /// Settles plugin `scan`, whose results of these nodes have arrived, or its only result if there
+    /// are none.
+    pub(crate) async fn settle(&self, nodes: &[&str]) -> Vec<Exit> {
+        let Watched { plugin, session, per_node, missing, container, .. } = watched(nodes);
+        let failed = Default::default();
+        self.monitor.settle(SettledPlugin { plugin, session, per_node, container, received: missing, failed }).await
+    }
+
     /// Returns the next result that counts as missing.
     pub(crate) async fn failed(&mut self) -> (String, ErrorRecord) {
         loop {
@@ -155,16 +163,12 @@ impl Bed {
     }
 }
 
-pub(crate) fn plugin() -> PluginName {
-    "scan".parse().unwrap()
-}
-
 /// Returns plugin `scan` with recent heartbeats, on these nodes, or once per cluster if there are
 /// none.
 pub(crate) fn watched(nodes: &[&str]) -> Watched {
     let keys = if nodes.is_empty() { &["global"] } else { nodes };
     Watched {
-        plugin: plugin(),
+        plugin: "scan".parse().unwrap(),
         session: "s1".into(),
         per_node: !nodes.is_empty(),
         missing: keys.iter().map(|node| format!("scan/{node}").parse::<ResultKey>().unwrap()).collect(),

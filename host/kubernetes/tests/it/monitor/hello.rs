@@ -1,7 +1,13 @@
 //! Workers that never contact the aggregator.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use jiff::Timestamp;
 use plumbline_aggregator::WorkerContact;
+use plumbline_kubernetes::monitor::GracePeriods;
+use serde_json::json;
 
 use super::bed::{Bed, double, graces, pod, pulling, running, watched};
 
@@ -59,6 +65,26 @@ async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
         assert_eq!(event["involvedObject"]["name"], "scan-x");
         assert!(event["message"].as_str().unwrap().contains(lasted), "{event}");
     }
+}
+
+#[tokio::test]
+async fn silence_counts_from_the_annotation_after_the_hello() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-x", "w1", running()));
+    let graces = GracePeriods { hello: Duration::from_secs(600), ..graces(300) };
+    let mut bed = Bed::new(double, graces).await;
+    let (said, greeted) = (Timestamp::now(), Arc::new(AtomicBool::new(false)));
+    let mut watched = watched(&["w1"]);
+    watched.heard = WorkerContact::new({
+        let greeted = Arc::clone(&greeted);
+        move |_| greeted.load(Ordering::Relaxed).then_some(said)
+    });
+    bed.watch(watched).await;
+    bed.asked(&["/pods", "watch"]).await;
+    greeted.store(true, Ordering::Relaxed);
+    bed.double.update("pods", "ns", "scan-x", |pod| pod["metadata"]["annotations"] = json!({"worker": "hello"}));
+    let (_, reason) = bed.trouble().await;
+    assert!(reason.unwrap().contains("has sent no heartbeat"));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use plumbline_core::timeline::{Change, TimelineEntry, TimelineKind};
 use plumbline_dev::{Fault, FaultKind};
 use serde_json::{Value, json};
 
-use super::bed::{Bed, double, graces, node, plugin, pod, running, watched};
+use super::bed::{Bed, double, graces, node, pod, running, watched};
 
 /// Longer than any test takes: nothing counts as missing.
 const NEVER: u64 = 600_000;
@@ -58,7 +58,7 @@ async fn nodes_pods_warnings_and_the_plugin_are_recorded() {
     bed.double.put("nodes", node("w2"));
     bed.double.remove("nodes", "", "w1");
     bed.recorded(|entries| !of_kind(entries, TimelineKind::NodeRemoved).is_empty()).await;
-    bed.monitor.settle(&plugin()).await;
+    bed.settle(&["w1"]).await;
     bed.monitor.stop().await;
 
     let entries = bed.timeline();

@@ -3,7 +3,7 @@
 use plumbline_aggregator::Report;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, double, ended, graces, plugin, pod, pulling, running, watched};
+use super::bed::{Bed, double, ended, graces, pod, pulling, running, watched};
 
 const GRACE: u64 = 300;
 
@@ -46,7 +46,7 @@ async fn an_image_that_cannot_be_pulled_is_reported_with_pod_events_and_logs() {
     assert_eq!(error.details["logs"], json!({"sonobuoy-worker": {"last": "worker started\nwaiting\n"}}));
     assert_eq!(error.details.get("notGathered"), None);
 
-    bed.monitor.settle(&plugin()).await;
+    bed.settle(&["w1"]).await;
     let log = bed.log("scan-x", "sonobuoy-worker.txt");
     assert_eq!(std::fs::read_to_string(log).unwrap(), "worker started\nwaiting\n");
     // The container that never ran has no log.
@@ -164,7 +164,7 @@ async fn a_crash_loop_is_reported_with_the_log_of_the_previous_start() {
     let (_, error) = bed.failed().await;
     assert!(error.error.contains("restarted 4 times; the last time it ended with exit code 2"), "{}", error.error);
     assert_eq!(error.details["logs"]["main"], json!({"last": "now\n", "previous": "panic: before\n"}));
-    bed.monitor.settle(&plugin()).await;
+    bed.settle(&["w1"]).await;
     assert_eq!(std::fs::read_to_string(bed.log("scan-x", "main.previous.txt")).unwrap(), "panic: before\n");
 }
 
@@ -232,7 +232,7 @@ async fn each_of_many_failures_is_reported_once() {
     for _ in 0..nodes.len() {
         assert!(seen.insert(bed.failed().await.0));
     }
-    bed.monitor.settle(&plugin()).await;
+    bed.settle(&nodes).await;
     assert!(bed.is_silent());
 }
 

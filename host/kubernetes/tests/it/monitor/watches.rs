@@ -1,6 +1,7 @@
 //! The monitor notices changes although its watches are interrupted, and does not rely on their old
 //! state.
 
+use plumbline_aggregator::ExitKind;
 use plumbline_dev::{Fault, FaultKind};
 use serde_json::json;
 
@@ -90,7 +91,8 @@ async fn a_monitor_that_is_stopped_is_silent() {
     bed.monitor.stop().await;
     bed.double.put("pods", pod("scan-x", "w1", pulling()));
     bed.watch(watched(&["w1"])).await;
-    assert!(bed.monitor.settle(&super::bed::plugin()).await.is_empty());
+    let exits = bed.settle(&["w1"]).await;
+    assert_eq!(exits.iter().map(|exit| exit.kind).collect::<Vec<_>>(), [ExitKind::Unknown], "it learns nothing more");
     assert!(bed.is_silent());
     bed.monitor.stop().await;
 }
