@@ -6,11 +6,12 @@
 //! plugins with the usual keys.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
-use crate::run_status::{EntryStatus, PluginStatus, RunFailure, RunPhase, RunStatus, short};
+use crate::run_status::{EntryStatus, PluginStatus, PluginTotal, RunFailure, RunPhase, RunStatus, short};
 use crate::status::Status;
 use crate::text::excerpt;
 use crate::verdict::Seen;
@@ -27,6 +28,8 @@ const TROUBLED: [usize; 4] = [400, 100, 20, 0];
 /// The silence after which a worker may be in trouble: three times the interval of 30 s between its
 /// heartbeats.
 const SILENT: SignedDuration = SignedDuration::from_secs(90);
+/// The fewest bytes of an entry: its keys without values.
+const MIN_ENTRY_BYTES: usize = 75;
 /// Characters of an unknown status word that the last level keeps.
 const MAX_WORD: usize = 64;
 
@@ -37,7 +40,8 @@ pub enum Level {
     Full,
     /// Messages, and some or all names of failed tests, were left out. Their counts remain.
     Names,
-    /// Results that were received and passed are folded into one entry per plugin.
+    /// Results that were received and passed are folded into one entry per plugin. Totals of plugins
+    /// have no counts.
     Passed,
     /// All entries that are not in trouble are folded, one entry per plugin, status and result.
     Healthy,
@@ -78,42 +82,56 @@ pub struct Compacted {
 /// node.
 pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> Compacted {
     let limit = limit_bytes.max(MIN_LIMIT);
-    let mut shown = RunStatus { heartbeat: Some(heartbeat), compacted: None, ..status.clone() };
-    if let Some(json) = fitting(&shown, limit) {
-        return Compacted { json, level: Level::Full };
-    }
+    let entries = status.plugins.as_deref().unwrap_or_default();
+    let mut shown = RunStatus { heartbeat: Some(heartbeat), compacted: None, ..status.without_plugins() };
+    // Entries that are too many to fit are not copied.
+    let most = limit / MIN_ENTRY_BYTES;
     let at = |shown: &mut RunStatus, level: Level| {
-        shown.compacted = Some(level.as_str().to_owned());
+        shown.compacted = (level > Level::Full).then(|| level.as_str().to_owned());
         fitting(shown, limit).map(|json| Compacted { json, level })
     };
-    for kept in [Some(SOME_NAMES), None] {
-        drop_names(&mut shown, kept);
-        if let Some(compacted) = at(&mut shown, Level::Names) {
+    if entries.len() <= most {
+        shown.plugins.clone_from(&status.plugins);
+        if let Some(compacted) = at(&mut shown, Level::Full) {
             return compacted;
         }
+        for kept in [Some(SOME_NAMES), None] {
+            drop_names(&mut shown, kept);
+            if let Some(compacted) = at(&mut shown, Level::Names) {
+                return compacted;
+            }
+        }
     }
-    let entries = shown.plugins.take().unwrap_or_default();
-    shown.plugins = Some(fold(&entries, has_passed));
-    if let Some(compacted) = at(&mut shown, Level::Passed) {
+    shown.totals.values_mut().for_each(drop_counts);
+    let folded = |shown: &mut RunStatus, level: Level, folds: &mut dyn FnMut(&PluginStatus) -> bool| {
+        shown.plugins = Some(fold(entries, most, folds)?);
+        drop_names(shown, None);
+        at(shown, level)
+    };
+    if let Some(compacted) = folded(&mut shown, Level::Passed, &mut has_passed) {
         return compacted;
     }
     let troubled = |entry: &PluginStatus| is_in_trouble(entry, heartbeat);
-    shown.plugins = Some(fold(&entries, |entry| !troubled(entry)));
-    if let Some(compacted) = at(&mut shown, Level::Healthy) {
+    if let Some(compacted) = folded(&mut shown, Level::Healthy, &mut |entry: &PluginStatus| !troubled(entry)) {
         return compacted;
     }
     for kept in TROUBLED {
         let mut left = kept;
-        shown.plugins = Some(fold(&entries, |entry| {
+        let mut folds = |entry: &PluginStatus| {
             let keep = left > 0 && troubled(entry);
             left -= usize::from(keep);
             !keep
-        }));
-        if let Some(compacted) = at(&mut shown, Level::Plugins) {
+        };
+        if let Some(compacted) = folded(&mut shown, Level::Plugins, &mut folds) {
             return compacted;
         }
     }
-    shown.plugins = Some(totals(&entries, shown.verdicts.as_ref()));
+    (shown.plugins, shown.totals) = fold_plugins(entries, &shown);
+    last_level(shown, limit)
+}
+
+/// Leaves out everything that a status need not have, in addition to the entries.
+fn last_level(mut shown: RunStatus, limit: usize) -> Compacted {
     shown.compacted = Some(Level::Totals.as_str().to_owned());
     // There may be as many of these as plugins. A reader of this level needs the number of missing
     // results.
@@ -136,18 +154,40 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
 }
 
 fn fitting(status: &RunStatus, limit: usize) -> Option<String> {
-    serde_json::to_string(status).ok().filter(|json| json.len() <= limit)
+    let mut json = Bounded { bytes: Vec::new(), limit };
+    serde_json::to_writer(&mut json, status).ok()?;
+    String::from_utf8(json.bytes).ok()
+}
+
+/// Bytes up to a limit. The status of thousands of results is not written to its end, only to see that
+/// it is too large.
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if data.len() > self.limit.saturating_sub(self.bytes.len()) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Keeps `kept` bytes of names and a short reason in each entry. With `None`, drops names, messages
 /// and reasons.
 fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
+    let short = |reason: &Option<String>| reason.as_deref().map(|reason| excerpt(reason, SHORT_REASON));
     for entry in status.plugins.iter_mut().flatten() {
-        match kept {
-            Some(_) => entry.reason = entry.reason.as_deref().map(|reason| excerpt(reason, SHORT_REASON)),
-            None => entry.reason = None,
-        }
+        entry.reason = if kept.is_some() { short(&entry.reason) } else { None };
     }
+    status.totals.values_mut().for_each(|total| total.reason = short(&total.reason));
     for progress in status.plugins.iter_mut().flatten().filter_map(|entry| entry.progress.as_mut()) {
         // Names of errors do not count as failures, so they must not become omitted failures.
         progress.errors.clear();
@@ -159,6 +199,10 @@ fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
             progress.msg.clear();
         }
     }
+}
+
+fn drop_counts(total: &mut PluginTotal) {
+    (total.status, total.counts) = (class_of(seen_in(total)), None);
 }
 
 fn has_passed(entry: &PluginStatus) -> bool {
@@ -180,19 +224,25 @@ fn is_in_trouble(entry: &PluginStatus, now: Timestamp) -> bool {
 }
 
 /// Folds the entries for which `folds` returns true, if they agree in plugin, status, result and
-/// class. An entry without a partner stays unchanged.
-fn fold(entries: &[PluginStatus], mut folds: impl FnMut(&PluginStatus) -> bool) -> Vec<PluginStatus> {
+/// class. An entry without a partner stays unchanged. Returns `None` if more than `most` remain.
+fn fold(
+    entries: &[PluginStatus],
+    most: usize,
+    mut folds: impl FnMut(&PluginStatus) -> bool,
+) -> Option<Vec<PluginStatus>> {
     let mut folded: Vec<PluginStatus> = Vec::new();
     let mut places = HashMap::new();
     for entry in entries {
         let key = (entry.plugin.as_str(), entry.status.as_str(), entry.result_status.as_ref(), class(entry));
-        let place = folds(entry).then(|| *places.entry(key).or_insert(folded.len()));
+        let length = folded.len();
+        let place = folds(entry).then(|| *places.entry(key).or_insert(length));
         match place.and_then(|place| folded.get_mut(place)) {
             Some(into) => add(into, entry),
+            None if length >= most => return None,
             None => folded.push(entry.clone()),
         }
     }
-    folded
+    Some(folded)
 }
 
 fn add(into: &mut PluginStatus, entry: &PluginStatus) {
@@ -217,7 +267,7 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
 
 /// The name that replaces the plugins with a verdict when there is no room for each. No plugin can
 /// have this name.
-const ALL_JUDGED: &str = "all judged";
+pub const ALL_JUDGED: &str = "all judged";
 
 fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, VerdictSummary> {
     let has = |status| verdicts.values().any(|verdict| verdict.status == status);
@@ -239,17 +289,31 @@ fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, 
     [(ALL_JUDGED.to_owned(), one)].into()
 }
 
-/// Returns one entry per status and standard result over all plugins, at most 4 × 8.
-fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSummary>>) -> Vec<PluginStatus> {
-    let ran = plugins_that_ran(entries);
-    let class = |entry: &PluginStatus| match class(entry) {
+/// Returns one entry per status and standard result over all plugins, at most 4 × 8, and one total
+/// for all plugins with a total in `status`, which also has the verdicts.
+fn fold_plugins(
+    entries: &[PluginStatus],
+    status: &RunStatus,
+) -> (Option<Vec<PluginStatus>>, BTreeMap<String, PluginTotal>) {
+    let ran = plugins_that_ran(entries, &status.totals);
+    let plain_class = |plugin: &str, class: Option<Status>| match class {
         // Once plugins are folded, a reader can no longer see whether skipped results were all that
         // the plugin had.
-        Some(Status::Skipped) if ran.contains(entry.plugin.as_str()) => Some(Status::Passed),
+        Some(Status::Skipped) if ran.contains(plugin) => Some(Status::Passed),
         Some(Status::Skipped) => Some(Status::Unknown),
         other => other,
     };
-    let verdict = |entry: &PluginStatus| verdicts.and_then(|verdicts| verdicts.get(&entry.plugin));
+    // A verdict is looked up by the plugin's name, which is dropped here.
+    let verdict = |plugin: &str| status.verdicts.as_ref().and_then(|verdicts| verdicts.get(plugin));
+    let judged = |plugin: &str, class: Option<Status>| match verdict(plugin) {
+        Some(verdict) => Some(judged_class(verdict.status, class)),
+        None => class,
+    };
+    let mut all = Seen::default();
+    for (plugin, total) in &status.totals {
+        let class = plain_class(plugin, Some(class_of(seen_in(total))));
+        all.look_at(&judged(plugin, class).unwrap_or_default(), None);
+    }
     let plain: Vec<PluginStatus> = entries
         .iter()
         .map(|entry| PluginStatus {
@@ -260,10 +324,9 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
                 EntryStatus::Other(_) => EntryStatus::Running,
                 known => known.clone(),
             },
-            // A verdict is looked up by the plugin's name, which is dropped here.
-            result_status: match (verdict(entry), &entry.status) {
-                (Some(verdict), EntryStatus::Complete) => Some(judged_class(verdict.status, class(entry))),
-                _ => class(entry),
+            result_status: match (&entry.status, plain_class(&entry.plugin, class(entry))) {
+                (EntryStatus::Complete, class) => judged(&entry.plugin, class),
+                (_, class) => class,
             },
             result_counts: None,
             progress: None,
@@ -272,18 +335,22 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
             folded: Some(entry.count()),
         })
         .collect();
-    let plugins = entries.iter().map(|entry| entry.plugin.as_str()).collect::<BTreeSet<_>>().len();
-    let mut sums = fold(&plain, |_| true);
+    let plugins = entries.iter().map(|entry| entry.plugin.as_str()).chain(status.totals.keys().map(String::as_str));
+    let name = format!("{} plugins", plugins.collect::<BTreeSet<_>>().len());
+    let mut sums = fold(&plain, usize::MAX, |_| true).unwrap_or_default();
     for sum in &mut sums {
-        sum.plugin = format!("{plugins} plugins");
+        sum.plugin.clone_from(&name);
         sum.node = format!("{} nodes", sum.count());
     }
-    sums
+    let total = PluginTotal { status: class_of(all), ..PluginTotal::default() };
+    let total = (!status.totals.is_empty()).then_some((name, total));
+    (Some(sums), total.into_iter().collect())
 }
 
 /// Returns the plugins with a result that did not fail.
-fn plugins_that_ran(entries: &[PluginStatus]) -> BTreeSet<&str> {
-    entries.iter().filter(|entry| seen(entry).good).map(|entry| entry.plugin.as_str()).collect()
+fn plugins_that_ran<'a>(entries: &'a [PluginStatus], totals: &'a BTreeMap<String, PluginTotal>) -> BTreeSet<&'a str> {
+    let good = entries.iter().filter(|entry| seen(entry).good).map(|entry| entry.plugin.as_str());
+    good.chain(totals.iter().filter(|(_, total)| seen_in(total).good).map(|(plugin, _)| plugin.as_str())).collect()
 }
 
 /// Returns a result status for a plugin with a verdict that leads to the same verdict on the run.
@@ -306,7 +373,12 @@ const NOTHING: &str = "passed: 0";
 /// there is no result.
 fn class(entry: &PluginStatus) -> Option<Status> {
     entry.result_status.as_ref()?;
-    Some(match seen(entry) {
+    Some(class_of(seen(entry)))
+}
+
+/// Returns one of a few statuses that lead to the same verdict as what was seen.
+fn class_of(seen: Seen) -> Status {
+    match seen {
         Seen { timeout: true, .. } => Status::Timeout,
         Seen { failed: true, .. } => Status::Failed,
         Seen { unknown: true, good: true, .. } => Status::Custom(PARTLY_UNKNOWN.to_owned()),
@@ -316,12 +388,18 @@ fn class(entry: &PluginStatus) -> Option<Status> {
         Seen { not_read: true, .. } => Status::NotRead,
         // The counts are all zero: nothing is known, and no verdict exists.
         Seen { .. } => Status::Custom(NOTHING.to_owned()),
-    })
+    }
 }
 
 fn seen(entry: &PluginStatus) -> Seen {
     let mut seen = Seen::default();
     seen.look_at_entry(entry);
+    seen
+}
+
+fn seen_in(total: &PluginTotal) -> Seen {
+    let mut seen = Seen::default();
+    seen.look_at(&total.status, total.counts.as_ref());
     seen
 }
 

@@ -75,7 +75,7 @@ fn names_go_first_and_their_number_stays() {
     let reasons = [0, 4999].map(|n: usize| (failures[n].clone(), "no route".to_owned())).into();
     let progress = ProgressUpdate { total: 7000, completed: 100, failures, reasons, ..ProgressUpdate::default() };
     let mut first = entry("e2e", "global", EntryStatus::Running, None);
-    first.progress = Some(progress);
+    first.progress = Some(Box::new(progress));
     let compacted = compact(&run(vec![first]), now(), LIMIT);
     assert_eq!(compacted.level, Level::Names);
     let status = read(&compacted);
@@ -150,8 +150,37 @@ fn one_entry_that_is_too_large_does_not_count_as_too_many() {
     assert_eq!(sums(&read(&compacted)), [("running".to_owned(), 1)].into());
 }
 
-fn any_entry() -> impl Strategy<Value = PluginStatus> {
-    let status = prop::sample::select(&["running", "complete", "complete", "failed", "timed_out", "odd"][..]);
+#[test]
+fn totals_keep_their_meaning_at_every_level() {
+    let entries: Vec<_> =
+        (0..300).map(|n| entry(&format!("plugin-{n}"), "global", EntryStatus::Complete, Some("passed"))).collect();
+    let total = |status: &str, reason: Option<&str>| PluginTotal {
+        status: status.into(),
+        // Many statuses with long names.
+        counts: Some(
+            (0..100).map(|n| (format!("{n} {}", "x".repeat(90)), 1)).chain([(status.to_owned(), 1)]).collect(),
+        ),
+        reason: reason.map(str::to_owned),
+    };
+    for (status, verdict) in
+        [("failed", Verdict::Failed), ("timeout", Verdict::Incomplete), ("unknown", Verdict::Incomplete)]
+    {
+        let mut totals: BTreeMap<String, PluginTotal> =
+            (0..30).map(|n| (format!("plugin-{n}"), total("passed", None))).collect();
+        totals.insert("nowhere".to_owned(), total(status, Some("none of 3 nodes fits")));
+        let status = RunStatus { status: RunPhase::Complete, totals, ..run(entries.clone()) };
+        assert_eq!(Verdict::from_run(&status), verdict);
+        for (limit, level) in [(1 << 20, Level::Full), (LIMIT, Level::Passed), (MIN_LIMIT, Level::Totals)] {
+            let compacted = compact(&status, now(), limit);
+            let shown = read(&compacted);
+            assert_eq!((compacted.level, Verdict::from_run(&shown)), (level, verdict), "{}", compacted.json);
+            let reason = shown.totals.get("nowhere").and_then(|total| total.reason.as_deref());
+            assert_eq!(reason.is_some(), level < Level::Totals);
+        }
+    }
+}
+
+fn any_result() -> impl Strategy<Value = &'static str> {
     let results = [
         "passed",
         "failed",
@@ -164,9 +193,24 @@ fn any_entry() -> impl Strategy<Value = PluginStatus> {
         "b: 1, unknown: 3",
         "x: 0",
     ];
-    let result = prop::option::weighted(0.8, prop::sample::select(results.to_vec()));
-    let counts =
-        prop::option::of(prop::collection::btree_map("timeout|failed|skipped|not-read|[a-z]{1,9}", 0u64..9, 0..4));
+    prop::sample::select(results.to_vec())
+}
+
+fn any_counts() -> impl Strategy<Value = Option<BTreeMap<String, u64>>> {
+    prop::option::of(prop::collection::btree_map("timeout|failed|skipped|not-read|[a-z]{1,9}", 0u64..9, 0..4))
+}
+
+fn any_total() -> impl Strategy<Value = PluginTotal> {
+    (any_result(), any_counts(), prop::option::of("[a-z\"]{0,400}")).prop_map(|(status, counts, reason)| PluginTotal {
+        status: status.into(),
+        counts,
+        reason,
+    })
+}
+
+fn any_entry() -> impl Strategy<Value = PluginStatus> {
+    let status = prop::sample::select(&["running", "complete", "complete", "failed", "timed_out", "odd"][..]);
+    let (result, counts) = (prop::option::weighted(0.8, any_result()), any_counts());
     let names = prop::collection::vec("[a-z\"\\n]{0,60}", 0..40);
     let progress = prop::option::weighted(0.2, (names.clone(), names, 0i64..99, "[a-z]{0,99}"));
     ("[a-c]{1,2}", "[a-z]{1,40}", status, result, counts, progress, prop::option::of(0i64..200)).prop_map(
@@ -176,12 +220,8 @@ fn any_entry() -> impl Strategy<Value = PluginStatus> {
             status: status.to_owned().into(),
             result_status: result.map(Status::from),
             result_counts,
-            progress: progress.map(|(failures, errors, total, msg)| ProgressUpdate {
-                failures,
-                errors,
-                total,
-                msg,
-                ..ProgressUpdate::default()
+            progress: progress.map(|(failures, errors, total, msg)| {
+                Box::new(ProgressUpdate { failures, errors, total, msg, ..ProgressUpdate::default() })
             }),
             last_heartbeat: age.map(|age| now() - SignedDuration::from_secs(age)),
             reason: age.map(|age| "why ".repeat(usize::try_from(age).unwrap())),
@@ -230,19 +270,21 @@ proptest! {
         entries in prop::collection::vec(any_entry(), 0..300),
         phase in prop::sample::select(&["running", "complete", "complete", "post-processing", "failed"][..]),
         limit in 0usize..(64 << 10),
-        verdicts in prop::option::of(prop::collection::btree_map("[a-c]{1,2}", any_verdict(), 1..9)),
+        verdicts in prop::option::of(prop::collection::btree_map("[a-d]{1,2}", any_verdict(), 1..9)),
+        totals in prop::collection::btree_map("[a-d]{1,2}", any_total(), 0..9),
         // Quotes take twice as many bytes once they are escaped.
         failure in prop::option::of(("[\"a]{0,3000}", prop::option::of("[\"a]{0,2000}"))),
         delivery in prop::option::of("[\"a]{0,9000}"),
     ) {
         // Only plugins of the run can have a verdict.
         let verdicts = verdicts.map(|mut verdicts| {
-            verdicts.retain(|plugin, _| entries.iter().any(|entry| entry.plugin == *plugin));
+            let is_entry = |plugin: &String| entries.iter().any(|entry| entry.plugin == *plugin);
+            verdicts.retain(|plugin, _| is_entry(plugin) || totals.contains_key(plugin));
             verdicts
         });
         let verdicts = verdicts.filter(|verdicts| !verdicts.is_empty());
         let failure = failure.map(|(reason, hint)| RunFailure::new(&reason, hint.as_deref()));
-        let status = RunStatus { status: phase.to_owned().into(), verdicts, failure, delivery, ..run(entries) };
+        let status = RunStatus { status: phase.to_owned().into(), verdicts, totals, failure, delivery, ..run(entries) };
         let compacted = compact(&status, now(), limit);
         let begins = |text: &str| text.chars().take(400).collect::<String>();
         prop_assert!(compacted.json.len() <= limit.max(MIN_LIMIT), "{} > {}", compacted.json.len(), limit);
@@ -254,7 +296,7 @@ proptest! {
         prop_assert_eq!(reason(&shown), reason(&status));
         prop_assert_eq!(shown.delivery.as_deref().map(begins), status.delivery.as_deref().map(begins));
         let failed = |status: &RunStatus| -> u64 {
-            status.plugins.iter().flatten().filter_map(|entry| entry.progress.as_ref()).map(ProgressUpdate::failed).sum()
+            status.plugins.iter().flatten().filter_map(|entry| entry.progress.as_deref()).map(ProgressUpdate::failed).sum()
         };
         if compacted.level <= Level::Names {
             prop_assert_eq!(failed(&shown), failed(&status));

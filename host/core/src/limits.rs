@@ -140,6 +140,37 @@ pub const TIMELINE_ENTRIES: usize = 50_000;
 /// The size of a cluster timeline in bytes: 16 MiB.
 pub const TIMELINE_BYTES: u64 = 16 << 20;
 
+/// The maximum size of the head of a request to the aggregator, and of the buffer of its connection,
+/// in bytes: 16 KiB. With the longest names, the head of a worker has about 3 KiB.
+pub const HEAD_BYTES: usize = 16 << 10;
+
+/// The memory for bodies that the aggregator holds while they arrive, in bytes: 16 MiB. Each plugin
+/// has a share. Messages of all plugins together never take more than twice as much.
+pub const BODY_MEMORY: usize = 16 << 20;
+
+/// The maximum memory of an error record from a worker, in bytes: 16 KiB. An error is a sentence and
+/// a few details.
+pub const ERROR_BYTES: usize = 16 << 10;
+
+/// The maximum memory of all error records of a run, in bytes: 64 MiB. Above it, a record has
+/// [`LEAST_ERROR_BYTES`].
+pub const ERRORS_BYTES: usize = 64 << 20;
+
+/// The memory that every error record may take, in bytes: 2 KiB.
+pub const LEAST_ERROR_BYTES: usize = 2 << 10;
+
+/// The maximum number of failed uploads of a result: 100. A worker makes about 30 attempts in the 10
+/// minutes of its retries. The journal keeps each of them.
+pub const FAILED_UPLOADS: u32 = 100;
+
+/// The maximum number of consecutive members of a gzip stream without content: 1,000. Such members
+/// take time without a result that other limits count. Files in blocks end with one of them.
+pub const EMPTY_GZIP_MEMBERS: u32 = 1_000;
+
+/// The maximum size of an archive that is downloaded from a bucket, in bytes: 8 GiB, as for blobs of
+/// registries. Up to eight are on disk at the same time.
+pub const BUCKET_OBJECT_BYTES: u64 = 8 << 30;
+
 /// The resource limits of uploads. The defaults leave room for the journal of a busy node and stop
 /// a malicious upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

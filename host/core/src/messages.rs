@@ -16,7 +16,8 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(DefinitionError {
             TooLarge { bytes }, NotUtf8 { at }, Yaml { 0 }, Empty {}, SeveralDocuments {}, Missing { 0 }, WrongType { path, expected, found },
-            Twice { first, second }, Name { 0 = NameError::Reserved("example".to_owned()) }, Driver { 0 = "Cron".parse::<Driver>().unwrap_err() },
+            Twice { first, second }, Misspelled { path, meant },
+            Name { 0 = NameError::Reserved("example".to_owned()) }, Driver { 0 = "Cron".parse::<Driver>().unwrap_err() },
             ConfigMapKey { 0 }, ConfigMapValue { key, format, cause }, ModuleName { path, name }, Invalid { path, why },
             Reruns { plugin = plugin(), other = plugin(), why }, Reserved { 0 }, DuplicatePlugin { 0 = plugin() },
         }),

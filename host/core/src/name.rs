@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -120,10 +121,10 @@ macro_rules! text_newtype {
 }
 
 /// The name of a plugin: a DNS-1123 subdomain, unique in a run. `sonobuoy` and `plumbline` are
-/// reserved.
+/// reserved. Clones share the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct PluginName(String);
+pub struct PluginName(Arc<str>);
 text_newtype!(PluginName);
 
 impl FromStr for PluginName {
@@ -135,33 +136,33 @@ impl FromStr for PluginName {
         if text == "sonobuoy" || text == "plumbline" {
             return Err(NameError::Reserved(text.to_owned()));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 }
 
 /// The name of a node, or [`GLOBAL`]. It is a DNS-1123 subdomain, so it is safe as one segment of a
-/// path or URL.
+/// path or URL. Clones share the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct NodeName(String);
+pub struct NodeName(Arc<str>);
 text_newtype!(NodeName);
 
 impl NodeName {
     /// Returns the name that represents the whole cluster.
     pub fn global() -> Self {
-        Self(GLOBAL.to_owned())
+        Self(GLOBAL.into())
     }
 
     /// Returns whether this name represents the whole cluster.
     pub fn is_global(&self) -> bool {
-        self.0 == GLOBAL
+        self.as_str() == GLOBAL
     }
 }
 
 impl FromStr for NodeName {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        if is_subdomain(text) { Ok(Self(text.to_owned())) } else { Err(not_a_subdomain("node name", text)) }
+        if is_subdomain(text) { Ok(Self(text.into())) } else { Err(not_a_subdomain("node name", text)) }
     }
 }
 

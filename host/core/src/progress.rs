@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::name::ResultKey;
+use crate::rollup::meaning;
+use crate::status::Status;
 use crate::text::excerpt;
 
 /// The maximum number of names in all lists of one state together. A complete end-to-end suite has
@@ -188,8 +190,11 @@ impl ProgressUpdate {
         if self.remaining() == Some(0) {
             return self;
         }
-        let count = |status: &str| counts.get(status).copied().unwrap_or_default();
-        let (passed, failed) = (count("passed"), count("failed").saturating_add(count("timeout")));
+        let count = |wanted: &[Status]| {
+            let wanted = counts.iter().filter(|(status, _)| wanted.contains(&meaning(&status.as_str().into())));
+            wanted.map(|(_, n)| *n).fold(0, u64::saturating_add)
+        };
+        let (passed, failed) = (count(&[Status::Passed]), count(&[Status::Failed, Status::Timeout]));
         if passed > 0 || failed > 0 {
             self.completed = i64::try_from(passed).unwrap_or(i64::MAX);
             self.failures.truncate(usize::try_from(failed).unwrap_or(usize::MAX));

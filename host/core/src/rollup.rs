@@ -85,8 +85,23 @@ pub fn meanings(status: &Status) -> Vec<Status> {
 /// Returns the worst of the [`meanings`] of `status`: timeout, failed or unknown. Returns `None` if
 /// `status` has no such meaning.
 pub fn worst(status: &Status) -> Option<Status> {
-    let meanings = meanings(status);
-    [Status::Timeout, Status::Failed, Status::Unknown].into_iter().find(|bad| meanings.contains(bad))
+    const BAD: [Status; 3] = [Status::Timeout, Status::Failed, Status::Unknown];
+    match status {
+        Status::Custom(_) => {
+            let meanings = meanings(status);
+            BAD.into_iter().find(|bad| meanings.contains(bad))
+        }
+        standard => BAD.into_iter().find(|bad| bad == standard),
+    }
+}
+
+/// Returns the one status that a verdict counts `status` as: the [`worst`] of its meanings, or else
+/// the standard status that all of a list have in common, or else [`Status::meaning`].
+pub fn meaning(status: &Status) -> Status {
+    worst(status).unwrap_or_else(|| match meanings(status).as_slice() {
+        [first, rest @ ..] if !first.is_custom() && rest.iter().all(|other| other == first) => first.clone(),
+        _ => status.meaning(),
+    })
 }
 
 /// Returns whether a verdict counts `status` as failed or timed out.

@@ -188,6 +188,22 @@ fn expected(item: &Item, custom: bool) -> Status {
     }
 }
 
+#[test]
+fn a_list_of_one_meaning_counts_as_it() {
+    for (list, wanted) in [
+        ("skip: 3", Status::Skipped),
+        ("passed: 3", Status::Passed),
+        ("PASSED: 1, passed: 2, x: 0", Status::Passed),
+        ("skip: 1, skipped: 2", Status::Skipped),
+        ("passed: 3, FAILED: 1", Status::Failed),
+    ] {
+        assert_eq!(meaning(&list.into()), wanted, "{list}");
+    }
+    for own in ["passed: 1, skip: 1", "x: 3", "x: 0", "passed: 1, x: 1"] {
+        assert_eq!(meaning(&own.into()), Status::from(own));
+    }
+}
+
 proptest! {
     #[test]
     fn every_item_follows_the_rules(tree in prop_oneof![tree(false), tree(true)]) {

@@ -64,9 +64,28 @@ pub struct RunStatus {
     /// When each plugin was launched. Plumbline only, omitted if none was.
     #[serde(deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub launched: BTreeMap<String, Timestamp>,
+    /// The results of plugins as a whole, by plugin, if their only entry does not show them.
+    /// Plumbline only, omitted if there are none.
+    #[serde(deserialize_with = "or_unknown", skip_serializing_if = "BTreeMap::is_empty")]
+    pub totals: BTreeMap<String, PluginTotal>,
     /// The verdicts of judges, by plugin. Plumbline only, omitted if there are none.
-    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "verdicts", skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
+}
+
+/// The result of a plugin as a whole. It may be worse than the results of its nodes, because a
+/// summary is a part of it, and it exists for a plugin without expected results.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PluginTotal {
+    /// The status of the result tree.
+    pub status: Status,
+    /// The number of leaves of the result tree by status. `None` (left out) in a compacted status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<BTreeMap<String, u64>>,
+    /// Why no result is expected, as one line of at most [`MAX_REASON`] characters.
+    #[serde(deserialize_with = "short_reason", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The status of one expected result.
@@ -87,9 +106,9 @@ pub struct PluginStatus {
     /// post-processed.
     #[serde(rename = "result-counts")]
     pub result_counts: Option<BTreeMap<String, u64>>,
-    /// The progress that the plugin reported.
+    /// The progress that the plugin reported. Boxed, because few of thousands of results have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub progress: Option<ProgressUpdate>,
+    pub progress: Option<Box<ProgressUpdate>>,
     /// When its worker last sent a message. Plumbline only, omitted if it never did.
     #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Timestamp>,
@@ -104,6 +123,25 @@ pub struct PluginStatus {
 }
 
 impl RunStatus {
+    /// Returns a copy without the entries of results, of which there may be thousands.
+    pub fn without_plugins(&self) -> Self {
+        Self {
+            plugins: None,
+            status: self.status.clone(),
+            tar_info: self.tar_info.clone(),
+            interrupted: self.interrupted,
+            failure: self.failure.clone(),
+            compacted: self.compacted.clone(),
+            delivery: self.delivery.clone(),
+            heartbeat: self.heartbeat,
+            run: self.run.clone(),
+            totals: self.totals.clone(),
+            skipped: self.skipped.clone(),
+            launched: self.launched.clone(),
+            verdicts: self.verdicts.clone(),
+        }
+    }
+
     /// Returns the number of expected results.
     pub fn expected(&self) -> u64 {
         self.count(|_| true)
@@ -168,6 +206,26 @@ fn or_empty<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(de: D) ->
     or_none(de).map(Option::unwrap_or_default)
 }
 
+/// Reads a mapping from plugins to outcomes. An outcome that cannot be read becomes the default,
+/// which is unknown: ignoring it could turn a failure into a success.
+fn or_unknown<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned + Default>(
+    de: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let values: BTreeMap<String, serde_json::Value> = or_empty(de)?;
+    let read = |value| serde_json::from_value(value).unwrap_or_default();
+    Ok(values.into_iter().map(|(plugin, value)| (plugin, read(value))).collect())
+}
+
+fn verdicts<'de, D: Deserializer<'de>>(de: D) -> Result<Option<BTreeMap<String, VerdictSummary>>, D::Error> {
+    let verdicts = or_unknown(de)?;
+    Ok((!verdicts.is_empty()).then_some(verdicts))
+}
+
+fn short_reason<'de, D: Deserializer<'de>>(de: D) -> Result<Option<String>, D::Error> {
+    let reason: Option<String> = or_none(de)?;
+    Ok(reason.map(|text| excerpt(&text, MAX_REASON)))
+}
+
 impl From<PluginStatusRead> for PluginStatus {
     fn from(read: PluginStatusRead) -> Self {
         Self {
@@ -176,7 +234,7 @@ impl From<PluginStatusRead> for PluginStatus {
             status: read.status.unwrap_or_default(),
             result_status: read.result_status.filter(|text| !text.is_empty()).map(Status::from),
             result_counts: read.result_counts,
-            progress: read.progress,
+            progress: read.progress.map(Box::new),
             last_heartbeat: read.last_heartbeat,
             reason: read.reason.map(|text| excerpt(&text, MAX_REASON)),
             folded: read.folded,

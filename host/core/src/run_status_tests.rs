@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::judgement::VerdictStatus;
 
 /// The status as Sonobuoy's aggregators write it today, key by key.
 const TODAY: &str = r#"{"plugins":[{"plugin":"e2e","node":"global","status":"complete","result-status":"failed","result-counts":{"failed":1,"passed":1,"skipped":4896},"progress":{"name":"e2e","node":"global","timestamp":"2026-07-01T10:00:00.123456789Z","msg":"Test Suite completed","total":2,"completed":1,"failures":["[sig-x] some test"]}},{"plugin":"systemd-logs","node":"kind-worker","status":"running","result-status":"","result-counts":null}],"status":"running","tar-info":{"name":"","created":"0001-01-01T00:00:00Z","sha256":"","size":0}}"#;
@@ -71,6 +72,22 @@ fn keys_with_another_meaning_are_ignored() {
     let plugins = status.plugins.unwrap();
     assert_eq!((plugins[0].count(), plugins[1].count()), (1, 12));
     assert_eq!((status.heartbeat, status.compacted, status.run, status.failure), (None, None, None, None));
+}
+
+#[test]
+fn outcomes_that_cannot_be_read_are_unknown() {
+    let status: RunStatus = serde_json::from_value(json!({
+        "totals": {"a": {"status": "failed", "counts": {"failed": 1}}, "b": "text", "c": {"status": 7}},
+        "verdicts": {"a": {"status": "passed"}, "b": {"status": "passed", "failures": "none"}},
+    }))
+    .unwrap();
+    let totals: Vec<Status> = status.totals.into_values().map(|total| total.status).collect();
+    assert_eq!(totals, [Status::Failed, Status::Unknown, Status::Unknown]);
+    let verdicts: Vec<VerdictStatus> = status.verdicts.unwrap().into_values().map(|verdict| verdict.status).collect();
+    assert_eq!(verdicts, [VerdictStatus::Passed, VerdictStatus::Unknown]);
+    // Another tool may use the keys with another meaning.
+    let other: RunStatus = serde_json::from_value(json!({"totals": 7, "verdicts": ["a"]})).unwrap();
+    assert_eq!((other.totals.len(), other.verdicts), (0, None));
 }
 
 #[test]

@@ -13,8 +13,32 @@ const MAX_COUNTS: usize = 10;
 /// this variant.
 pub const NOT_READ: &str = "not-read";
 
-/// Custom statuses that count as failed, in any case (docs/exit-codes.md).
-const FAILURES: [&str; 3] = ["error", "errored", "failure"];
+/// Words that count as a standard status in a verdict (docs/exit-codes.md), in the form that
+/// [`Status::meaning`] compares. The Rust SDK has the same list.
+pub static WORDS: [(Status, &[&str]); 3] = [
+    (
+        Status::Failed,
+        &[
+            "fail",
+            "failure",
+            "error",
+            "errored",
+            "fatal",
+            "panic",
+            "panicked",
+            "crash",
+            "crashed",
+            "broken",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "interrupted",
+            "notok",
+        ],
+    ),
+    (Status::Timeout, &["timedout"]),
+    (Status::Skipped, &["skip", "notrun", "pending", "disabled", "ignored"]),
+];
 
 /// Every status that is not custom.
 pub static STANDARD: [Status; 6] =
@@ -72,20 +96,30 @@ impl Status {
     /// Returns the status that a verdict counts this one as. What is printed and stored stays as it
     /// is.
     ///
-    /// A custom status that equals a standard one apart from case counts as that one. `error`,
-    /// `errored` and `failure` count as failed. Every other custom status counts as itself. For
-    /// lists of counts, see [`crate::rollup::meanings`].
+    /// A custom status that equals a standard one or one of the [`WORDS`] counts as that status.
+    /// Case, white space, `-` and `_` make no difference. Every other custom status counts as
+    /// itself. For lists of counts, see [`crate::rollup::meanings`].
     pub fn meaning(&self) -> Self {
         let Self::Custom(text) = self else { return self.clone() };
         let text = text.trim();
         if text.is_empty() {
             return Self::Unknown;
         }
-        if FAILURES.iter().any(|word| text.eq_ignore_ascii_case(word)) {
-            return Self::Failed;
-        }
-        STANDARD.iter().find(|status| text.eq_ignore_ascii_case(status.as_str())).unwrap_or(self).clone()
+        let listed = WORDS.iter().find(|(_, words)| words.iter().any(|word| is_same_word(text, word)));
+        let listed = listed.map(|(status, _)| status);
+        let found = listed.or_else(|| STANDARD.iter().find(|status| is_same_word(text, status.as_str())));
+        found.unwrap_or(self).clone()
     }
+}
+
+fn is_same_word(text: &str, word: &str) -> bool {
+    letters(text).eq(letters(word))
+}
+
+/// Returns the bytes of a word without white space, `-` and `_`, in lower case.
+fn letters(word: &str) -> impl Iterator<Item = u8> {
+    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'-' | b'_');
+    word.bytes().filter(move |byte| !is_separator(byte)).map(|byte| byte.to_ascii_lowercase())
 }
 
 impl From<&str> for Status {

@@ -71,16 +71,12 @@ impl Verdict {
     /// plugin, such as that of an edited archive, but they never improve it. Custom statuses count
     /// as [`meanings`] says.
     ///
+    /// The result of a plugin as a whole ([`RunStatus::totals`]) counts in addition to those of its
+    /// nodes. It may be worse, such as with a summary that failed.
+    ///
     /// For plugins with judges ([`RunStatus::verdicts`]), the verdict on the plugin replaces the
     /// statuses and counts of its results. A missing result stays missing.
     pub fn from_run(run: &RunStatus) -> Self {
-        Self::judge(run, [])
-    }
-
-    /// Returns the verdict of a run like [`Verdict::from_run`], with further results taken into
-    /// account: plugins without a verdict of judges, with the statuses and leaf counts of their
-    /// whole trees.
-    pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a str, &'a Status, &'a Counts)>) -> Self {
         if run.interrupted {
             return Self::Interrupted;
         }
@@ -94,8 +90,8 @@ impl Verdict {
         for entry in entries {
             plugins.entry(&entry.plugin).or_default().look_at_entry(entry);
         }
-        for (plugin, status, counts) in more {
-            plugins.entry(plugin).or_default().look_at(status, Some(counts));
+        for (plugin, total) in &run.totals {
+            plugins.entry(plugin).or_default().look_at(&total.status, total.counts.as_ref());
         }
         for (plugin, verdict) in run.verdicts.iter().flatten() {
             plugins.entry(plugin).or_default().judged(verdict.status);
@@ -173,7 +169,7 @@ impl Seen {
     }
 
     /// Adds a result with this status, and with the counts of its leaves if they are known.
-    fn look_at(&mut self, status: &Status, counts: Option<&Counts>) {
+    pub(crate) fn look_at(&mut self, status: &Status, counts: Option<&Counts>) {
         let Some(counts) = counts else { return self.look_at_status(status) };
         let (root, leaves) = (Self::of(&meanings(status)), Self::of_leaves(counts));
         for seen in [root, leaves] {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::judgement::VerdictSummary;
+use crate::run_status::PluginTotal;
 
 fn entry(status: &str, counts: &[(&str, u64)]) -> PluginStatus {
     PluginStatus {
@@ -126,8 +127,9 @@ fn whole_trees_may_be_worse_than_their_parts() {
         (Status::Unknown, None, Verdict::Incomplete),
         (Status::Failed, Some(&counts), Verdict::Incomplete),
     ] {
-        let counts = counts.cloned().unwrap_or_else(|| [(status.to_string(), 1)].into());
-        assert_eq!(Verdict::judge(&run, [("p", &status, &counts)]), verdict, "{status}");
+        let total = PluginTotal { status: status.clone(), counts: counts.cloned(), ..PluginTotal::default() };
+        let run = RunStatus { totals: [("p".to_owned(), total)].into(), ..run.clone() };
+        assert_eq!(Verdict::from_run(&run), verdict, "{status}");
     }
 }
 

@@ -51,6 +51,14 @@ pub enum DefinitionError {
         /// The second spelling of the key.
         second: String,
     },
+    /// A key of Plumbline is misspelled.
+    #[error("`{path}` is not a known key: did you mean `{meant}`?")]
+    Misspelled {
+        /// The path of the key.
+        path: String,
+        /// The known key.
+        meant: &'static str,
+    },
     /// The name of the plugin is invalid.
     #[error("`sonobuoy-config.plugin-name`: {0}")]
     Name(#[from] NameError),

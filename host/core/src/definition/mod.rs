@@ -3,7 +3,7 @@
 //!
 //! The schema is Sonobuoy's, so its plugins run unchanged. Plumbline's own keys are in the section
 //! `plumbline`, which Sonobuoy ignores. Keys match without regard to case. An unknown key is a
-//! [`Warning`] and not an error.
+//! [`Warning`] and not an error, unless it is close to a key of Plumbline.
 
 mod container;
 mod error;

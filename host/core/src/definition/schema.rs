@@ -2,7 +2,8 @@
 //! of definitions takes the keys that it knows from them.
 //!
 //! A document that matches the schema is read without a warning. The reader accepts more, with a
-//! warning for each deviation: keys in any case, numbers in place of strings, and unknown keys.
+//! warning for each deviation: keys in any case, numbers in place of strings, and unknown keys. A key
+//! that is close to one of Plumbline's is an error.
 
 use std::sync::LazyLock;
 

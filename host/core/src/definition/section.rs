@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::definition::error::{DefinitionError, Warnings, cut};
 use crate::definition::schema;
-use crate::text::described;
+use crate::text::{closest, described};
 
 /// Keys of `sonobuoy-config` that occur in real definitions and never had an effect, with their
 /// replacements.
@@ -12,6 +12,10 @@ const CONFIG_NO_EFFECT: &[(&str, &str)] = &[
     ("source_url", "write `source-url`"),
     ("result-type", "`plugin-name` sets the directory of the results, and `result-format` their format"),
 ];
+
+/// The section of Plumbline's own keys. Elsewhere, Sonobuoy ignores misspelled keys, so they are only
+/// reported.
+const OWN: &str = "plumbline";
 
 /// A mapping of a definition, with case-insensitive keys and type-checked values. `null` means
 /// absent, as in Sonobuoy.
@@ -23,6 +27,10 @@ pub(super) struct Section {
 
 impl Section {
     /// Takes `value` as the mapping at `path`, whose schema is at `pointer`.
+    ///
+    /// # Errors
+    /// Returns a [`DefinitionError`], in particular for a misspelled key of Plumbline: ignoring a key
+    /// such as `verdict` would drop requirements.
     pub(super) fn new(
         path: String,
         value: Value,
@@ -35,6 +43,9 @@ impl Section {
         let mut spellings: Vec<(&str, String)> = Vec::new();
         for (key, value) in fields {
             let Some(name) = schema::keys(pointer).find(|name| name.eq_ignore_ascii_case(&key)) else {
+                if let Some(meant) = section.misspelled(&key, pointer) {
+                    return Err(DefinitionError::Misspelled { path: section.at(&key), meant });
+                }
                 match no_effect.iter().find(|(name, _)| name.eq_ignore_ascii_case(&key)) {
                     Some((_, instead)) => warnings.add(&section.at(&key), format_args!(" has no effect: {instead}")),
                     None => warnings.unknown_key(&section.at(&key), &key, schema::keys(pointer)),
@@ -50,6 +61,12 @@ impl Section {
             }
         }
         Ok(section)
+    }
+
+    /// Returns the key of Plumbline that the unknown `key` most likely stands for.
+    fn misspelled(&self, key: &str, pointer: &str) -> Option<&'static str> {
+        let is_own = self.path.split('.').next() == Some(OWN);
+        closest(key, schema::keys(pointer)).filter(|meant| is_own || (self.path.is_empty() && *meant == OWN))
     }
 
     /// Returns the path of `key` in this section.

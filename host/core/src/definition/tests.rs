@@ -223,7 +223,7 @@ spec:
   command: [sleep, 5]
   env: [{name: NUMBER, value: 1}, {name: TRUTH, value: true}]
 config-map: {number: 7}
-plumbline: {time-out: 5s, limits: {cpu: 1}}
+plumbline: {colour: red, limits: {cpu: 1}}
 "#;
     insta::assert_snapshot!(shown(&parse(yaml)));
     let twice = "sonobuoy-config: {driver: Job, plugin-name: a}\nspec: {}\nspec: {image: last}\n";
@@ -275,6 +275,11 @@ fn errors_name_the_key() {
         with("plumbline: {limits: {wall: 0}}"),
         with("plumbline: {limits: {wall: 5, wall-seconds: 5}}"),
         with("plumbline: {limits: {items: -1}}"),
+        with("plumbline: {verdct: [{judge: checks}]}"),
+        with("plumbline: {verdict: [{judge: checks, dta: [a.yaml]}]}"),
+        with("plumbline: {limits: {Memry: 1}}"),
+        with("plumbline: {reruns: {plugin: e2e, focus: F, clera: [S]}}"),
+        with("plumblin: {verdict: [{judge: checks}]}"),
         "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {env: [{value: v}]}".to_owned(),
         "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {env: [{name: a=b}]}".to_owned(),
         "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {env: [{name: y}]}".to_owned(),

@@ -1,13 +1,16 @@
 //! How events and time change the ledger.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ledger::event::{Effect, ErrorRecord, Event, MAX_EXPECTED, Refusal, Stored};
+use crate::ledger::error_record::ErrorRecord;
+use crate::ledger::event::{Effect, Event, MAX_EXPECTED, Refusal, Stored};
 use crate::ledger::state::{
     Entry, Held, Judged, Ledger, MAX_PROGRESS_BYTES, Outcome, Plugin, TIMEOUT_ERROR, Upload, later,
 };
+use crate::limits::{ERRORS_BYTES, FAILED_UPLOADS, LEAST_ERROR_BYTES};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::{ProgressUpdate, combine};
 use crate::run_status::MAX_REASON;
@@ -16,6 +19,9 @@ use crate::text::{excerpt, first_chars};
 /// The maximum length in characters of the reason for skipping a plugin. It is part of every
 /// status.
 pub const MAX_SKIP_REASON: usize = 500;
+
+/// The maximum length in characters of the reason of a failed upload, which the journal keeps.
+const MAX_UPLOAD_REASON: usize = 1_000;
 
 /// The error for a result that was missing when the run was interrupted.
 const INTERRUPTED_ERROR: &str = "the run was interrupted before this result arrived";
@@ -36,14 +42,14 @@ impl Ledger {
     /// have done. What is recorded does therefore not depend on ticks in between.
     ///
     /// All plugins are planned before any other event. If all planned plugins are complete, the
-    /// first event other than [`Event::Planned`], or a tick, completes the run. Nothing can be
-    /// planned after that.
+    /// first event that is not planning, or a tick, completes the run. Nothing can be planned after
+    /// that.
     ///
     /// # Errors
     /// Returns a [`Refusal`]. The ledger is then unchanged, and the event must not be journaled.
     pub fn apply(&mut self, at: Timestamp, event: Event) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
-        let planning = matches!(event, Event::Planned { .. });
+        let planning = matches!(event, Event::Planned { .. } | Event::NothingExpected { .. });
         let scope = self.record(at, event, &mut effects)?;
         self.begun |= !planning;
         self.last = self.last.max(Some(at));
@@ -62,6 +68,10 @@ impl Ledger {
     fn record(&mut self, at: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
         match event {
             Event::Planned { plugin, keys } => self.planned(at, plugin, keys),
+            Event::NothingExpected { plugin, reason } => {
+                self.plugin_mut(&plugin)?.nothing_expected = Some(excerpt(&reason, MAX_REASON));
+                Ok(SettleScope::Nowhere)
+            }
             Event::Launched { plugin } => {
                 self.plugin_mut(&plugin)?.launched.get_or_insert(at);
                 Ok(SettleScope::Nowhere)
@@ -85,12 +95,10 @@ impl Ledger {
             Event::UploadClaimed { key, upload } => self.upload_claimed(at, &key, upload),
             Event::UploadStored { key, upload, stored } => self.upload_stored(at, key, upload, stored, effects),
             Event::UploadFailed { key, upload, reason } => self.upload_failed(at, &key, upload, reason, effects),
+            Event::RetryDelayed { key, reason } => self.retry_delayed(at, &key, reason),
             Event::Failed { key, error } => self.failed(at, &key, error, effects),
             Event::TimedOut { plugin } => self.timed_out(at, &plugin, effects),
-            Event::PostProcessed { key, status, counts } => {
-                self.entry_mut(&key)?.judged = Some(Judged { status, counts });
-                Ok(SettleScope::Nowhere)
-            }
+            Event::PostProcessed { key, status, counts } => self.post_processed(&key, Judged { status, counts }),
             Event::PluginPostProcessed { plugin, status, counts } => {
                 self.plugin_mut(&plugin)?.judged = Some(Judged { status, counts });
                 Ok(SettleScope::Nowhere)
@@ -105,6 +113,22 @@ impl Ledger {
             }
             Event::Interrupted => Ok(self.interrupted(at, effects)),
             Event::Restarted => Ok(self.restarted(at, effects)),
+        }
+    }
+
+    /// Returns `event` within the limits on what the run keeps of errors. Call it before
+    /// [`Ledger::apply`], so that the journal keeps the limits too.
+    #[must_use]
+    pub fn bounded(&self, event: Event) -> Event {
+        match event {
+            Event::Failed { key, error } => {
+                let left = ERRORS_BYTES.saturating_sub(self.error_bytes);
+                Event::Failed { key, error: error.bounded(left.max(LEAST_ERROR_BYTES)) }
+            }
+            Event::UploadFailed { key, upload, reason } => {
+                Event::UploadFailed { key, upload, reason: first_chars(&reason, MAX_UPLOAD_REASON).to_owned() }
+            }
+            other => other,
         }
     }
 
@@ -141,6 +165,7 @@ impl Ledger {
         }
         let index = self.plugins.len();
         let start = self.entries.len();
+        self.by_key.reserve(keys.len());
         for key in keys {
             self.by_key.insert(key.clone(), self.entries.len());
             self.entries.push(Entry::new(key));
@@ -151,10 +176,13 @@ impl Ledger {
             name: plugin,
             launched: None,
             range,
+            decided: 0,
+            holds: false,
             complete: false,
             judged: None,
             verdict: None,
             skipped: None,
+            nothing_expected: None,
         });
         Ok(SettleScope::At(index))
     }
@@ -171,6 +199,7 @@ impl Ledger {
         for entry in self.entries_of_mut(index).iter_mut().filter(|entry| !entry.is_final() && entry.held.is_none()) {
             fail_or_hold(entry, at, ErrorRecord::new(reason), None, effects);
         }
+        self.look_for_held(index);
         Ok(SettleScope::At(index))
     }
 
@@ -181,7 +210,29 @@ impl Ledger {
         if self.is_due(plugin, at) {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
-        self.entry_mut(key)?.upload = Some(Upload { id, since: at, claimed: false });
+        let entry = self.entry_mut(key)?;
+        entry.upload = Some(Upload { id, since: at, claimed: false });
+        let timeout = |at| Held { error: ErrorRecord::new(TIMEOUT_ERROR), until: Some(later(at)) };
+        entry.held = entry.timed_out.map(timeout);
+        let holds = entry.held.is_some();
+        if let Some(plugin) = self.plugins.get_mut(plugin) {
+            plugin.holds |= holds;
+        }
+        Ok(SettleScope::Nowhere)
+    }
+
+    /// Starts the retry window again. Nothing happens to a result without a failed upload.
+    fn retry_delayed(&mut self, at: Timestamp, key: &ResultKey, reason: String) -> Result<SettleScope, Refusal> {
+        self.admit(key)?;
+        let plugin = self.plugin_index(&key.plugin)?;
+        if self.is_due(plugin, at) {
+            return Err(Refusal::AlreadyReceived(key.clone()));
+        }
+        let entry = self.entry_mut(key)?;
+        if matches!(entry.outcome, Outcome::Broken { .. }) {
+            entry.outcome = Outcome::Broken { at, reason };
+            entry.timed_out = entry.timed_out.map(|_| at);
+        }
         Ok(SettleScope::Nowhere)
     }
 
@@ -236,8 +287,10 @@ impl Ledger {
         let plugin = self.plugin_index(&key.plugin)?;
         let entry = self.entry_mut(key)?;
         entry.upload = None;
+        entry.failed_uploads = entry.failed_uploads.saturating_add(1);
         match entry.held.take() {
             Some(held) => fail(entry, at, held.error.with("upload", reason), effects),
+            None if entry.failed_uploads >= FAILED_UPLOADS => fail(entry, at, too_many_uploads(&reason), effects),
             None => entry.outcome = Outcome::Broken { at, reason },
         }
         Ok(SettleScope::At(plugin))
@@ -256,7 +309,13 @@ impl Ledger {
         if due || entry.is_final() || entry.held.is_some() {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
+        let memory = error.memory();
         fail_or_hold(entry, at, error, None, effects);
+        let holds = entry.held.is_some();
+        if let Some(plugin) = self.plugins.get_mut(plugin) {
+            plugin.holds |= holds;
+        }
+        self.error_bytes = self.error_bytes.saturating_add(memory);
         Ok(SettleScope::At(plugin))
     }
 
@@ -272,12 +331,25 @@ impl Ledger {
             match (&mut entry.held, &entry.outcome) {
                 (Some(held), _) => held.until = Some(held.until.map_or(later(at), |until| until.min(later(at)))),
                 // Its retry window is short and ends by itself, and the reason of the failed upload
-                // is more specific.
-                (None, Outcome::Broken { .. }) if entry.upload.is_none() => {}
+                // is more specific. A retry in this window must end in time.
+                (None, Outcome::Broken { .. }) if entry.upload.is_none() => {
+                    entry.timed_out.get_or_insert(at);
+                }
                 (None, _) => fail_or_hold(entry, at, ErrorRecord::new(TIMEOUT_ERROR), Some(later(at)), effects),
             }
         }
+        self.look_for_held(index);
         Ok(SettleScope::At(index))
+    }
+
+    /// Records the outcome of a result. Adjacent results with the same outcome share it, because most
+    /// nodes have the same one.
+    fn post_processed(&mut self, key: &ResultKey, judged: Judged) -> Result<SettleScope, Refusal> {
+        let index = self.index(key)?;
+        let before = index.checked_sub(1).and_then(|before| self.entries.get(before)?.judged.clone());
+        let same = before.filter(|before| **before == judged);
+        self.entry_mut(key)?.judged = Some(same.unwrap_or_else(|| Arc::new(judged)));
+        Ok(SettleScope::Nowhere)
     }
 
     /// Interrupts the run. A run that has its archive has finished and cannot be interrupted.
@@ -299,6 +371,7 @@ impl Ledger {
                 fail(entry, at, error, effects);
             }
         }
+        (0..self.plugins.len()).for_each(|index| self.look_for_held(index));
         SettleScope::Everywhere
     }
 
@@ -341,7 +414,7 @@ impl Ledger {
     /// Returns whether nothing more can happen to the plugin at `now`: no result is expected, no
     /// upload is in progress, and no retry window is open.
     pub(super) fn is_due(&self, plugin: usize, now: Timestamp) -> bool {
-        self.entries_of(plugin).iter().all(|entry| {
+        self.undecided(plugin).iter().all(|entry| {
             !entry.is_open(now) && (entry.is_overdue(now) || entry.retry_ends().is_none_or(|end| end <= now))
         })
     }
@@ -350,14 +423,22 @@ impl Ledger {
         if self.plugins.get(plugin).is_none_or(|plugin| plugin.complete) {
             return;
         }
-        for entry in self.entries_of_mut(plugin).iter_mut().filter(|entry| entry.is_overdue(now)) {
-            if let Some(held) = entry.held.take() {
-                fail(entry, held.until.unwrap_or(now), held.error, effects);
+        if self.plugins.get(plugin).is_some_and(|plugin| plugin.holds) {
+            for entry in self.entries_of_mut(plugin).iter_mut().filter(|entry| entry.is_overdue(now)) {
+                if let Some(held) = entry.held.take() {
+                    fail(entry, held.until.unwrap_or(now), held.error, effects);
+                }
             }
+            self.look_for_held(plugin);
         }
-        if !self.is_due(plugin, now) {
-            return;
+        if self.is_due(plugin, now) {
+            self.complete(plugin, effects);
         }
+        self.pass_decided(plugin);
+    }
+
+    /// Completes a plugin to which nothing more can happen.
+    fn complete(&mut self, plugin: usize, effects: &mut Vec<Effect>) {
         for entry in self.entries_of_mut(plugin) {
             if let Outcome::Broken { at, reason } = &entry.outcome {
                 let (at, error) = (*at, upload_error(reason));
@@ -367,6 +448,23 @@ impl Ledger {
         if let Some(plugin) = self.plugins.get_mut(plugin) {
             plugin.complete = true;
             effects.push(Effect::PluginComplete { plugin: plugin.name.clone() });
+        }
+    }
+
+    /// Passes over entries that have become final. With thousands of entries, each event would
+    /// otherwise look at all of them.
+    fn pass_decided(&mut self, plugin: usize) {
+        let passed = self.undecided(plugin).iter().take_while(|entry| entry.is_final()).count();
+        if let Some(plugin) = self.plugins.get_mut(plugin) {
+            plugin.decided += passed;
+        }
+    }
+
+    /// Determines whether a failure of the plugin is held.
+    fn look_for_held(&mut self, plugin: usize) {
+        let holds = self.undecided(plugin).iter().any(|entry| entry.held.is_some());
+        if let Some(plugin) = self.plugins.get_mut(plugin) {
+            plugin.holds = holds;
         }
     }
 
@@ -414,13 +512,13 @@ impl Ledger {
     ) -> Result<SettleScope, Refusal> {
         let others_and_own = self.progress_bytes;
         let entry = self.entry_mut(key)?;
-        let own = entry.progress.as_ref().map_or(0, ProgressUpdate::name_bytes);
+        let own = entry.progress.as_deref().map_or(0, ProgressUpdate::name_bytes);
         let others = others_and_own.saturating_sub(own);
         update.stamp(key, at);
-        let mut state = combine(entry.progress.as_ref(), update);
+        let mut state = combine(entry.progress.as_deref(), update);
         state.trim_names(MAX_PROGRESS_BYTES.saturating_sub(others));
         let bytes = others.saturating_add(state.name_bytes());
-        entry.progress = Some(state);
+        entry.progress = Some(Box::new(state));
         self.progress_bytes = bytes;
         Ok(SettleScope::Nowhere)
     }
@@ -448,6 +546,11 @@ fn fail_or_hold(
 fn fail(entry: &mut Entry, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
     effects.push(Effect::ResultFailed { key: entry.key.clone(), error: error.clone() });
     entry.fail(at, error);
+}
+
+/// Returns the error record for the last upload that may fail.
+fn too_many_uploads(reason: &str) -> ErrorRecord {
+    ErrorRecord::new(format!("{FAILED_UPLOADS} uploads failed, the maximum for a result; the last one: {reason}"))
 }
 
 /// Returns the error record for a failed upload that was not retried in time.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::judgement::VerdictSummary;
+use crate::ledger::error_record::ErrorRecord;
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
@@ -25,6 +25,13 @@ pub enum Event {
         /// The expected results, in the order in which the status shows them. Without any, the
         /// plugin is complete at once.
         keys: Vec<ResultKey>,
+    },
+    /// Why no result of a planned plugin is expected. It is a part of planning.
+    NothingExpected {
+        /// The name of the plugin.
+        plugin: PluginName,
+        /// The reason, such as that no node fits.
+        reason: String,
     },
     /// The plugin was launched.
     Launched {
@@ -102,6 +109,14 @@ pub enum Event {
         key: ResultKey,
         /// The number of the upload.
         upload: u64,
+        /// The reason, as one sentence.
+        reason: String,
+    },
+    /// A retry of a failed upload was rejected, because it could not be recorded. The sender did not
+    /// cause that, so its time for a retry starts again.
+    RetryDelayed {
+        /// The key of the result.
+        key: ResultKey,
         /// The reason, as one sentence.
         reason: String,
     },
@@ -278,103 +293,3 @@ pub enum Refusal {
 /// The maximum number of expected results of one run: 5,000 nodes with 40 plugins each, about 100
 /// MB of ledger.
 pub const MAX_EXPECTED: usize = 200_000;
-
-/// The maximum nesting depth of the details in an uploaded record: 64. A pod, the deepest known
-/// value, has about 20 levels.
-///
-/// The journal nests records a few levels deeper in its lines, and a JSON parser gives up at 128
-/// levels. A record that is accepted here must never make the journal unreadable.
-pub const MAX_ERROR_DEPTH: usize = 64;
-
-/// The error record that replaces a result that will not arrive: the content of `error.json`.
-///
-/// As part of an [`super::Event`], its details are under `details`. In `error.json`, they are next
-/// to `error`: see [`ErrorRecord::from_json`] and [`ErrorRecord::to_error_json`].
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ErrorRecord {
-    /// The error as one sentence.
-    pub error: String,
-    /// Further details, such as the `pod`.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
-}
-
-/// Error for a document that is not an error record (HTTP status 400).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ErrorRecordError {
-    /// The document is not JSON.
-    #[error("error record is not valid JSON: {0}")]
-    Invalid(String),
-    /// The document is JSON but not an object.
-    #[error("error record is not a JSON object")]
-    NotAnObject,
-    /// The key `error` is missing or not a string.
-    #[error("error record has no text under `error`")]
-    NoError,
-    /// The document exceeds [`MAX_ERROR_DEPTH`].
-    #[error("error record is nested too deeply: at most {MAX_ERROR_DEPTH} levels are read")]
-    TooDeep,
-}
-
-impl ErrorRecord {
-    /// Creates a record with this message and no details.
-    pub fn new(error: impl Into<String>) -> Self {
-        Self { error: error.into(), details: Map::new() }
-    }
-
-    /// Adds a detail.
-    #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details.insert(key.into(), value.into());
-        self
-    }
-
-    /// Reads an `error.json`: an object with a string under `error`. All other keys become details.
-    ///
-    /// The caller limits the size of `document` (see [`crate::ReceiveLimits::message_bytes`]).
-    pub fn from_json(document: &[u8]) -> Result<Self, ErrorRecordError> {
-        let value: Value =
-            serde_json::from_slice(document).map_err(|error| ErrorRecordError::Invalid(error.to_string()))?;
-        if !is_within(&value, MAX_ERROR_DEPTH) {
-            return Err(ErrorRecordError::TooDeep);
-        }
-        let Value::Object(mut details) = value else { return Err(ErrorRecordError::NotAnObject) };
-        match details.remove("error") {
-            Some(Value::String(error)) => Ok(Self { error, details }),
-            _ => Err(ErrorRecordError::NoError),
-        }
-    }
-
-    /// Returns whether the result is missing because of a timeout. As for every reader of
-    /// `error.json`, the message contains the word `timeout` in that case.
-    pub fn is_timeout(&self) -> bool {
-        self.error.contains("timeout")
-    }
-
-    /// Returns the content of `error.json`: `error`, with the details next to it. A detail named
-    /// `error` is overwritten.
-    pub fn to_error_json(&self) -> Value {
-        let mut object = self.details.clone();
-        object.insert("error".to_owned(), Value::String(self.error.clone()));
-        Value::Object(object)
-    }
-}
-
-/// Returns whether `value` has at most `levels` levels of mappings and lists.
-fn is_within(value: &Value, levels: usize) -> bool {
-    let mut open = vec![(value, levels)];
-    while let Some((value, levels)) = open.pop() {
-        let children: Vec<&Value> = match value {
-            Value::Object(fields) => fields.values().collect(),
-            Value::Array(items) => items.iter().collect(),
-            _ => continue,
-        };
-        let Some(below) = levels.checked_sub(1) else { return false };
-        open.extend(children.into_iter().map(|child| (child, below)));
-    }
-    true
-}
-
-#[cfg(test)]
-#[path = "event_tests.rs"]
-mod tests;

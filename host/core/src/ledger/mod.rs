@@ -6,14 +6,14 @@
 //! ledger. The caller passes in the time, and the ledger never reads a clock.
 
 mod apply;
+mod error_record;
 mod event;
 mod query;
 mod state;
 
 pub use apply::MAX_SKIP_REASON;
-pub use event::{
-    Effect, ErrorRecord, ErrorRecordError, Event, MAX_ERROR_DEPTH, MAX_EXPECTED, Record, Refusal, Stored, StoredKind,
-};
+pub use error_record::{ErrorRecord, ErrorRecordError, MAX_ERROR_DEPTH};
+pub use event::{Effect, Event, MAX_EXPECTED, Record, Refusal, Stored, StoredKind};
 pub use query::ResultTally;
 pub use state::{Judged, KeyState, Ledger, MAX_PROGRESS_BYTES, RETRY_WINDOW, ReplayError, TIMEOUT_ERROR};
 

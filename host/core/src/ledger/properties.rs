@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Verdict;
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::{EntryStatus, PluginStatus, TarInfo};
@@ -44,6 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
     });
     prop_oneof![
         1 => (plugin(), keys()).prop_map(|(plugin, keys)| Event::Planned { plugin, keys }),
+        1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::NothingExpected { plugin, reason }),
         1 => plugin().prop_map(|plugin| Event::Launched { plugin }),
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::LaunchFailed { plugin, reason }),
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Skipped { plugin, reason }),
@@ -55,6 +57,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (key(), upload()).prop_map(|(key, upload)| Event::UploadClaimed { key, upload }),
         8 => (key(), upload(), stored).prop_map(|(key, upload, stored)| Event::UploadStored { key, upload, stored }),
         10 => (key(), upload(), "[a-z]{1,4}").prop_map(|(key, upload, reason)| Event::UploadFailed { key, upload, reason }),
+        2 => (key(), "[a-z]{1,4}").prop_map(|(key, reason)| Event::RetryDelayed { key, reason }),
         3 => (key(), error).prop_map(|(key, error)| Event::Failed { key, error }),
         2 => plugin().prop_map(|plugin| Event::TimedOut { plugin }),
         1 => (key(), status(), counts()).prop_map(|(key, status, counts)| Event::PostProcessed { key, status, counts }),
@@ -168,7 +171,7 @@ proptest! {
                     }
                 }
             }
-            let _ = (ledger.next_deadline(at), ledger.verdict(at));
+            let _ = (ledger.next_deadline(at), Verdict::from_run(&ledger.status(at)));
         }
         ledger.tick(Timestamp::MIN);
         ledger.tick(Timestamp::MAX);

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::judgement::VerdictSummary;
-use crate::ledger::event::ErrorRecord;
+use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::state::{Entry, Judged, KeyState, Ledger, Outcome, Plugin};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
-use crate::run_status::{EntryStatus, MAX_REASON, PluginStatus, RunPhase, RunStatus};
+use crate::run_status::{EntryStatus, MAX_REASON, PluginStatus, PluginTotal, RunPhase, RunStatus};
 use crate::text::excerpt;
-use crate::verdict::Verdict;
 
 /// How many expected results of a plugin are in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,7 +67,7 @@ impl Ledger {
 
     /// Returns the progress reported for an expected result.
     pub fn progress(&self, key: &ResultKey) -> Option<&ProgressUpdate> {
-        self.entry(key).ok()?.progress.as_ref()
+        self.entry(key).ok()?.progress.as_deref()
     }
 
     /// Returns when the worker of an expected result last sent a message.
@@ -92,6 +91,12 @@ impl Ledger {
         self.plugin(plugin)?.skipped.as_deref()
     }
 
+    /// Returns why no result of a plugin is expected. `None` if results are expected, or if the
+    /// plugin is not planned.
+    pub fn nothing_expected(&self, plugin: &PluginName) -> Option<&str> {
+        self.plugin(plugin)?.nothing_expected.as_deref()
+    }
+
     /// Returns the result of a plugin, or `None` before it is post-processed.
     pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
         self.plugin(plugin)?.judged.as_ref()
@@ -105,7 +110,7 @@ impl Ledger {
 
     /// Returns the outcome of one result, or `None` before it is post-processed.
     pub fn result(&self, key: &ResultKey) -> Option<&Judged> {
-        self.entry(key).ok()?.judged.as_ref()
+        self.entry(key).ok()?.judged.as_deref()
     }
 
     /// Returns whether `upload` of `key` is being moved into place.
@@ -122,6 +127,16 @@ impl Ledger {
     /// or tick. A result whose upload failed is included while it may be retried.
     pub fn missing(&self, plugin: &PluginName) -> Vec<&ResultKey> {
         self.planned_entries(plugin).iter().filter(|entry| !entry.is_final()).map(|entry| &entry.key).collect()
+    }
+
+    /// Returns whether an expected result is neither received nor failed, as of the last event or tick.
+    pub fn is_missing(&self, key: &ResultKey) -> bool {
+        self.entry(key).is_ok_and(|entry| !entry.is_final())
+    }
+
+    /// Returns whether an expected result was received.
+    pub fn is_received(&self, key: &ResultKey) -> bool {
+        self.entry(key).is_ok_and(|entry| matches!(entry.outcome, Outcome::Received { .. }))
     }
 
     /// Returns how many expected results of a plugin are in each state, as of the last event or tick.
@@ -180,8 +195,9 @@ impl Ledger {
     /// A timeout behind an upload ends at its own time. Retry windows end together, once nothing
     /// else is expected.
     fn plugin_deadline(&self, index: usize) -> Option<Timestamp> {
-        let entries = self.entries_of(index);
-        let held = entries.iter().filter_map(Entry::held_until).min();
+        let entries = self.undecided(index);
+        let holds = self.plugins.get(index).is_some_and(|plugin| plugin.holds);
+        let held = if holds { entries.iter().filter_map(Entry::held_until).min() } else { None };
         let open = entries.iter().any(|entry| entry.upload.is_some() || matches!(entry.outcome, Outcome::Waiting));
         let retries = if open { None } else { entries.iter().filter_map(Entry::retry_ends).max() };
         [held, retries].into_iter().flatten().min()
@@ -194,7 +210,7 @@ impl Ledger {
             let complete = self.is_complete_at(index, now);
             let alone = plugin.range.len() == 1;
             entries.extend(self.entries_of(index).iter().map(|entry| {
-                let judged = entry.judged.as_ref().or(plugin.judged.as_ref().filter(|_| alone));
+                let judged = entry.judged.as_deref().or(plugin.judged.as_ref().filter(|_| alone));
                 entry_status(entry, complete || entry.is_overdue(now), judged)
             }));
         }
@@ -209,16 +225,21 @@ impl Ledger {
             interrupted: self.interrupted,
             skipped: self.by_plugin(|plugin| plugin.skipped.clone()),
             launched: self.by_plugin(|plugin| plugin.launched),
+            totals: self.by_plugin(|plugin| self.total(plugin)),
             ..RunStatus::default()
         }
     }
 
-    /// Returns the verdict on the run at `now`: that of [`Verdict::from_run`] combined with the
-    /// statuses of the plugins' whole trees. These may be worse than those of their parts.
-    pub fn verdict(&self, now: Timestamp) -> Verdict {
-        let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
-        let judged = unjudged.filter_map(|plugin| Some((plugin.name.as_str(), plugin.judged.as_ref()?)));
-        Verdict::judge(&self.status(now), judged.map(|(plugin, judged)| (plugin, &judged.status, &judged.counts)))
+    /// Returns the result of the plugin's whole tree, unless its only entry shows it.
+    fn total(&self, plugin: &Plugin) -> Option<PluginTotal> {
+        let judged = plugin.judged.as_ref()?;
+        let entries = self.entries.get(plugin.range.clone()).unwrap_or_default();
+        let is_shown = matches!(entries, [only] if only.judged.as_deref().is_none_or(|own| own == judged));
+        (!is_shown).then(|| PluginTotal {
+            status: judged.status.clone(),
+            counts: Some(judged.counts.clone()),
+            reason: plugin.nothing_expected.clone(),
+        })
     }
 
     /// Returns what `look` finds for each plugin, by name.
@@ -258,9 +279,9 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
         status,
         result_status: judged.map(|judged| judged.status.clone()),
         result_counts: judged.map(|judged| judged.counts.clone()),
-        progress: match (&entry.progress, judged) {
-            (Some(progress), Some(judged)) => Some(progress.clone().settled(&judged.counts)),
-            (progress, _) => progress.clone(),
+        progress: match (entry.progress.as_deref(), judged) {
+            (Some(progress), Some(judged)) => Some(Box::new(progress.clone().settled(&judged.counts))),
+            _ => entry.progress.clone(),
         },
         last_heartbeat: entry.heard,
         reason: match &entry.outcome {

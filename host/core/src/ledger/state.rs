@@ -1,13 +1,15 @@
 //! The state of a ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::judgement::VerdictSummary;
-use crate::ledger::event::{ErrorRecord, Event, Refusal, Stored};
+use crate::ledger::error_record::ErrorRecord;
+use crate::ledger::event::{Event, Refusal, Stored};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
@@ -34,7 +36,8 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 ///   plugin completes when every other result was received or has failed, no upload is in progress,
 ///   and [`RETRY_WINDOW`](super::RETRY_WINDOW) has passed since the last failure. Only then does
 ///   the broken result become an error. Until then it may be retried, however long the plugin's
-///   other results take.
+///   other results take. After [`FAILED_UPLOADS`](crate::limits::FAILED_UPLOADS), the failure is
+///   final.
 /// * A failure that the driver reports during an upload is held. An upload that started before the
 ///   failure wins if it is stored: the result exists, and only the sender's host has a problem. A
 ///   pod that has ended is often seen before its last bytes arrive. If the upload fails, the
@@ -42,6 +45,9 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 /// * A timeout is held too, but for [`RETRY_WINDOW`](super::RETRY_WINDOW) at most. Otherwise a slow
 ///   sender could extend the run by hours. An upload stored after that is
 ///   [`Refusal::AlreadyReceived`].
+/// * A result that is broken when its plugin times out may be retried once, until
+///   [`RETRY_WINDOW`](super::RETRY_WINDOW) after the timeout. Otherwise a sender whose uploads fail
+///   could extend the run without end.
 /// * A complete upload is claimed before its files are moved into place. A claim is rejected under
 ///   the same conditions as the end of the upload. From the claim to the end of the upload, no
 ///   failure, timeout or interruption decides the result.
@@ -59,8 +65,10 @@ pub struct Ledger {
     pub(super) plugins: Vec<Plugin>,
     pub(super) by_name: BTreeMap<PluginName, usize>,
     pub(super) entries: Vec<Entry>,
-    pub(super) by_key: BTreeMap<ResultKey, usize>,
+    pub(super) by_key: HashMap<ResultKey, usize>,
     pub(super) progress_bytes: usize,
+    /// The memory of all accepted error records, also of those that an upload has replaced.
+    pub(super) error_bytes: usize,
     /// Whether planning is over because another event has happened.
     pub(super) begun: bool,
     pub(super) run_complete: bool,
@@ -76,10 +84,17 @@ pub(super) struct Plugin {
     pub(super) launched: Option<Timestamp>,
     /// The indices of its entries. They are planned together, so they are adjacent.
     pub(super) range: Range<usize>,
+    /// How many of its first entries are final. No check looks at them again, because what is final
+    /// stays. Exact after `Ledger::settle`.
+    pub(super) decided: usize,
+    /// Whether a failure of one of its entries is held.
+    pub(super) holds: bool,
     pub(super) complete: bool,
     pub(super) judged: Option<Judged>,
     /// Why the plugin was skipped. It is then complete and has no entries.
     pub(super) skipped: Option<String>,
+    /// Why it was planned without entries.
+    pub(super) nothing_expected: Option<String>,
     pub(super) verdict: Option<VerdictSummary>,
 }
 
@@ -135,6 +150,12 @@ impl Ledger {
     /// Returns the entries of the plugin at `index`, or none if the index is out of range.
     pub(super) fn entries_of(&self, index: usize) -> &[Entry] {
         self.plugins.get(index).and_then(|plugin| self.entries.get(plugin.range.clone())).unwrap_or_default()
+    }
+
+    /// Returns the entries of the plugin at `index` without the final ones at their beginning.
+    pub(super) fn undecided(&self, index: usize) -> &[Entry] {
+        let decided = self.plugins.get(index).map_or(0, |plugin| plugin.decided);
+        self.entries_of(index).get(decided..).unwrap_or_default()
     }
 
     pub(super) fn entries_of_mut(&mut self, index: usize) -> &mut [Entry] {
@@ -221,11 +242,16 @@ pub(super) struct Entry {
     pub(super) upload: Option<Upload>,
     /// Only set together with an upload.
     pub(super) held: Option<Held>,
-    pub(super) progress: Option<ProgressUpdate>,
+    /// When the plugin timed out, if the last upload had failed before. The next upload is the last
+    /// one.
+    pub(super) timed_out: Option<Timestamp>,
+    pub(super) failed_uploads: u32,
+    /// Boxed, because most results have none.
+    pub(super) progress: Option<Box<ProgressUpdate>>,
     pub(super) heard: Option<Timestamp>,
     /// What prevents the result from arriving, while it is expected.
     pub(super) trouble: Option<String>,
-    pub(super) judged: Option<Judged>,
+    pub(super) judged: Option<Arc<Judged>>,
 }
 
 impl Entry {
@@ -235,6 +261,8 @@ impl Entry {
             outcome: Outcome::Waiting,
             upload: None,
             held: None,
+            timed_out: None,
+            failed_uploads: 0,
             progress: None,
             heard: None,
             trouble: None,

@@ -19,13 +19,23 @@ use crate::text::Printable;
 /// The maximum length of a name in bytes (RFC 1035).
 const MAX_NAME: usize = 253;
 
-/// Services of clouds that give credentials to every client on a node, and are outside the
-/// link-local range.
-const METADATA: [IpAddr; 4] = [
+/// Services of clouds that give credentials or settings to every client on a node, and are outside
+/// the link-local ranges.
+const METADATA: [IpAddr; 8] = [
+    // Azure: the wire server.
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    // Alibaba Cloud.
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    // Oracle Cloud.
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
+    // AWS: metadata of an instance, and the Pod Identity Agent of EKS.
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x23)),
+    // Google Cloud.
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254)),
+    // Scaleway.
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x42)),
 ];
 
 /// A host of a request or of a connection.

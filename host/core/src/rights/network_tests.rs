@@ -59,8 +59,27 @@ fn names_and_addresses_are_granted_separately() {
 
 #[test]
 fn special_addresses_need_a_grant_of_their_own() {
-    for address in ["127.0.0.1", "169.254.169.254", "168.63.129.16", "::1", "fe80::1", "0.0.0.0", "fd00:ec2::254"] {
+    for address in ["127.0.0.1", "::1", "fe80::1", "0.0.0.0"] {
         assert!(is_special(address.parse().unwrap()), "{address}");
+    }
+    // Metadata services of clouds, and agents that give credentials to pods and tasks.
+    for (address, network) in [
+        ("169.254.169.254", "0.0.0.0/0"),
+        ("169.254.170.2", "0.0.0.0/0"),
+        ("169.254.170.23", "169.0.0.0/8"),
+        ("168.63.129.16", "168.63.0.0/16"),
+        ("100.100.100.200", "100.64.0.0/10"),
+        ("192.0.0.192", "192.0.0.0/24"),
+        ("[fd00:ec2::254]", "[fd00:ec2::/32]"),
+        ("[fd00:ec2::23]", "[fd00:ec2::/32]"),
+        ("[fd20:ce::254]", "[fc00::/7]"),
+        ("[fd00:c1::a9fe:a9fe]", "[fd00::/8]"),
+        ("[fd00:42::42]", "[::/0]"),
+    ] {
+        let admits = |granted: &str| format!("{granted}:80").parse::<Endpoint>().unwrap().admits(&host(address), 80);
+        assert!(!admits(network), "{network} {address}");
+        assert!(admits(address), "{address}");
+        assert!(is_special(address.trim_matches(['[', ']']).parse().unwrap()), "{address}");
     }
     for address in ["::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "::ffff:127.0.0.1"] {
         assert!(is_special(address.parse().unwrap()), "{address}");

@@ -3,10 +3,12 @@
 use serde_json::json;
 
 use super::words::{
-    Short, WINDOW, at, broken, complete, failed, key, ledger, planned, plugin, received, started, stored, timed_out,
+    Short, WINDOW, at, broken, complete, delayed, failed, key, ledger, planned, plugin, received, started, stored,
+    timed_out,
 };
 use crate::Verdict;
-use crate::ledger::{Effect, ErrorRecord, Event, KeyState, Refusal, TIMEOUT_ERROR};
+use crate::ledger::{Effect, ErrorRecord, Event, KeyState, Ledger, Refusal, TIMEOUT_ERROR};
+use crate::limits::{ERRORS_BYTES, LEAST_ERROR_BYTES};
 use crate::run_status::TarInfo;
 
 #[test]
@@ -71,6 +73,72 @@ fn a_timeout_waits_for_the_upload_under_way_but_not_for_ever() {
     assert!(effects.contains(&complete("a")), "{effects:?}");
     assert_eq!(ledger.error_of("a/global"), TIMEOUT_ERROR);
     assert_eq!(ledger.refused(11 + WINDOW, stored("a/global", 1)), Refusal::AlreadyReceived(key("a/global")));
+}
+
+/// Returns a ledger whose plugin `a` has timed out at 10 s, after its upload has failed at 9 s.
+fn timed_out_when_broken() -> Ledger {
+    let mut ledger = ledger();
+    ledger.ok(1, started("a/global", 1));
+    ledger.ok(9, broken("a/global", 1));
+    assert_eq!(ledger.ok(10, timed_out("a")), []);
+    ledger
+}
+
+#[test]
+fn failed_uploads_do_not_delay_the_end_of_a_plugin_that_timed_out() {
+    let mut ledger = timed_out_when_broken();
+    assert_eq!(ledger.next_deadline(at(11)), Some(at(9 + WINDOW)));
+    // A second timeout does not extend the time.
+    ledger.ok(50, timed_out("a"));
+    ledger.ok(8 + WINDOW, started("a/global", 2));
+    assert_eq!(ledger.next_deadline(at(9 + WINDOW)), Some(at(10 + WINDOW)));
+
+    let mut in_time = ledger.clone();
+    assert_eq!(in_time.ok(9 + WINDOW, stored("a/global", 2)), [received("a/global"), complete("a")]);
+
+    let mut fails = ledger.clone();
+    let effects = fails.ok(9 + WINDOW, broken("a/global", 2));
+    let error = ErrorRecord::new(TIMEOUT_ERROR).with("upload", "connection reset");
+    assert_eq!(effects, [Effect::ResultFailed { key: key("a/global"), error }, complete("a")]);
+    assert_eq!(fails.refused(9 + WINDOW, started("a/global", 3)), Refusal::AlreadyReceived(key("a/global")));
+
+    let effects = ledger.tick(at(10 + WINDOW));
+    assert!(effects.contains(&complete("a")), "{effects:?}");
+    assert_eq!(ledger.error_of("a/global"), TIMEOUT_ERROR);
+    assert_eq!(ledger.refused(11 + WINDOW, stored("a/global", 2)), Refusal::AlreadyReceived(key("a/global")));
+}
+
+#[test]
+fn a_retry_that_cannot_be_recorded_has_its_time_again_also_after_a_timeout() {
+    let mut ledger = timed_out_when_broken();
+    ledger.ok(100, delayed("a/global"));
+    let reason = "the disk is full".to_owned();
+    assert_eq!(ledger.state(&key("a/global")), Some(KeyState::Broken { at: at(100), reason }));
+    assert_eq!(ledger.next_deadline(at(101)), Some(at(100 + WINDOW)));
+    ledger.ok(99 + WINDOW, started("a/global", 2));
+    assert_eq!(ledger.refused(99 + WINDOW, delayed("a/global")), Refusal::AlreadyReceived(key("a/global")));
+    assert_eq!(ledger.next_deadline(at(99 + WINDOW)), Some(at(100 + WINDOW)));
+    assert!(ledger.tick(at(100 + WINDOW)).contains(&complete("a")));
+    assert_eq!(ledger.refused(101 + WINDOW, delayed("a/global")), Refusal::AlreadyReceived(key("a/global")));
+}
+
+#[test]
+fn error_records_of_all_results_share_a_limit() {
+    let nodes: Vec<String> = (0..100).map(|n| format!("c/n{n}")).collect();
+    let mut ledger = ledger();
+    ledger.ok(0, planned("c", &nodes.iter().map(String::as_str).collect::<Vec<_>>()));
+    for node in &nodes {
+        let error = ErrorRecord::new("gone").with("log", "x".repeat(1 << 20)).with("pod", "p");
+        let event = ledger.bounded(Event::Failed { key: key(node), error });
+        ledger.ok(1, event);
+    }
+    let errors: Vec<&ErrorRecord> = ledger.keys().filter_map(|key| ledger.error(key)).collect();
+    assert_eq!(errors.len(), nodes.len());
+    assert_eq!(errors[0].details["log"].as_str().unwrap().len(), 1 << 20);
+    let (last, memory) = (errors[99], errors.iter().map(|error| error.memory()).sum::<usize>());
+    assert_eq!((last.error.as_str(), &last.details["pod"]), ("gone", &json!("p")));
+    assert!(last.memory() < LEAST_ERROR_BYTES, "{}", last.memory());
+    assert!(memory <= ERRORS_BYTES + nodes.len() * LEAST_ERROR_BYTES, "{memory}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn every_event_has_its_line_in_the_journal() {
         started("b/n1", 7),
         stored("b/n1", 7),
         broken("b/n1", 7),
+        Event::RetryDelayed { key: key("b/n1"), reason: "the disk is full".to_owned() },
         Event::Failed { key: key("b/n1"), error: ErrorRecord::new("gone").with("pod", json!({"name": "p"})) },
         timed_out("b"),
         Event::PostProcessed { key: key("b/n1"), status: "warn: 1".into(), counts: [("warn".to_owned(), 1)].into() },
@@ -34,6 +35,7 @@ fn every_event_has_its_line_in_the_journal() {
         Event::Interrupted,
         Event::Restarted,
         Event::Skipped { plugin: plugin("b"), reason: "nothing failed".to_owned() },
+        Event::NothingExpected { plugin: plugin("b"), reason: "none of 3 nodes fits".to_owned() },
     ];
     let lines: Vec<String> = events
         .iter()

@@ -6,5 +6,6 @@ mod plan;
 mod progress;
 mod skipped;
 mod status;
+mod totals;
 mod uploads;
 mod words;

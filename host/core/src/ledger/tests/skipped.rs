@@ -1,6 +1,6 @@
 //! Tests for skipped plugins.
 
-use super::words::{at, key, planned, plugin};
+use super::words::{Short, at, key, planned, plugin};
 use crate::Verdict;
 use crate::ledger::{Effect, ErrorRecord, Event, Ledger, MAX_SKIP_REASON, Record, Refusal, Stored, StoredKind};
 use crate::progress::ProgressUpdate;

@@ -7,6 +7,7 @@ use super::words::{
     Short, WINDOW, at, broken, complete, content, failed, key, ledger, plugin, received, started, stored, timed_out,
 };
 use crate::ledger::{Effect, ErrorRecord, Event, KeyState, Refusal};
+use crate::limits::FAILED_UPLOADS;
 use crate::run_status::EntryStatus;
 
 #[test]
@@ -94,6 +95,26 @@ fn a_failed_upload_that_is_not_tried_again_becomes_an_error() {
     let error = ErrorRecord::new("upload failed and was not retried: connection reset");
     assert_eq!(effects, [Effect::ResultFailed { key: key("a/global"), error }, complete("a"), Effect::StatusChanged]);
     assert_eq!(ledger.refused(3 + WINDOW, started("a/global", 2)), Refusal::AlreadyReceived(key("a/global")));
+}
+
+#[test]
+fn after_too_many_failed_uploads_the_failure_is_final() {
+    let mut ledger = ledger();
+    let mut now = 1;
+    for upload in 1..FAILED_UPLOADS {
+        ledger.ok(now, started("b/n1", upload.into()));
+        assert_eq!(ledger.ok(now + 1, broken("b/n1", upload.into())), []);
+        now += 1;
+    }
+    ledger.ok(now, started("b/n1", FAILED_UPLOADS.into()));
+    ledger.ok(now + 1, broken("b/n1", FAILED_UPLOADS.into()));
+    assert_eq!(ledger.error_of("b/n1"), "100 uploads failed, the maximum for a result; the last one: connection reset");
+    assert_eq!(ledger.admit(&key("b/n1")), Err(Refusal::AlreadyReceived(key("b/n1"))));
+    assert_eq!(ledger.refused(now + 2, started("b/n1", 500)), Refusal::AlreadyReceived(key("b/n1")));
+    // Reasons that the journal keeps are bounded too.
+    let long = Event::UploadFailed { key: key("b/n2"), upload: 1, reason: "x".repeat(100_000) };
+    let Event::UploadFailed { reason, .. } = ledger.bounded(long) else { panic!("another event") };
+    assert_eq!(reason.len(), 1_000);
 }
 
 #[test]

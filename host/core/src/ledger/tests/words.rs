@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::Verdict;
 use crate::ledger::{Effect, ErrorRecord, Event, Ledger, RETRY_WINDOW, Refusal, Stored, StoredKind};
 use crate::name::{PluginName, ResultKey};
 
@@ -40,6 +41,10 @@ pub(super) fn broken(text: &str, upload: u64) -> Event {
     Event::UploadFailed { key: key(text), upload, reason: "connection reset".to_owned() }
 }
 
+pub(super) fn delayed(text: &str) -> Event {
+    Event::RetryDelayed { key: key(text), reason: "the disk is full".to_owned() }
+}
+
 pub(super) fn failed(text: &str, error: &str) -> Event {
     Event::Failed { key: key(text), error: ErrorRecord::new(error) }
 }
@@ -61,6 +66,7 @@ pub(super) trait Short {
     fn ok(&mut self, seconds: i64, event: Event) -> Vec<Effect>;
     fn refused(&mut self, seconds: i64, event: Event) -> Refusal;
     fn error_of(&self, text: &str) -> String;
+    fn verdict(&self, now: Timestamp) -> Verdict;
 }
 
 impl Short for Ledger {
@@ -80,6 +86,10 @@ impl Short for Ledger {
 
     fn error_of(&self, text: &str) -> String {
         self.error(&key(text)).unwrap_or_else(|| panic!("`{text}` has no error")).error.clone()
+    }
+
+    fn verdict(&self, now: Timestamp) -> Verdict {
+        Verdict::from_run(&self.status(now))
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use jiff::Timestamp;
 use serde_json::json;
 
 #[test]
@@ -43,6 +44,44 @@ fn accepted_errors_can_be_read_from_a_journal_and_others_are_rejected() {
     assert_eq!(ErrorRecord::from_json(nested(MAX_ERROR_DEPTH + 1).as_bytes()), Err(ErrorRecordError::TooDeep));
     let flood = format!(r#"{{"error": "e", "x": {}"#, "[".repeat(1_000_000));
     assert!(ErrorRecord::from_json(flood.as_bytes()).is_err());
+}
+
+#[test]
+fn the_error_of_a_worker_takes_little_memory() {
+    let zeros = format!(r#"{{"error": "e", "pod": "p", "a": [{}0]}}"#, "0,".repeat(500_000));
+    // Each empty object takes a hundred times its text, so a shorter document is too large as well.
+    let objects = format!(r#"{{"error": "e", "pod": "p", "a": [{}0]}}"#, r#"{"":0},"#.repeat(2_000));
+    for document in [zeros, objects] {
+        let record = ErrorRecord::received(document.as_bytes()).unwrap();
+        assert!(record.memory() <= ERROR_BYTES, "{}", record.memory());
+        assert_eq!(record.error, "e");
+        assert!(record.to_error_json().to_string().contains("left out: it is too large"), "{record:?}");
+    }
+    let record = ErrorRecord::received(br#"{"error": "e", "pod": {"name": "p"}}"#).unwrap();
+    assert_eq!(record, ErrorRecord::new("e").with("pod", json!({"name": "p"})));
+    // Small details stay next to a large one.
+    let log = json!({"error": "e", "pod": "p", "log": "x".repeat(ERROR_BYTES - 100)});
+    let record = ErrorRecord::received(log.to_string().as_bytes()).unwrap();
+    assert_eq!(record.to_error_json(), json!({"error": "e", "pod": "p", "log": "left out: it is too large"}));
+    // A message is cut, without a note in place of details that do not exist.
+    let long = json!({"error": "é".repeat(500_000)});
+    let record = ErrorRecord::received(long.to_string().as_bytes()).unwrap();
+    assert!(record.details.is_empty() && record.error.ends_with("é…") && record.memory() <= ERROR_BYTES);
+    let many: Map<String, Value> = (0..1_000).map(|n| (n.to_string(), Value::Null)).collect();
+    let record = ErrorRecord { error: "e".to_owned(), details: many }.bounded(ERROR_BYTES);
+    assert_eq!(record, ErrorRecord::new("e").with("details", "left out: it is too large"));
+}
+
+#[test]
+fn large_documents_that_are_not_errors_are_rejected() {
+    let padded = |start: &str| format!("{start}{}", " ".repeat(ERROR_BYTES));
+    for document in ["[]", "{}", r#"{"error": 7}"#, r#"{"error": null}"#] {
+        assert_eq!(ErrorRecord::received(padded(document).as_bytes()), Err(ErrorRecordError::NoError), "{document}");
+    }
+    for document in ["{", r#"{"error": "a"} {}"#, r#"{"error": "a", "x": [}"#] {
+        let refused = ErrorRecord::received(padded(document).as_bytes());
+        assert!(matches!(refused, Err(ErrorRecordError::Invalid(_))), "{document}: {refused:?}");
+    }
 }
 
 #[test]
