@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use plumbline_core::chain;
+use plumbline_core::limits::BUCKET_OBJECT_BYTES;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
@@ -35,6 +36,14 @@ pub enum BucketError {
         address: String,
         /// The limit.
         most: usize,
+    },
+    /// The object is too large to be downloaded.
+    #[error("failed to read `{address}`: it has {size} bytes, more than {BUCKET_OBJECT_BYTES}")]
+    TooLarge {
+        /// The URL of the object.
+        address: String,
+        /// Its size in bytes.
+        size: u64,
     },
     /// The object has another size than the list says.
     #[error("failed to read `{address}`: it has changed while it was read")]
@@ -112,9 +121,13 @@ impl Bucket {
         Ok(listed.into_iter().filter_map(object).collect())
     }
 
-    /// Copies an object to the new file `to`.
+    /// Copies an object to the new file `to`. An object above [`BUCKET_OBJECT_BYTES`] is not
+    /// requested.
     pub async fn download(&self, object: &BucketObject, to: &Path) -> Result<(), BucketError> {
         let address = || self.url_of(object);
+        if object.size > BUCKET_OBJECT_BYTES {
+            return Err(BucketError::TooLarge { address: address(), size: object.size });
+        }
         let refused = |error: object_store::Error| BucketError::Storage { address: address(), cause: chain(&error) };
         let unwritten = |source| BucketError::Write { address: address(), source };
         let mut content = self.store.get(&object.key).await.map_err(refused)?.into_stream();
@@ -126,5 +139,28 @@ impl Bucket {
         }
         file.flush().await.map_err(unwritten)?;
         if left > 0 { Err(BucketError::Changed { address: address() }) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_object_that_is_too_large_is_not_downloaded() {
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("copy");
+        let bucket = Bucket { url: "s3://b".to_owned(), prefix: String::new(), store: Arc::new(InMemory::new()) };
+        let key = object_store::path::Path::from("run.tar.gz");
+        let object = |size| BucketObject { name: "run.tar.gz".to_owned(), size, modified: 0, key: key.clone() };
+        let error = bucket.download(&object(BUCKET_OBJECT_BYTES + 1), &to).await.unwrap_err();
+        assert!(matches!(&error, BucketError::TooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("`s3://b/run.tar.gz`: it has 8589934593 bytes"), "{error}");
+        // Others are requested. The store has none.
+        let error = bucket.download(&object(BUCKET_OBJECT_BYTES), &to).await.unwrap_err();
+        assert!(matches!(&error, BucketError::Storage { .. }), "{error}");
+        assert!(!to.exists());
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use plumbline_core::rollup::meaning;
 use plumbline_core::text::first_chars;
 use plumbline_core::{FlatItem, Meta, ModuleLimits, Status};
 use plumbline_sandbox::{Entry, ItemSink, ModuleFailure, PluginInfo, ResultSource, Summarize};
@@ -106,23 +107,18 @@ impl CauseFinder {
     }
 }
 
-/// Returns a failed leaf for [`CauseFinder::find`]. `set` is its result set. Details that are not
-/// texts are left out, and long texts lose their middle.
+/// Returns a failed leaf for [`CauseFinder::find`]. `set` is its result set. Its status is the one
+/// that it counts as. Details that are not texts are left out, and long texts lose their middle.
 pub fn failed_leaf(set: &str, name: &str, status: &Status, meta: &Meta, details: &Map<String, Value>) -> Entry {
     let texts = details.iter().filter_map(|(key, value)| Some((key.clone(), cut(value.as_str()?).into())));
     let item = FlatItem {
         depth: 0,
         name: name.to_owned(),
-        status: Some(status.clone()),
+        status: Some(meaning(status)),
         meta: meta.clone(),
         details: texts.collect(),
     };
     Entry { set: set.to_owned(), item }
-}
-
-/// Returns whether a leaf of this status failed.
-pub fn is_failure(status: Option<&Status>) -> bool {
-    matches!(status, Some(Status::Failed | Status::Timeout))
 }
 
 fn cut(text: &str) -> String {

@@ -1,6 +1,7 @@
 //! Interface between the aggregator and the environment that runs plugins: Kubernetes, this
 //! machine, or a test.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
-use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey, RunId};
+use plumbline_core::{ModuleLimits, Node, ResultKey, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -180,8 +181,21 @@ pub enum Report {
     },
 }
 
+/// A plugin whose results are complete: each of them has arrived or failed.
+#[derive(Debug, Clone)]
+pub struct Completed {
+    /// ID of the run.
+    pub run: RunId,
+    /// Definition of the plugin.
+    pub definition: Arc<Definition>,
+    /// Results that arrived.
+    pub received: BTreeSet<ResultKey>,
+    /// Results that will not arrive.
+    pub failed: BTreeSet<ResultKey>,
+}
+
 /// End of an execution that also sent its results.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// The result of the execution.
     pub key: ResultKey,
@@ -239,9 +253,13 @@ pub trait Dispatcher: Send + Sync + 'static {
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>>;
 
     /// Stops what is still running after all results of a plugin have arrived, with the
-    /// dispatcher's grace period, before the results are read. Returns the ends of executions whose
-    /// results arrived, if they ended by themselves.
-    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
+    /// dispatcher's grace period, before the results are read. Returns the ends of executions, if
+    /// they ended by themselves.
+    ///
+    /// An earlier process of the run may have launched the plugin. If the end of an execution whose
+    /// result arrived cannot be learned, it is [`ExitKind::Unknown`]. No end means that the
+    /// execution went on after its result.
+    fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>>;
 
     /// Returns the files that a plugin had written for a result that did not arrive, if the
     /// dispatcher can access them. It is called after [`Dispatcher::settle`] for each such result.

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use plumbline_archive::disk::{Disk, DiskFile, Step};
+use plumbline_archive::disk::{Disk, DiskFile, Step, is_full};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
 
@@ -149,6 +149,13 @@ impl Journal {
             return Err(JournalError::Closed);
         }
         if health.waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
+    }
+
+    /// Returns whether the queue has room, so that [`Journal::ready`] succeeds also after some more
+    /// events.
+    pub(crate) fn has_room(&self) -> bool {
+        let health = lock(&self.health);
+        !health.lost && health.waiting <= MAX_WAITING / 2
     }
 
     /// Queues `entry`. With `durable`, the returned receiver resolves when the entry is on disk.
@@ -369,11 +376,6 @@ impl Writer {
         }
         Ok(())
     }
-}
-
-/// Returns whether `error` means that the disk is full, which can change.
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Returns whether a full disk is among the causes of `error`.

@@ -35,10 +35,10 @@ mod spans;
 mod state;
 mod workdir;
 
-pub use causes::{CauseError, CauseFinder, CauseGroup, failed_leaf, is_failure};
+pub use causes::{CauseError, CauseFinder, CauseGroup, failed_leaf};
 pub use dispatcher::{
-    BoxFuture, CheckCompiler, CheckLaunch, CompiledCheck, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report,
-    Unsent, Vault, WorkerAccess, WorkerContact,
+    BoxFuture, CheckCompiler, CheckLaunch, CompiledCheck, Completed, DispatchError, Dispatcher, Exit, ExitKind, Launch,
+    Report, Unsent, Vault, WorkerAccess, WorkerContact,
 };
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_plugin, keep_tree, plan_judges,

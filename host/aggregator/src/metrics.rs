@@ -11,6 +11,7 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 use plumbline_core::ledger::{Event, KeyState, Ledger, ResultTally};
+use plumbline_core::rollup::meaning;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::status::STANDARD;
 use plumbline_core::{PluginName, ResultKey, RunId, Status, Verdict};
@@ -235,7 +236,7 @@ pub(crate) fn ledger_families(ledger: &Ledger, run: &RunId, started: Timestamp, 
     let truth = |is: bool| f64::from(u8::from(is));
     let phases = [RunPhase::Running, RunPhase::PostProcessing, RunPhase::Complete];
     let phases = phases.into_iter().map(|one| Point::new([("phase", one.as_str())], truth(one == phase)));
-    let verdict = (phase == RunPhase::Complete).then(|| ledger.verdict(now));
+    let verdict = (phase == RunPhase::Complete).then(|| Verdict::from_run(&ledger.status(now)));
     let verdicts = verdict.into_iter().flat_map(|verdict| {
         VERDICTS.into_iter().map(move |one| Point::new([("verdict", one.as_str())], truth(one == verdict)))
     });
@@ -319,7 +320,8 @@ fn test_points(ledger: &Ledger, plugin: &PluginName) -> Vec<Point<f64>> {
     let Some(result) = ledger.plugin_result(plugin) else { return Vec::new() };
     let mut counts: BTreeMap<&str, u64> = STANDARD.iter().map(|status| (status.as_str(), 0)).collect();
     for (status, n) in &result.counts {
-        let known = STANDARD.iter().find(|known| known.as_str() == status);
+        let counted = meaning(&status.as_str().into());
+        let known = STANDARD.iter().find(|known| **known == counted);
         *counts.entry(known.map_or(OTHER_STATUS, Status::as_str)).or_default() += n;
     }
     let point = |(status, n): (&str, u64)| Point::new([("plugin", plugin.as_str()), ("status", status)], n as f64);

@@ -42,6 +42,8 @@ pub struct PlannedPlugin {
     pub check: Option<PlannedCheck>,
     /// Expected results.
     pub expected: Vec<ResultKey>,
+    /// Why no result is expected. `None` if results are, and before [`PlannedPlugin::expect`].
+    pub nothing_expected: Option<String>,
     /// Problems with the modules' schemas of options, one sentence each.
     pub option_warnings: Vec<String>,
 }
@@ -128,6 +130,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         limits,
         check: None,
         expected: Vec::new(),
+        nothing_expected: None,
         option_warnings,
     })
 }
@@ -175,6 +178,7 @@ impl PlannedPlugin {
             summarizer: self.summarizer().cloned(),
             allow_empty: definition.plumbline.allow_empty,
             warnings: self.warnings(),
+            nothing_expected: self.nothing_expected.as_deref(),
             keep_items: None,
         }
     }
@@ -224,8 +228,19 @@ impl PlannedPlugin {
         })?;
         self.expectations = Some(lazy);
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
+        self.nothing_expected = self.expected.is_empty().then(|| nothing_expected(name, nodes.len()));
         Ok(stats)
     }
+}
+
+/// Returns why `module` expects no result on this number of nodes.
+fn nothing_expected(module: &str, nodes: usize) -> String {
+    let why = match nodes {
+        0 => "there are no nodes".to_owned(),
+        1 => "the only node does not fit".to_owned(),
+        _ => format!("none of {nodes} nodes fits"),
+    };
+    format!("{why} (module `{module}`)")
 }
 
 /// Checks the definition's options against the schemas of its modules. Returns warnings about

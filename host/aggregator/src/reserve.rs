@@ -1,15 +1,16 @@
 //! Disk space that a run keeps for its end: a file that is removed when the disk is full.
 //!
 //! The journal, error documents, post-processing and the archive release it. Uploads do not: they
-//! are rejected while the disk is full, and workers retry them.
+//! are rejected while the disk is full, and workers retry them. While the reserve is released, or
+//! smaller than it should be, uploads leave the missing part of it free ([`Reserve::upload_disk`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use plumbline_archive::atomic::parent_directory;
-use plumbline_archive::disk::{Disk, Step};
+use plumbline_archive::disk::{Disk, SpaceGuard, Step};
 use plumbline_core::limits::{DISK_RESERVE, DISK_RESERVE_SHARE};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -25,11 +26,19 @@ pub(crate) struct Reserve(Arc<Shared>);
 struct Shared {
     disk: Disk,
     path: PathBuf,
-    /// The size at the start of this process, in bytes. It is made again with at least this size, as
-    /// far as the free space allows.
-    bytes: u64,
+    /// Locked for writing while the file changes, and for reading while an upload takes space.
+    space: RwLock<Space>,
+}
+
+#[derive(Default)]
+struct Space {
+    /// The size of the file in bytes.
+    held: u64,
+    /// The size that the file should have, in bytes. It grows with the free space, and the file is
+    /// made with this size, as far as there is space.
+    wanted: u64,
     /// The number of [`Released`] values.
-    users: Mutex<usize>,
+    users: usize,
 }
 
 impl Reserve {
@@ -38,30 +47,36 @@ impl Reserve {
     /// run then waits for space.
     pub(crate) fn create(disk: &Disk, path: PathBuf) -> Self {
         let earlier = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        let shared = Shared { disk: disk.clone(), path, bytes: 0, users: Mutex::default() };
-        let bytes = target_size(shared.free().saturating_add(earlier), earlier);
-        if earlier < bytes {
-            shared.allocate(bytes);
-        }
-        Self(Arc::new(Shared { bytes, ..shared }))
+        let shared = Shared { disk: disk.clone(), path, space: RwLock::default() };
+        let wanted = target_size(shared.free().saturating_add(earlier), earlier);
+        let held = if earlier < wanted { shared.allocate(wanted) } else { earlier };
+        *shared.change() = Space { held, wanted, users: 0 };
+        Self(Arc::new(shared))
     }
 
     /// Removes the file, because the disk is full. It is created again when nobody holds a
     /// [`Released`] any more.
     pub(crate) fn release(&self) -> Released {
-        let mut users = self.0.users();
+        let mut space = self.0.change();
         if let Err(error) = self.0.disk.remove_file(&self.0.path) {
             tracing::warn!("failed to release reserved disk space: {error}");
         }
-        *users += 1;
-        drop(users);
+        space.held = 0;
+        space.users += 1;
+        drop(space);
         Released(Arc::clone(&self.0))
+    }
+
+    /// Returns the disk for uploads. They do not get reserved space on it, also not while the
+    /// reserve is released.
+    pub(crate) fn upload_disk(&self) -> Disk {
+        self.0.disk.guarded(self.0.clone())
     }
 }
 
 impl Shared {
-    fn users(&self) -> MutexGuard<'_, usize> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    fn change(&self) -> RwLockWriteGuard<'_, Space> {
+        self.space.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of free bytes. Not every file system reports it.
@@ -69,9 +84,10 @@ impl Shared {
         self.disk.free_bytes(parent_directory(&self.path)).unwrap_or(u64::MAX)
     }
 
-    fn allocate(&self, bytes: u64) {
+    /// Creates the file with this size. Returns its size, which is 0 if that failed.
+    fn allocate(&self, bytes: u64) -> u64 {
         if bytes == 0 {
-            return;
+            return 0;
         }
         let create = || {
             let file = OpenOptions::new().write(true).create(true).truncate(true).open(&self.path)?;
@@ -81,7 +97,29 @@ impl Shared {
             tracing::debug!("failed to reserve disk space: {error}");
             // A part of the file is useless. If it stays, the next release removes it.
             let _ = self.disk.remove_file(&self.path);
+            return 0;
         }
+        bytes
+    }
+}
+
+impl SpaceGuard for Shared {
+    fn take(&self, bytes: u64, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        // The lock is held until `act` has ended, so that it never takes space that was just
+        // released.
+        let space = self.space.read().unwrap_or_else(PoisonError::into_inner);
+        if space.held >= DISK_RESERVE {
+            return act();
+        }
+        drop(space);
+        let mut space = self.change();
+        let free = self.free();
+        space.wanted = target_size(free.saturating_add(space.held), space.wanted);
+        let missing = space.wanted.saturating_sub(space.held);
+        if missing > 0 && free < missing.saturating_add(bytes) {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the free disk space is reserved"));
+        }
+        act()
     }
 }
 
@@ -108,12 +146,12 @@ pub(crate) struct Released(Arc<Shared>);
 
 impl Drop for Released {
     fn drop(&mut self) {
-        let mut users = self.0.users();
-        *users = users.saturating_sub(1);
-        if *users == 0 {
+        let mut space = self.0.change();
+        space.users = space.users.saturating_sub(1);
+        if space.users == 0 {
             let free = self.0.free();
-            let bytes = target_size(free, self.0.bytes);
-            self.0.allocate(bytes.min(free - free / DISK_RESERVE_SHARE));
+            space.wanted = target_size(free, space.wanted);
+            space.held = self.0.allocate(space.wanted.min(free - free / DISK_RESERVE_SHARE));
         }
     }
 }
@@ -179,6 +217,48 @@ mod tests {
         free.0.store(1 << 30, Ordering::Relaxed);
         drop(reserve.release());
         assert_eq!(size(&path), Some(16 << 20), "more space is free than at the start");
+    }
+
+    #[test]
+    fn uploads_leave_the_space_of_a_reserve_that_is_not_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let free = Arc::new(Free(AtomicU64::new(32 << 20)));
+        let reserve = Reserve::create(&Disk::faulty(free.clone()), dir.path().join("reserve"));
+        let uploads = reserve.upload_disk();
+        let mut number = 0;
+        let mut upload = |bytes| {
+            free.0.store(bytes, Ordering::Relaxed);
+            number += 1;
+            uploads.create(&dir.path().join(format!("body-{number}"))).map(drop)
+        };
+        let (reserved, block) = (2 << 20, 4 << 10);
+        upload(0).unwrap();
+
+        let released = reserve.release();
+        let refused = upload(reserved).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::StorageFull, "the free space is that of the reserve");
+        upload(reserved + block).unwrap();
+
+        free.0.store(1 << 20, Ordering::Relaxed);
+        drop(released);
+        let missing = (1 << 20) + (1 << 16);
+        assert!(upload(missing).is_err(), "the reserve is smaller than before");
+        upload(missing + block).unwrap();
+        assert!(upload(0).is_err());
+    }
+
+    #[test]
+    fn a_reserve_that_was_released_at_a_crash_grows_with_the_free_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let free = Arc::new(Free(AtomicU64::new(16 << 10)));
+        let reserve = Reserve::create(&Disk::faulty(free.clone()), dir.path().join("reserve"));
+        let uploads = reserve.upload_disk();
+        let body = |number: u32| uploads.create(&dir.path().join(format!("body-{number}"))).map(drop);
+        body(1).unwrap();
+        free.0.store(1 << 30, Ordering::Relaxed);
+        body(2).unwrap();
+        free.0.store(15 << 20, Ordering::Relaxed);
+        assert!(body(3).is_err(), "uploads leave 16 MiB free");
     }
 
     #[test]

@@ -14,12 +14,11 @@ use plumbline_archive::layout;
 use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::ledger::{KeyState, Ledger};
-use plumbline_core::rollup::counts_in;
+use plumbline_core::rollup::{is_failure, meaning};
 use plumbline_core::{FlatItem, PluginName, ResultKey, RunId, Status, Verdict};
 use plumbline_telemetry::otlp::{Attribute, AttributeValue, Batch, Span, SpanKind, SpanStatus};
 use plumbline_telemetry::{SpanId, TraceContext, TraceId};
 
-use crate::causes::is_failure;
 use crate::postprocess::{TREE_FILE, read_items};
 
 /// Maximum number of spans of tests in a run. Failed tests come first.
@@ -105,7 +104,7 @@ impl RunTrace {
     }
 
     fn run_span(&self, ledger: &Ledger, started: Timestamp, now: Timestamp) -> Span {
-        let verdict = ledger.verdict(now);
+        let verdict = Verdict::from_run(&ledger.status(now));
         let parent = self.parent.as_ref().map(|parent| parent.span);
         let result = match verdict {
             Verdict::Passed => "success",
@@ -144,15 +143,15 @@ impl RunTrace {
             Attribute::text("test.suite.name", plugin.as_str()),
             Attribute::text("test.suite.run.status", suite_status(result)),
         ];
-        let counts = ledger.plugin_result(plugin).map(|result| &result.counts);
-        let count =
-            |status: &Status| counts.and_then(|counts| counts.get(status.as_str())).copied().unwrap_or_default();
-        for (key, status) in [
+        let counts = || ledger.plugin_result(plugin).into_iter().flat_map(|result| &result.counts);
+        for (key, wanted) in [
             ("plumbline.tests.passed", Status::Passed),
             ("plumbline.tests.failed", Status::Failed),
             ("plumbline.tests.skipped", Status::Skipped),
         ] {
-            let number = i64::try_from(count(&status)).unwrap_or(i64::MAX);
+            let wanted = counts().filter(|(status, _)| meaning(&status.as_str().into()) == wanted);
+            let number = wanted.map(|(_, n)| *n).fold(0, u64::saturating_add);
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
             span.attributes.push(Attribute { key, value: AttributeValue::Integer(number) });
         }
         let message = judged.map_or_else(|| result.to_owned(), plumbline_core::judgement::VerdictSummary::sentence);
@@ -190,18 +189,12 @@ fn conclude(span: &mut Span, result: &str, message: String) {
 }
 
 fn result_of(status: &Status) -> &'static str {
-    match status {
-        Status::Passed | Status::NotRead => "success",
+    match meaning(status) {
+        Status::Passed | Status::NotRead | Status::Custom(_) => "success",
         Status::Failed => "failure",
         Status::Timeout => "timeout",
         Status::Skipped => "skip",
         Status::Unknown => "error",
-        Status::Custom(text) => {
-            // The counts of a plugin with statuses of its own.
-            let is_bad = |name: &str| is_failure(Some(&Status::from(name.to_owned())));
-            let failed = counts_in(text).is_some_and(|counts| counts.iter().any(|(name, n)| *n > 0 && is_bad(name)));
-            if failed { "failure" } else { "success" }
-        }
     }
 }
 
@@ -298,10 +291,10 @@ impl<'a> TestSpans<'a> {
     fn span(&self, leaf: &Visited, failed: bool) -> Option<Span> {
         let item = &leaf.item;
         let status = item.status.as_ref()?;
-        let ran = !matches!(status, Status::Skipped | Status::Unknown | Status::NotRead);
+        let ran = !matches!(meaning(status), Status::Skipped | Status::Unknown | Status::NotRead);
         // An item with a file or an error was not read as a test.
         let is_test = !item.meta.contains_key("file") && !item.meta.contains_key("error");
-        if !ran || !is_test || is_failure(Some(status)) != failed {
+        if !ran || !is_test || is_failure(status) != failed {
             return None;
         }
         let start = started(&item.meta, &item.details);

@@ -3,11 +3,13 @@
 //! programs.
 
 use std::collections::BTreeSet;
+use std::io::{self, BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_archive::atomic::AtomicFile;
 use plumbline_archive::disk::Disk;
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
@@ -28,6 +30,11 @@ const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum interval between writes of the status file. Otherwise a busy plugin's progress would
 /// cause hundreds of writes per second.
 const PUBLISH_PAUSE: Duration = Duration::from_millis(500);
+/// The pause after a write of the status file, as a multiple of the time that the write took. The
+/// status of 10,000 results takes 10 ms, and is then written every two seconds.
+const PUBLISH_SHARE: u32 = 200;
+/// Buffer for the status file, in bytes. The whole status of thousands of results has megabytes.
+const PUBLISH_BUFFER: usize = 64 << 10;
 /// Maximum interval between writes of the status file, so that readers can tell a dead aggregator
 /// from an idle one.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -198,7 +205,7 @@ impl State {
     /// arrived, and the result is still missing.
     pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
         let wanted = self.partial().wants(key);
-        wanted && self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
+        wanted && self.read(|ledger| ledger.is_missing(key))
     }
 
     /// Stores the partial result of `key` with `place`, if it is still wanted. Nothing is stored
@@ -208,11 +215,7 @@ impl State {
     /// # Errors
     /// The error of `place`. `Ok(false)` means that the partial result arrived too late, or another
     /// one was first.
-    pub(crate) fn place_partial(
-        &self,
-        key: &ResultKey,
-        place: impl FnOnce() -> std::io::Result<()>,
-    ) -> std::io::Result<bool> {
+    pub(crate) fn place_partial(&self, key: &ResultKey, place: impl FnOnce() -> io::Result<()>) -> io::Result<bool> {
         let mut partial = self.partial();
         if !partial.wants(key) {
             return Ok(false);
@@ -292,6 +295,11 @@ impl State {
         self.shared.journal.trouble()
     }
 
+    /// Returns whether the journal accepts every event, also after some more of them.
+    pub(crate) fn has_room(&self) -> bool {
+        self.shared.journal.has_room()
+    }
+
     /// Returns whether the journal has given up, so that events can no longer be recorded.
     pub(crate) fn is_journal_lost(&self) -> bool {
         self.shared.journal.is_lost()
@@ -314,9 +322,13 @@ impl State {
         durable: bool,
     ) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
         let at = self.shared.clock.now();
+        let event = ledger.bounded(event);
         let entry = event.is_journalled().then(|| Record { at, event: event.clone() });
         if entry.is_some() {
-            self.shared.journal.ready()?;
+            match self.shared.journal.ready() {
+                Err(JournalError::Full) if !is_retried(&event) => {}
+                ready => ready?,
+            }
         }
         let increment = Increment::of(&ledger, &event, at);
         let effects = ledger.apply(at, event)?;
@@ -341,6 +353,16 @@ impl State {
     }
 }
 
+/// Returns whether the sender of `event` retries it if the journal does not accept it. Other events
+/// are small, and each result and plugin has a limited number of them. Without the end of its upload,
+/// a result would stay busy. Without a timeout, a plugin would never end.
+fn is_retried(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::UploadStarted { .. } | Event::UploadClaimed { .. } | Event::RetryDelayed { .. } | Event::Failed { .. }
+    )
+}
+
 /// Content of the status file: the status, and the time of the write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
@@ -356,24 +378,33 @@ pub(crate) async fn publish_status(state: State, disk: Disk, path: PathBuf) {
     let mut changes = state.changes();
     loop {
         changes.mark_unchanged();
-        write_status(&state, &disk, &path).await;
-        tokio::time::sleep(PUBLISH_PAUSE).await;
+        let took = write_status(&state, &disk, &path).await;
+        let pause = took.saturating_mul(PUBLISH_SHARE).clamp(PUBLISH_PAUSE, HEARTBEAT / 2);
+        tokio::time::sleep(pause).await;
         // Write again after a change or a timeout.
         let _ = tokio::time::timeout(HEARTBEAT, changes.changed()).await;
     }
 }
 
-/// Writes the status once. A failure is only logged, because it does not affect the run.
-pub(crate) async fn write_status(state: &State, disk: &Disk, path: &Path) {
+/// Writes the status once. A failure is only logged, because it does not affect the run. Returns how
+/// long the write took, without the sync.
+pub(crate) async fn write_status(state: &State, disk: &Disk, path: &Path) -> Duration {
+    let start = Instant::now();
     let published = Published { at: Timestamp::now(), status: state.status() };
     let (disk, path) = (disk.clone(), path.to_owned());
     let written = tokio::task::spawn_blocking(move || {
-        let bytes = serde_json::to_vec(&published)?;
-        disk.replace(&path, &bytes, 0o644)
+        let file = AtomicFile::create_on(&disk, &path, 0o644)?;
+        let mut file = BufWriter::with_capacity(PUBLISH_BUFFER, file);
+        serde_json::to_writer(&mut file, &published)?;
+        let file = file.into_inner().map_err(IntoInnerError::into_error)?;
+        let took = start.elapsed();
+        file.commit()?;
+        Ok::<_, io::Error>(took)
     });
-    if let Err(error) = written.await.map_err(std::io::Error::from).flatten() {
+    written.await.map_err(io::Error::from).flatten().unwrap_or_else(|error| {
         tracing::warn!("failed to write the status file: {error}");
-    }
+        Duration::ZERO
+    })
 }
 
 #[cfg(test)]
@@ -389,7 +420,7 @@ mod tests {
         let [first, second, other] = &keys;
         state.ask_partial(&first.plugin);
         state.ask_partial(&other.plugin);
-        assert!(state.place_partial(first, || Err(std::io::ErrorKind::StorageFull.into())).is_err());
+        assert!(state.place_partial(first, || Err(io::ErrorKind::StorageFull.into())).is_err());
         assert!(state.place_partial(first, || Ok(())).unwrap(), "again, after a failure");
         assert!(!state.place_partial(first, || panic!("it was first")).unwrap());
         state.end_partial(&first.plugin);

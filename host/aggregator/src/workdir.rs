@@ -8,6 +8,7 @@
 //! status.json      the status, for people and other programs
 //! incoming/        uploads in progress
 //! scratch/         temporary files of post-processing
+//! ends/            how the executions of complete plugins ended
 //! tree/            the future content of the archive
 //! ```
 
@@ -152,6 +153,11 @@ impl WorkDir {
     /// Returns the directory for temporary files of post-processing.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.root.join("scratch")
+    }
+
+    /// Returns the directory with the ends of executions.
+    pub(crate) fn ends(&self) -> PathBuf {
+        self.root.join("ends")
     }
 
     /// Returns the description of the run that was started here, if there is one.

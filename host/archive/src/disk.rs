@@ -1,7 +1,8 @@
 //! File system steps between which a crash can occur.
 //!
 //! In production, each step is a system call and nothing else. Tests pass [`Faults`] to fail a
-//! step, to shorten a write, or to copy a directory between two steps.
+//! step, to shorten a write, or to copy a directory between two steps. A [`SpaceGuard`] decides
+//! whether a step may take space.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -9,6 +10,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The space that a new file or directory takes, in bytes: one block.
+pub const ENTRY_BYTES: u64 = 4096;
 
 /// A step that is about to happen.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +39,29 @@ pub enum Step<'a> {
     SyncTree(&'a Path),
 }
 
+impl Step<'_> {
+    /// Returns about how many bytes of space the step takes, or `None` if it takes none.
+    fn space(self) -> Option<u64> {
+        match self {
+            Self::Create(_) | Self::CreateTemporary(_) | Self::CreateDirectory(_) => Some(ENTRY_BYTES),
+            Self::Write(_, bytes) => Some(bytes as u64),
+            Self::Truncate(..)
+            | Self::Sync(_)
+            | Self::Rename(..)
+            | Self::Remove(_)
+            | Self::SyncDirectory(_)
+            | Self::SyncTree(_) => None,
+        }
+    }
+}
+
+/// Decides what may take space on a disk.
+pub trait SpaceGuard: Send + Sync {
+    /// Carries out `act`, which takes about `bytes`, by calling it once. If that space is reserved,
+    /// fails with [`io::ErrorKind::StorageFull`] instead.
+    fn take(&self, bytes: u64, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+}
+
 /// Injects faults into steps, for tests.
 pub trait Faults: Send + Sync {
     /// Carries out `step` by calling `act` once, or fails instead.
@@ -50,35 +77,59 @@ pub trait Faults: Send + Sync {
     fn free_bytes(&self) -> u64 {
         16 << 20
     }
+
+    /// Returns the size of the file system in bytes. The default has no limit.
+    fn size_bytes(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 /// The file system that a run writes to. It is cheap to clone, and the default is the real one.
 #[derive(Clone, Default)]
-pub struct Disk(Option<Arc<dyn Faults>>);
+pub struct Disk {
+    faults: Option<Arc<dyn Faults>>,
+    guard: Option<Arc<dyn SpaceGuard>>,
+}
 
 impl fmt::Debug for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Disk(faulty)" } else { "Disk(real)" })
+        f.write_str(if self.faults.is_some() { "Disk(faulty)" } else { "Disk(real)" })
     }
 }
 
 impl Disk {
     /// Creates a file system that passes its steps to `faults`.
     pub fn faulty(faults: Arc<dyn Faults>) -> Self {
-        Self(Some(faults))
+        Self { faults: Some(faults), guard: None }
+    }
+
+    /// Returns this file system for a user that takes space only as far as `guard` allows.
+    #[must_use]
+    pub fn guarded(&self, guard: Arc<dyn SpaceGuard>) -> Self {
+        Self { faults: self.faults.clone(), guard: Some(guard) }
     }
 
     /// Carries out `act`, which implements `step`.
     pub fn step<T>(&self, step: Step<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let Some(faults) = &self.0 else { return act() };
-        let (mut act, mut result) = (Some(act), None);
-        faults.step(step, &mut || {
-            if let Some(act) = act.take() {
-                result = Some(act()?);
-            }
-            Ok(())
-        })?;
-        result.ok_or_else(|| io::Error::other("the injected fault skipped the step"))
+        let act = || match &self.faults {
+            Some(faults) => call_once(act, |act| faults.step(step, act)),
+            None => act(),
+        };
+        match step.space() {
+            Some(bytes) => self.take_space(bytes, act),
+            None => act(),
+        }
+    }
+
+    /// Carries out `act`, which takes about `bytes` of space, as every step does that takes space.
+    ///
+    /// # Errors
+    /// Returns the error of `act`, or [`io::ErrorKind::StorageFull`] if the space is reserved.
+    pub fn take_space<T>(&self, bytes: u64, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match &self.guard {
+            Some(guard) => call_once(act, |act| guard.take(bytes, act)),
+            None => act(),
+        }
     }
 
     /// Creates a new file at `path`.
@@ -150,21 +201,56 @@ impl Disk {
     /// Returns the error of the operating system, or [`io::ErrorKind::Unsupported`] if the file
     /// system does not report its size.
     pub fn free_bytes(&self, path: &Path) -> io::Result<u64> {
-        if let Some(faults) = &self.0 {
+        if let Some(faults) = &self.faults {
             return Ok(faults.free_bytes());
         }
-        let found = rustix::fs::statvfs(path)?;
-        if found.f_blocks == 0 {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
+        let found = file_system(path)?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
+    /// Returns the size of the file system of `path` in bytes, whatever is in use of it.
+    ///
+    /// # Errors
+    /// Same as [`Disk::free_bytes`].
+    pub fn size_bytes(&self, path: &Path) -> io::Result<u64> {
+        if let Some(faults) = &self.faults {
+            return Ok(faults.size_bytes());
+        }
+        let found = file_system(path)?;
+        Ok(found.f_blocks.saturating_mul(found.f_frsize))
+    }
+
     pub(crate) fn write(&self, mut file: impl Write, path: &Path, data: &[u8]) -> io::Result<usize> {
-        let accepted = self.0.as_ref().map_or(data.len(), |faults| faults.accept(data.len()));
+        let accepted = self.faults.as_ref().map_or(data.len(), |faults| faults.accept(data.len()));
         let data = data.get(..accepted).unwrap_or(data);
         self.step(Step::Write(path, data.len()), || file.write(data))
     }
+}
+
+/// Returns the sizes of the file system of `path`.
+fn file_system(path: &Path) -> io::Result<rustix::fs::StatVfs> {
+    let found = rustix::fs::statvfs(path)?;
+    if found.f_blocks == 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(found) }
+}
+
+/// Passes `run` a function that calls `act` once, and returns the result of `act`.
+fn call_once<T>(
+    act: impl FnOnce() -> io::Result<T>,
+    run: impl FnOnce(&mut dyn FnMut() -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<T> {
+    let (mut act, mut result) = (Some(act), None);
+    run(&mut || {
+        if let Some(act) = act.take() {
+            result = Some(act()?);
+        }
+        Ok(())
+    })?;
+    result.ok_or_else(|| io::Error::other("the step was skipped"))
+}
+
+/// Returns whether `error` means that the disk is full, which can change.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {

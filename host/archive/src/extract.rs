@@ -10,6 +10,7 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, OpenOptions, OpenOpt
 use plumbline_core::text::Printable;
 
 use crate::atomic::is_temporary;
+use crate::disk::{Disk, ENTRY_BYTES, is_full};
 use crate::member::SkipReason;
 pub use crate::member::{ExtractLimits, MAX_SKIPPED_LISTED, Skipped};
 use crate::member::{Kind, Member, MemberName, NameFault, StreamError, each_member, is_read_alike, shown, skip};
@@ -69,22 +70,54 @@ pub struct Extracted {
 /// # Errors
 /// [`ExtractError::blame`] says who is responsible. Files that were already written stay in `dest`.
 pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) -> Result<Extracted, ExtractError> {
-    let mut sink = Sink::open(dest)?;
+    extract_tar_gz_on(&Disk::default(), reader, dest, limits)
+}
+
+/// Unpacks an archive like [`extract_tar_gz`], as far as the guard of `disk` allows. Faults of
+/// `disk` do not apply.
+///
+/// If the disk is full, the rest of the archive is checked without being written. If it is damaged
+/// or above a limit, that is the error, because more space would not help.
+///
+/// # Errors
+/// Same as [`extract_tar_gz`].
+pub fn extract_tar_gz_on(
+    disk: &Disk,
+    reader: impl Read,
+    dest: &Path,
+    limits: &ExtractLimits,
+) -> Result<Extracted, ExtractError> {
+    let mut sink = Sink::open(disk, dest)?;
     let mut extracted = Extracted::default();
     let mut links = Vec::new();
+    let (mut entries, mut bytes) = (0_u64, 0_u64);
+    let mut full = None;
     let seen = each_member(reader, limits, false, |member| -> Result<_, ExtractError> {
         let name = member.name.clone();
         let name = name.map_err(|why| ExtractError::Hostile { member: member.shown.clone(), why: why.into() })?;
+        if let Kind::File { .. } | Kind::Dir = member.kind {
+            entries = entries.saturating_add(1);
+            bytes = bytes.saturating_add(member.size);
+        }
+        if full.is_some() {
+            return Ok(ControlFlow::Continue(()));
+        }
         match member.target.take() {
             Some(target) if links.len() < MAX_LINKS => links.push((member.shown.clone(), name.clone(), target)),
             _ => {}
         }
-        extracted.take(member, &name, &mut sink)?;
+        match extracted.take(member, &name, &mut sink) {
+            Err(ExtractError::Write(member, source)) if is_full(&source) => full = Some((member, source)),
+            taken => taken?,
+        }
         if extracted.files.saturating_add(sink.directories) > limits.entries {
             return Err(StreamError::TooManyEntries(limits.entries).into());
         }
         Ok(ControlFlow::Continue(()))
     })?;
+    if let Some((member, source)) = full {
+        return Err(ExtractError::NoSpace { member, entries, bytes, source });
+    }
     extracted.entries = extracted.files.saturating_add(sink.directories);
     extracted.trailing = seen.trailing;
     // As in packing, a device has no content to lose.
@@ -116,7 +149,8 @@ impl Extracted {
             }
             Kind::File { executable } => {
                 let mut file = sink.file(name, executable)?;
-                member.copy_to(|data| file.write_all(data).map_err(|source| write_error(name, source)))?;
+                let mut write = |data: &[u8]| sink.disk.take_space(data.len() as u64, || file.write_all(data));
+                member.copy_to(|data| write(data).map_err(|source| write_error(name, source)))?;
                 self.files += 1;
                 self.bytes += member.size;
             }
@@ -140,6 +174,8 @@ fn is_reserved(name: &MemberName) -> bool {
 /// link in the way is a conflict, wherever it points. This type never creates links, so any link
 /// was put there by someone else.
 pub(crate) struct Sink {
+    /// Only its guard applies.
+    disk: Disk,
     root: Dir,
     /// The directory of the previous member, cached because consecutive members share directories.
     at: Option<(String, Dir)>,
@@ -148,10 +184,10 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    pub(crate) fn open(dest: &Path) -> Result<Self, ExtractError> {
+    pub(crate) fn open(disk: &Disk, dest: &Path) -> Result<Self, ExtractError> {
         let root = Dir::open_ambient_dir(dest, ambient_authority())
             .map_err(|source| ExtractError::Open(dest.to_owned(), source))?;
-        Ok(Self { root, at: None, directories: 0 })
+        Ok(Self { disk: disk.clone(), root, at: None, directories: 0 })
     }
 
     /// Returns whether `target`, relative to the directory of the member `link`, was written here: a
@@ -190,7 +226,7 @@ impl Sink {
         // Results are readable by all users, and never set-uid, set-gid or sticky. Exclusive
         // creation does not follow links either.
         options.write(true).create_new(true).mode(if executable { 0o755 } else { 0o644 });
-        let file = match dir.open_with(base, &options) {
+        let file = match self.disk.take_space(ENTRY_BYTES, || dir.open_with(base, &options)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let there = dir.symlink_metadata(base).map_err(|source| write_error(name, source))?;
                 if !there.is_file() {
@@ -214,7 +250,7 @@ impl Sink {
         builder.mode(0o755);
         let mut dir = self.root.try_clone().map_err(failed)?;
         for component in path.split('/').filter(|component| !component.is_empty()) {
-            match dir.create_dir_with(component, &builder) {
+            match self.disk.take_space(ENTRY_BYTES, || dir.create_dir_with(component, &builder)) {
                 Ok(()) => self.directories += 1,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     if !dir.symlink_metadata(component).map_err(failed)?.is_dir() {
@@ -276,6 +312,19 @@ pub enum ExtractError {
     /// A member could not be written.
     #[error("failed to write member `{0}`: {1}")]
     Write(Printable, #[source] io::Error),
+    /// The disk is full. The rest of the archive was checked, and is within the limits.
+    #[error("no space to write member `{member}` of an archive that unpacks to {bytes} bytes: {source}")]
+    NoSpace {
+        /// The name of the member, cut.
+        member: Printable,
+        /// The number of files and directories in the whole archive, without directories that only
+        /// occur in names of files.
+        entries: u64,
+        /// The total size of the files in the whole archive, in bytes.
+        bytes: u64,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
 }
 
 /// Who is responsible for an error, which determines the response.
@@ -295,7 +344,7 @@ impl ExtractError {
     /// Returns who is responsible for the error.
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Open(..) | Self::Write(..) => Blame::Host,
+            Self::Open(..) | Self::Write(..) | Self::NoSpace { .. } => Blame::Host,
             Self::Stream(StreamError::Source(_)) => Blame::Transport,
             Self::Stream(
                 StreamError::TooManyEntries(_) | StreamError::TooManyBytes(_) | StreamError::TooManyNameBytes(_),

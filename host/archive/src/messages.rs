@@ -29,7 +29,7 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(ExtractError {
             Hostile { member = "example".into(), why = MemberError::Conflict }, Stream { 0 = StreamError::NotGzip }, Open { 0, 1 },
-            Write { 0 = "example".into(), 1 },
+            Write { 0 = "example".into(), 1 }, NoSpace { member = "example".into(), entries, bytes, source },
         }),
         |_| None,
     );

@@ -1,25 +1,27 @@
 //! The dispatcher: one execution per expected result, all on this machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
+use plumbline_aggregator::{BoxFuture, Completed, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
 use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::command::LocalOptions;
-use crate::ended;
 use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
 use crate::process::kill_recorded;
 
 /// The node name of a machine whose own name is not valid.
 const FALLBACK_NAME: &str = "localhost";
 
+/// The executions of a plugin, with the senders of messages to them.
+type Executions = Vec<(ResultKey, mpsc::Sender<Control>)>;
+
 /// Runs plugins as processes on this machine.
 pub struct LocalDispatcher {
     context: ExecutionContext,
     node: Node,
-    running: Mutex<BTreeMap<PluginName, Vec<mpsc::Sender<Control>>>>,
+    running: Mutex<BTreeMap<PluginName, Executions>>,
 }
 
 impl LocalDispatcher {
@@ -45,7 +47,7 @@ impl LocalDispatcher {
         self.context.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn take(&self, plugin: &PluginName) -> Vec<mpsc::Sender<Control>> {
+    fn take(&self, plugin: &PluginName) -> Executions {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(plugin).unwrap_or_default()
     }
 
@@ -61,7 +63,7 @@ impl LocalDispatcher {
                 .unwrap_or_else(PoisonError::into_inner)
                 .entry(key.plugin.clone())
                 .or_default()
-                .push(control);
+                .push((key.clone(), control));
         }
         Ok(())
     }
@@ -76,19 +78,22 @@ impl Dispatcher for LocalDispatcher {
         Box::pin(self.start(launch, reports))
     }
 
-    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
-        Box::pin(async {
-            let running = self.take(plugin);
-            if running.is_empty() {
-                return ended::read_all(&self.context.options.work, plugin);
-            }
+    fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {
+        Box::pin(async move {
             let mut exits = Vec::new();
-            for execution in running {
+            let mut answered = BTreeSet::new();
+            for (key, execution) in self.take(&plugin.definition.name) {
                 let (answer, exit) = oneshot::channel();
-                if execution.send(Control::Settle(answer)).await.is_ok() {
-                    exits.extend(exit.await.ok().flatten());
+                if execution.send(Control::Settle(answer)).await.is_ok()
+                    && let Ok(exit) = exit.await
+                {
+                    exits.extend(exit);
+                    answered.insert(key);
                 }
             }
+            // An earlier process of this run launched the others, or their tasks ended early.
+            let work = &self.context.options.work;
+            exits.extend(plugin.received.difference(&answered).filter_map(|key| execution::end(work, key)));
             exits
         })
     }
@@ -101,7 +106,7 @@ impl Dispatcher for LocalDispatcher {
         Box::pin(async {
             let all = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
             let mut ended = Vec::new();
-            for execution in all.into_values().flatten() {
+            for (_, execution) in all.into_values().flatten() {
                 let (answer, done) = oneshot::channel();
                 if execution.send(Control::Kill(answer)).await.is_ok() {
                     ended.push(done);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plumbline_aggregator::{Exit, ExitKind};
 use plumbline_archive::atomic::write_atomic;
-use plumbline_core::{PluginName, ResultKey};
+use plumbline_core::ResultKey;
 use serde::{Deserialize, Serialize};
 
 /// The file in the directory of an execution.
@@ -27,23 +27,15 @@ pub(crate) fn write(home: &Path, ended: Option<&Ended>) -> io::Result<()> {
     write_atomic(&home.join(FILE), &serde_json::to_vec(&ended)?)
 }
 
-/// Returns how the executions of `plugin` in `work` ended, which an earlier process of this run
-/// started. An end that was not written is unknown.
-pub(crate) fn read_all(work: &Path, plugin: &PluginName) -> Vec<Exit> {
-    let Ok(homes) = fs::read_dir(work.join(plugin.as_str())) else { return Vec::new() };
-    let node = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    let exit = |key: ResultKey| {
-        let path = work.join(plugin.as_str()).join(key.node.as_str()).join(FILE);
-        let ended = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<Option<Ended>>(&bytes).ok());
-        match ended {
-            Some(ended) => ended.map(|Ended { text, kind }| Exit { key, text, kind }),
-            None => {
-                let text = "the run was interrupted, and how the process ended is unknown".to_owned();
-                Some(Exit { key, text, kind: ExitKind::Unknown })
-            }
-        }
+/// Returns how the execution in `home` ended, which belongs to `key`. If that was not written, nobody
+/// knows it.
+pub(crate) fn read(home: &Path, key: &ResultKey) -> Option<Exit> {
+    let ended = fs::read(home.join(FILE)).ok().and_then(|bytes| serde_json::from_slice::<Option<Ended>>(&bytes).ok());
+    let unknown = || Ended {
+        text: "the run was interrupted, and how the process ended is unknown".to_owned(),
+        kind: ExitKind::Unknown,
     };
-    homes.flatten().filter_map(node).filter_map(|node| exit(ResultKey::new(plugin.clone(), node))).collect()
+    ended.unwrap_or_else(|| Some(unknown())).map(|Ended { text, kind }| Exit { key: key.clone(), text, kind })
 }
 
 #[cfg(test)]
@@ -53,17 +45,16 @@ mod tests {
     #[test]
     fn an_end_survives_a_restart_and_one_that_was_not_written_is_unknown() {
         let work = tempfile::tempdir().unwrap();
-        let plugin: PluginName = "smoke".parse().unwrap();
-        assert!(read_all(work.path(), &plugin).is_empty(), "never launched");
         let home = work.path().join("smoke/global");
+        let kind = || read(&home, &"smoke/global".parse().unwrap()).map(|exit| exit.kind);
+        assert_eq!(kind(), Some(ExitKind::Unknown), "the directory is gone");
         fs::create_dir_all(&home).unwrap();
-        let kinds = || read_all(work.path(), &plugin).into_iter().map(|exit| exit.kind).collect::<Vec<_>>();
-        assert_eq!(kinds(), [ExitKind::Unknown]);
+        assert_eq!(kind(), Some(ExitKind::Unknown));
         write(&home, Some(&Ended { text: "process exited with code 3".to_owned(), kind: ExitKind::Failure })).unwrap();
-        assert_eq!(kinds(), [ExitKind::Failure]);
+        assert_eq!(kind(), Some(ExitKind::Failure));
         write(&home, None).unwrap();
-        assert!(kinds().is_empty());
+        assert_eq!(kind(), None);
         fs::write(home.join(FILE), "{").unwrap();
-        assert_eq!(kinds(), [ExitKind::Unknown]);
+        assert_eq!(kind(), Some(ExitKind::Unknown));
     }
 }

@@ -65,6 +65,11 @@ pub(crate) fn did_not_start(work: &Path, key: &ResultKey) {
     }
 }
 
+/// Returns how an execution ended that has no task in this process, and whose result arrived.
+pub(crate) fn end(work: &Path, key: &ResultKey) -> Option<Exit> {
+    ended::read(&home(work, key), key)
+}
+
 /// Returns the files that the plugin wrote and no worker has sent, or `None` if there are none.
 pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
     let results = home(work, key).join(RESULTS);
@@ -275,11 +280,15 @@ impl Execution {
         // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now. The
         // worker may be slow to end, and the done file says that there is a result.
         if ended.is_none() && (self.results.join(DONE).exists() || self.worker.has_succeeded().await) {
-            ended = tokio::time::timeout(SETTLE, self.plugin.child.wait()).await.ok().and_then(Result::ok);
-            self.fault = match ended {
-                Some(_) => self.plugin.captured().await,
-                None => self.fault,
-            };
+            match tokio::time::timeout(SETTLE, self.plugin.child.wait()).await {
+                Ok(Ok(status)) => {
+                    ended = Some(status);
+                    self.fault = self.plugin.captured().await;
+                }
+                Ok(Err(error)) => self.fault = Some(format!("how the process ended is unknown: {error}")),
+                // It continues after its results.
+                Err(_) => {}
+            }
         }
         let end = self.ended(ended).filter(|_| !end_reported);
         self.record(end.as_ref());

@@ -16,9 +16,8 @@ pub const CONTENT_TYPE_JSON: &str = "application/json";
 /// not be gathered"). An aggregator that does not know the header stores the body as a file.
 pub const HEADER_ERROR: &str = "x-plumbline-error";
 
-/// The maximum size of a hello or heartbeat in bytes. It has room for a path of 4096 bytes with
-/// every byte escaped.
-pub const MAX_HEARTBEAT_BYTES: usize = 32 << 10;
+/// The maximum size of a hello or heartbeat in bytes. It has room for a path of 4,096 bytes.
+pub const MAX_HEARTBEAT_BYTES: usize = 8 << 10;
 
 /// Returns whether the body of an upload is a gzip-compressed tar, whose members are the result,
 /// according to its header `Content-Type`. Any other body is a single file, stored unchanged.
@@ -187,7 +186,7 @@ mod tests {
         let large = format!(r#"{{"started":"2026-01-02T03:04:05Z","version":"{}"}}"#, "x".repeat(MAX_HEARTBEAT_BYTES));
         assert_eq!(
             Hello::parse(large.as_bytes()).unwrap_err().to_string(),
-            format!("the message has {} bytes: the limit is 32768", large.len())
+            format!("the message has {} bytes: the limit is 8192", large.len())
         );
     }
 }

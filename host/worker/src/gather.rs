@@ -78,11 +78,27 @@ fn gather_blocking(
     limit: u64,
     cancelled: &CancellationToken,
 ) -> Result<Gathered, GatherError> {
-    let (mut path, kind) = locate(results_dir, named)?;
-    if kind.is_dir() {
-        path = pack(&path, results_dir, limit, cancelled)?;
-    }
-    let (pin, source) = pin(results_dir, named, &path)?;
+    gather_located(results_dir, named, locate(results_dir, named)?, limit, cancelled)
+}
+
+/// Packs what was located if it is a directory, and opens the file. The plugin may have replaced any
+/// part of its path meanwhile.
+fn gather_located(
+    results_dir: &Path,
+    named: &str,
+    (located, kind): (PathBuf, FileType),
+    limit: u64,
+    cancelled: &CancellationToken,
+) -> Result<Gathered, GatherError> {
+    let (path, (pin, source)) = if kind.is_dir() {
+        // Stays open until the archive in it is open.
+        let (_open, dir) = pin(results_dir, named, &located, true)?;
+        pack(&dir, &located, results_dir, limit, cancelled)?;
+        (located.join(PACKED_NAME), pin(results_dir, named, &dir.join(PACKED_NAME), false)?)
+    } else {
+        let pinned = pin(results_dir, named, &located, false)?;
+        (located, pinned)
+    };
     let filename = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let upload = Upload::result(Source::File(source), content_type(&path), filename);
     Ok(Gathered { path, upload, _pin: pin })
@@ -117,15 +133,16 @@ pub(crate) fn locate(results_dir: &Path, named: &str) -> Result<(PathBuf, FileTy
     Err(if outside { GatherError::Outside { named, results_dir } } else { GatherError::Missing { named, results_dir } })
 }
 
-/// Opens the file, and returns a path to the open file, independent of its name.
+/// Opens the file or directory, and returns a path to what is open, independent of its name.
 ///
-/// Otherwise, between check and upload, the plugin could replace the file with a link that leads
-/// out of the results directory.
-fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), GatherError> {
+/// Otherwise, between check and use, the plugin could replace a part of the path with a link that
+/// leads out of the results directory.
+fn pin(results_dir: &Path, named: &str, path: &Path, is_dir: bool) -> Result<(File, PathBuf), GatherError> {
     let failed = |error| GatherError::Io(named.to_owned(), error);
     let file = open_untrusted(path).map_err(failed)?;
     let kind = file.metadata().map_err(failed)?.file_type();
-    if !kind.is_file() {
+    let is_expected = if is_dir { kind.is_dir() } else { kind.is_file() };
+    if !is_expected {
         return Err(GatherError::NotSendable { named: named.to_owned(), kind: kind_of(kind) });
     }
     let pinned = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
@@ -137,14 +154,20 @@ fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), 
     }
 }
 
-/// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes, and returns the path.
-/// Blocks until it is done or `cancelled`.
+/// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes. Blocks until it is done or
+/// `cancelled`. `shown` is the path of the directory for messages.
 ///
 /// The archive of an earlier attempt is replaced and not packed, like any other file of that name
 /// there. The done file in `results_dir` is not packed either, because it is not a result.
-fn pack(dir: &Path, results_dir: &Path, limit: u64, cancelled: &CancellationToken) -> Result<PathBuf, GatherError> {
+fn pack(
+    dir: &Path,
+    shown: &Path,
+    results_dir: &Path,
+    limit: u64,
+    cancelled: &CancellationToken,
+) -> Result<(), GatherError> {
     let path = dir.join(PACKED_NAME);
-    let failed = |error| GatherError::Write(path.clone(), error);
+    let failed = |error| GatherError::Write(shown.join(PACKED_NAME), error);
     // The archive has a temporary name until it is complete. A restarted worker must not mistake
     // half an archive for the plugin's own file.
     let file = AtomicFile::create(&path).map_err(failed)?;
@@ -152,22 +175,22 @@ fn pack(dir: &Path, results_dir: &Path, limit: u64, cancelled: &CancellationToke
     let options = PackOptions {
         threads: NonZeroUsize::MIN,
         max_bytes: Some(limit),
-        exclude: vec![path.clone(), results_dir.join(DONE_FILE)],
+        exclude: vec![path, results_dir.join(DONE_FILE)],
         // The operator limits the number of entries, and only the aggregator knows that limit.
         entries: ARCHIVE_ENTRIES,
         ..PackOptions::for_upload(&ReceiveLimits::default())
     };
     let (file, packing) = pack_directory(dir, file, &options, &mut || cancelled.is_cancelled())
-        .map_err(|error| GatherError::Pack(dir.to_owned(), error))?;
+        .map_err(|error| GatherError::Pack(shown.to_owned(), error))?;
     file.commit().map_err(failed)?;
     let (entries, bytes) = (packing.entries, packing.digest.bytes);
-    tracing::info!(dir = %dir.display(), entries, bytes, "packed the directory");
+    tracing::info!(dir = %shown.display(), entries, bytes, "packed the directory");
     if packing.skipped_total > 0 {
-        let shown: Vec<_> = packing.skipped.iter().take(SHOWN_LEFT_OUT).map(ToString::to_string).collect();
+        let listed: Vec<_> = packing.skipped.iter().take(SHOWN_LEFT_OUT).map(ToString::to_string).collect();
         let rest = if packing.skipped_total > SHOWN_LEFT_OUT as u64 { ", and more" } else { "" };
-        tracing::warn!("left {} out of the archive: {}{rest}", packing.skipped_total, shown.join(", "));
+        tracing::warn!("left {} out of the archive: {}{rest}", packing.skipped_total, listed.join(", "));
     }
-    Ok(path)
+    Ok(())
 }
 
 /// Returns the content type for the last extension of a file name, ignoring case (docs/protocol.md,
@@ -268,6 +291,27 @@ mod tests {
         assert!(matches!(locate(&place.results, "done"), Err(GatherError::Itself(_))));
         symlink("round", place.results.join("round")).unwrap();
         assert!(matches!(locate(&place.results, "round"), Err(GatherError::Io(..))));
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_by_a_link_is_not_packed() {
+        let place = place();
+        let gather_replaced = |named: &str, replaced: &str| {
+            let located = locate(&place.results, named).unwrap();
+            let (replaced, away) = (place.results.join(replaced), place.outer.join("away"));
+            fs::rename(&replaced, &away).unwrap();
+            symlink(&place.outer, &replaced).unwrap();
+            let gathered = gather_located(&place.results, named, located, u64::MAX, &CancellationToken::new());
+            fs::remove_file(&replaced).unwrap();
+            fs::remove_dir_all(&away).unwrap();
+            gathered.err()
+        };
+        assert!(gather_replaced("sub", "sub").is_some());
+        assert!(!place.outer.join(PACKED_NAME).exists());
+        fs::create_dir_all(place.results.join("a/deep")).unwrap();
+        fs::create_dir(place.outer.join("deep")).unwrap();
+        assert!(matches!(gather_replaced("a/deep", "a"), Some(GatherError::Outside { .. })));
+        assert!(!place.outer.join("deep").join(PACKED_NAME).exists());
     }
 
     #[test]

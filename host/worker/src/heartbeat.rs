@@ -18,9 +18,10 @@ use crate::error::chain;
 /// The intervals of hellos and heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeartbeatPolicy {
-    /// The delay after the first failed hello, which doubles each time. The default is 1 s.
+    /// The delay after the first failed hello or heartbeat, which doubles each time. The default is
+    /// 1 s.
     pub first_retry: Duration,
-    /// The longest delay between hellos. The default is 30 s.
+    /// The longest delay after a failed hello or heartbeat. The default is 30 s.
     pub longest_retry: Duration,
     /// Interval between heartbeats, with a jitter of a fifth. The default is 30 s, so that 5,000
     /// workers send 170 messages per second.
@@ -34,6 +35,13 @@ impl Default for HeartbeatPolicy {
             longest_retry: Duration::from_secs(30),
             heartbeat: Duration::from_secs(30),
         }
+    }
+}
+
+impl HeartbeatPolicy {
+    /// Returns the delay that follows `delay` if the next message fails too.
+    fn after(&self, delay: Duration) -> Duration {
+        delay.saturating_mul(2).min(self.longest_retry)
     }
 }
 
@@ -86,9 +94,7 @@ fn heard(answer: Result<Answer, ClientError>) -> Reply {
         Ok(answer) if answer.status.is_success() => Reply::Yes,
         Ok(answer) => match answer.status {
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Reply::NotKnown,
-            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Reply::No { why: response_text(&answer), hint: None }
-            }
+            _ if answer.is_temporary() => Reply::No { why: response_text(&answer), hint: None },
             _ => Reply::Refused(response_text(&answer)),
         },
         Err(error) => Reply::No { why: chain(&error), hint: error.hint() },
@@ -136,15 +142,17 @@ impl HeartbeatSender {
                 Reply::No { why, hint } => trouble.report(why, hint),
             }
             tokio::time::sleep(jittered(pause)).await;
-            pause = pause.saturating_mul(2).min(self.rhythm.longest_retry);
+            pause = self.rhythm.after(pause);
         }
     }
 
-    /// Sends heartbeats at each change of phase, and at intervals.
+    /// Sends heartbeats at each change of phase, and at intervals. After a failure, the next one
+    /// follows soon, because the aggregator asks for partial results only for a short time.
     async fn beat(&mut self) {
         let mut trouble = Trouble::default();
+        let (mut pause, mut retry) = (self.rhythm.heartbeat, self.rhythm.first_retry);
         loop {
-            let changed = tokio::time::timeout(jittered(self.rhythm.heartbeat), self.doing.changed()).await;
+            let changed = tokio::time::timeout(jittered(pause), self.doing.changed()).await;
             if matches!(changed, Ok(Err(_))) {
                 return;
             }
@@ -158,6 +166,10 @@ impl HeartbeatSender {
                 self.ended.send_replace(true);
             }
             let heard = heard(answer);
+            (pause, retry) = match heard {
+                Reply::No { .. } => (retry.min(self.rhythm.heartbeat), self.rhythm.after(retry)),
+                _ => (self.rhythm.heartbeat, self.rhythm.first_retry),
+            };
             match heard {
                 Reply::Yes => trouble.over(),
                 Reply::No { why, hint } if heartbeat.phase != Phase::Done => trouble.report(why, hint),

@@ -47,7 +47,7 @@ pub struct Settings {
     /// Interval between reads of the log in which tests are counted, and so the minimum interval
     /// between updates. The default is 5 s.
     pub log_interval: Duration,
-    /// The retry policy of the upload. The default is 10 min with increasing delays.
+    /// The retry policy of uploads. The default is 10 min with increasing delays.
     ///
     /// This is longer than Sonobuoy's workers retry (3 attempts within seconds), because an
     /// aggregator that moves to another node is back after minutes.
@@ -264,7 +264,8 @@ impl Worker {
         let named = tokio::select! {
             biased;
             named = wait_for_done(&self.config.results_dir, timing) => named,
-            // This sends at most once and never completes, because the plugin may still finish.
+            // This never completes, because the plugin may still finish. The result does not wait for
+            // it.
             never = self.send_partial(key, partial_wanted) => match never {},
             () = self.ended_without_done_file(companions, plugin_ended) => {
                 tracing::info!(%key, "the plugin exited with code 0 and left no done file: sending its whole results directory");
@@ -301,14 +302,19 @@ impl Worker {
     }
 
     /// Sends the content of the results directory when the aggregator asks for it because the
-    /// plugin's time is up.
+    /// plugin's time is up. Retries it until the aggregator does not want it any more.
     async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
         if wanted.wait_for(|wanted| *wanted).await.is_ok() {
             tracing::info!(%key, "the plugin timed out: sending its partial results");
             match gather(&self.config.results_dir, ".", self.settings.archive_bytes).await {
                 Ok(gathered) => {
-                    if let Err(error) = Box::pin(self.client.put_partial(key, &gathered.upload)).await {
-                        tracing::warn!(%key, error = chain(&error), "failed to send partial results");
+                    let sent = self.client.put_partial(key, &gathered.upload, &self.settings.retry);
+                    match Box::pin(sent).await {
+                        Ok(Outcome::Stored) => tracing::info!(%key, "the aggregator received the partial results"),
+                        Ok(Outcome::AlreadyReceived | Outcome::OtherReceived) => {
+                            tracing::warn!(%key, "the aggregator does not need partial results any more");
+                        }
+                        Err(error) => tracing::warn!(%key, error = chain(&error), "failed to send partial results"),
                     }
                 }
                 Err(error) => tracing::warn!(%key, error = chain(&error), "failed to pack partial results"),
@@ -364,6 +370,10 @@ impl Worker {
                     Outcome::AlreadyReceived => {
                         tracing::warn!(%key, "the aggregator already has a result or an error, and keeps it");
                     }
+                    Outcome::OtherReceived => tracing::warn!(
+                        %key,
+                        "the aggregator stored another result or an error before this result, which is not in the archive"
+                    ),
                 }
                 Ok(Ended::Sent(outcome))
             }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use plumbline_core::judgement::{Check, JudgeRecord, Judging, Leaf, PluginVerdict, Ruling};
+use plumbline_core::rollup::is_failure;
 use plumbline_sandbox::{Entry, Judge, ModuleFailure, PluginInfo, RulingSink, TreeItem, TreeSource};
 use serde_json::Value;
 
 use super::items::{StoredItem, StoredItems};
 use super::plan::{PlannedJudge, set_today};
-use crate::causes::{CAUSE, CauseError, failed_leaf, is_failure};
+use crate::causes::{CAUSE, CauseError, failed_leaf};
 use crate::postprocess::{RunLog, Usage, is_of_data};
 
 /// Maximum number of items that the judges of a chain may rule on. No suite has as many tests.
@@ -179,7 +180,7 @@ impl Iterator for FailedLeaves {
 }
 
 fn has_failed(kept: &StoredItem) -> bool {
-    kept.leaf && !kept.node && is_failure(kept.item.status.as_ref())
+    kept.leaf && !kept.node && kept.item.status.as_ref().is_some_and(is_failure)
 }
 
 /// Adds every leaf, with the last ruling about it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 use jiff::civil::Date;
-use plumbline_archive::layout::VERDICT_FILE;
+use plumbline_archive::layout::{META_QUERY_TIME, VERDICT_FILE};
 use plumbline_core::ModuleLimits;
 use plumbline_core::definition::VerdictEntry;
 use plumbline_sandbox::{InputFile, check_options};
@@ -24,8 +24,8 @@ use crate::source::{LimitPolicy, PlanError, Source};
 /// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
 /// only a part of its evidence, a judge could be wrong.
 pub const MAX_EVIDENCE_FILES: usize = 10_000;
-/// Maximum depth of directories below the archive's root.
-const MAX_DEPTH: usize = 64;
+/// Directories of the survey, which may be incomplete.
+const SURVEYED: [&str; 3] = ["podlogs", "hosts", "resources"];
 /// Option with the day.
 const TODAY: &str = "today";
 
@@ -105,8 +105,18 @@ fn plan_judge(
         }
         warnings = checked.warnings;
     }
-    let evidence = file_patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
+    let mut patterns = entry.evidence.clone();
+    if patterns.iter().any(|pattern| may_match_survey(pattern)) {
+        // It lists files that are missing.
+        patterns.push(META_QUERY_TIME.to_owned());
+    }
+    let evidence = file_patterns(&patterns).map_err(|error| refused("evidence", error.to_string()))?;
     Ok(PlannedJudge { entry, module, limits, causes, evidence, sets_today, warnings })
+}
+
+/// Returns whether a pattern may match files of the survey. If that is not certain, it may.
+fn may_match_survey(pattern: &str) -> bool {
+    pattern.starts_with(['*', '?', '[', '{']) || SURVEYED.iter().any(|dir| pattern.contains(dir))
 }
 
 /// Sets the day in the options of a judge, because modules have no clock. Entries of lists can
@@ -136,9 +146,7 @@ impl PlannedJudge {
         if self.evidence.is_empty() {
             return Ok(files);
         }
-        let mut found = Vec::new();
-        walk(root, "", 0, &self.evidence, &mut found)
-            .map_err(|error| format!("failed to list its evidence: {error}"))?;
+        let mut found = walk(root, &self.evidence).map_err(|error| format!("failed to list its evidence: {error}"))?;
         if found.len() > MAX_EVIDENCE_FILES {
             return Err(format!(
                 "its evidence is more than {MAX_EVIDENCE_FILES} files: name fewer in `evidence` ({})",
@@ -173,32 +181,70 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
 }
 
-/// Collects the matching regular files below `dir`, without following links. It stops at one more
-/// than the limit, which proves that there are too many.
-fn walk(
-    dir: &Path,
-    relative: &str,
-    depth: usize,
-    patterns: &GlobSet,
-    found: &mut Vec<(String, PathBuf, u64)>,
-) -> io::Result<()> {
-    if depth > MAX_DEPTH {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        // A name that is not UTF-8 cannot match a pattern.
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let path = if relative.is_empty() { name } else { format!("{relative}/{name}") };
-        let metadata = fs::symlink_metadata(entry.path())?;
-        if metadata.is_dir() {
-            walk(&entry.path(), &path, depth + 1, patterns, found)?;
-        } else if metadata.is_file() && patterns.is_match(&path) && is_evidence(&path) {
-            found.push((path, entry.path(), metadata.len()));
+/// Returns the matching regular files below `root`, without following links. It stops at one more than
+/// the limit, which proves that there are too many.
+///
+/// # Errors
+/// Returns an error if a directory is not readable, or a matching file has a name that a judge cannot
+/// get.
+fn walk(root: &Path, patterns: &GlobSet) -> io::Result<Vec<(String, PathBuf, u64)>> {
+    let mut found = Vec::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(root.join(&directory))? {
+            let entry = entry?;
+            let path = directory.join(entry.file_name());
+            let metadata = fs::symlink_metadata(entry.path())?;
+            if metadata.is_dir() {
+                left.push(path);
+            } else if metadata.is_file() && patterns.is_match(&path) {
+                let Some(name) = path.to_str() else {
+                    return Err(io::Error::other(format!("the name of `{}` is not UTF-8", path.display())));
+                };
+                if is_evidence(name) {
+                    found.push((name.to_owned(), entry.path(), metadata.len()));
+                }
+            }
+            if found.len() > MAX_EVIDENCE_FILES {
+                return Ok(found);
+            }
         }
-        if found.len() > MAX_EVIDENCE_FILES {
-            return Ok(());
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn patterns_that_may_match_the_survey_are_recognized() {
+        for pattern in ["podlogs/x/*", "hosts/**", "resources/ns/*", "**", "{a,podlogs}/**", "?odlogs/*", "[p]odlogs/*"]
+        {
+            assert!(may_match_survey(pattern), "{pattern}");
+        }
+        for pattern in ["meta/clusterhealth.json", "plugins/*/results/**"] {
+            assert!(!may_match_survey(pattern), "{pattern}");
         }
     }
-    Ok(())
+
+    #[test]
+    fn no_evidence_is_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &Path| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        };
+        let patterns = file_patterns(&["podlogs/**".to_owned()]).unwrap();
+        let names =
+            || walk(root.path(), &patterns).map(|found| found.into_iter().map(|(name, ..)| name).collect::<Vec<_>>());
+        let deep = format!("podlogs/{}c.txt", "d/".repeat(100));
+        write(&root.path().join(&deep));
+        write(&root.path().join("other/c.txt"));
+        assert_eq!(names().unwrap(), [deep]);
+        write(&root.path().join("podlogs").join(std::ffi::OsStr::from_bytes(b"\xff.txt")));
+        assert!(names().unwrap_err().to_string().contains("is not UTF-8"));
+    }
 }

@@ -3,6 +3,7 @@
 
 use plumbline_core::failures::{CLASSNAME, FailedTests, Level, nodes_in};
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
+use plumbline_core::rollup::is_failure;
 use plumbline_core::{GLOBAL, Item, Meta, Status, TestId, reason};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -164,7 +165,7 @@ impl Failures {
         details: &Map<String, Value>,
     ) {
         self.path.truncate(depth);
-        self.candidate = matches!(status, Some(Status::Failed | Status::Timeout)).then(|| {
+        self.candidate = status.is_some_and(is_failure).then(|| {
             // Names are truncated, because many of them are kept.
             let classname = meta.get(CLASSNAME).map(|class| cut(class)).unwrap_or_default();
             let mut id = TestId { classname, name: cut(name), ..TestId::default() };

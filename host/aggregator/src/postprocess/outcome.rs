@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use plumbline_core::Status;
 use plumbline_core::definition::RAW_FORMAT;
-use plumbline_core::rollup::{NO_RESULTS_REASON, Tally};
-use plumbline_core::{NOT_READ, Status};
+use plumbline_core::rollup::{NO_RESULTS_REASON, Tally, meaning};
 use plumbline_sandbox::{CallStats, ModuleFailure};
 
 use super::detect::Detections;
@@ -38,7 +38,7 @@ pub struct Outcome {
     /// Outcome of the root.
     pub total: NodeOutcome,
     /// Outcome per node, for a plugin that runs per node. If a node has results and an error, the
-    /// worse status applies.
+    /// worse status applies. Empty in a finished run, whose ledger has them.
     pub nodes: BTreeMap<String, NodeOutcome>,
     /// Number of items in the tree, without its root.
     pub items: u64,
@@ -106,9 +106,12 @@ pub(super) struct Decided {
 /// Returns the reason of the status of a plugin with these leaves, if the statuses alone do not
 /// explain it. `format` is the definition's result format, empty if it has none.
 pub(super) fn reason(total: &NodeOutcome, format: &str, decided: Decided) -> Option<String> {
-    let count = |status: &str| total.counts.get(status).copied().unwrap_or_default();
+    let count = |wanted: Status| -> u64 {
+        let counted = total.counts.iter().filter(|(status, _)| meaning(&status.as_str().into()) == wanted);
+        counted.map(|(_, n)| n).sum()
+    };
     let all: u64 = total.counts.values().sum();
-    let (skipped, not_read) = (count(Status::Skipped.as_str()), count(NOT_READ));
+    let (skipped, not_read) = (count(Status::Skipped), count(Status::NotRead));
     if all == 0 {
         Some(NO_RESULTS_REASON.to_owned())
     } else if decided.by_allow_empty {
@@ -153,6 +156,7 @@ mod tests {
             (&[("unknown", 1)], "junit", none, None),
             (&[], "junit", none, Some(NO_RESULTS_REASON)),
             (&[("skipped", 1)], "junit", none, Some("nothing ran: the only test was skipped")),
+            (&[("SKIP", 1)], "manual", none, Some("nothing ran: the only test was skipped")),
             (&[("skipped", 12)], "junit", none, Some("nothing ran: all 12 tests were skipped")),
             (&[("not-read", 1)], "raw", none, Some("1 file collected, none read: the result format is `raw`")),
             (&[("not-read", 2)], "", none, Some("2 files collected, none read: the definition has no `result-format`")),

@@ -389,7 +389,10 @@ fn write_tree(
     outcome.total.status = if outcome.items == 0 { Status::Unknown } else { roots.result(custom_mode) };
 
     let mut meta: BTreeMap<String, String> = [("type".to_owned(), "summary".to_owned())].into();
-    outcome.reason = reason(&outcome.total, &subject.plugin.format, decided);
+    outcome.reason = match subject.nothing_expected {
+        Some(why) if outcome.items == 0 => Some(why.to_owned()),
+        _ => reason(&outcome.total, &subject.plugin.format, decided),
+    };
     if let Some(reason) = &outcome.reason {
         meta.insert(REASON.into(), reason.clone());
     }

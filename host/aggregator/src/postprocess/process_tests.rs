@@ -83,6 +83,7 @@ fn subject(files: &[String]) -> Subject<'_> {
         keep_items: None,
         allow_empty: false,
         warnings: Vec::new(),
+        nothing_expected: None,
     }
 }
 

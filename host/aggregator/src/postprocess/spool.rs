@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, Tally};
+use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, Tally, meaning};
 use plumbline_core::status::STANDARD;
 use plumbline_core::{FlatItem, Status};
 
@@ -144,11 +144,12 @@ pub(super) struct LeafCounts {
 impl LeafCounts {
     /// Returns the counts of one leaf.
     fn of(status: Option<&Status>) -> Self {
+        let meaning = status.map(meaning);
         Self {
             all: 1,
-            failed: matches!(status, Some(Status::Failed | Status::Timeout)).into(),
-            skipped: matches!(status, Some(Status::Skipped)).into(),
-            not_read: matches!(status, Some(Status::NotRead)).into(),
+            failed: matches!(meaning, Some(Status::Failed | Status::Timeout)).into(),
+            skipped: matches!(meaning, Some(Status::Skipped)).into(),
+            not_read: matches!(meaning, Some(Status::NotRead)).into(),
             custom: matches!(status, Some(Status::Custom(_))).into(),
         }
     }

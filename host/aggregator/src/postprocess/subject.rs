@@ -31,6 +31,8 @@ pub struct Subject<'a> {
     /// Sentences for readers of the tree, such as problems with a schema of options. They become
     /// metadata of the root.
     pub warnings: Vec<String>,
+    /// Why no result was expected: the reason why the tree has no items.
+    pub nothing_expected: Option<&'a str>,
 }
 
 impl Subject<'_> {

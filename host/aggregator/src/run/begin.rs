@@ -85,7 +85,8 @@ impl Run {
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
         let modules = modules_document(&plugins, modules, &provenance(&plugins, &record));
-        let store = Store::create(work.disk(), work.root().join("incoming"), work.tree(), &settings.receive)
+        let disk = state.reserve().upload_disk();
+        let store = Store::create(&disk, work.root().join("incoming"), work.tree(), &settings.receive)
             .map_err(RunError::io("prepare the directories for results"))?;
         if start == StartKind::New {
             // Everything that a restart needs is now durable: from here on, it resumes the run.
@@ -364,11 +365,16 @@ async fn plan(
     let (all, known) = blocking("compute the expected results", ask).await?;
     *plugins = all;
     for plugin in plugins.iter_mut() {
-        if known.contains(plugin.name()) {
-            plugin.expected = state.read(|ledger| ledger.keys_of(plugin.name()).cloned().collect());
-        } else {
-            let planned = Event::Planned { plugin: plugin.name().clone(), keys: plugin.expected.clone() };
-            state.apply_durable(planned).await?;
+        let name = plugin.name().clone();
+        if known.contains(&name) {
+            (plugin.expected, plugin.nothing_expected) = state.read(|ledger| {
+                (ledger.keys_of(&name).cloned().collect(), ledger.nothing_expected(&name).map(str::to_owned))
+            });
+            continue;
+        }
+        state.apply_durable(Event::Planned { plugin: name.clone(), keys: plugin.expected.clone() }).await?;
+        if let Some(reason) = plugin.nothing_expected.clone() {
+            state.apply_durable(Event::NothingExpected { plugin: name, reason }).await?;
         }
     }
     Ok(())

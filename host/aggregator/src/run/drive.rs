@@ -11,7 +11,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::ledger::Event;
-use plumbline_core::{PluginName, ResultKey, Status, go_quote};
+use plumbline_core::rollup::{is_failure, worst};
+use plumbline_core::{PluginName, ResultKey, go_quote};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -256,9 +257,9 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let (mut bytes, mut failed) = (0_usize, 0_u64);
     let (mut fits, mut unread) = (true, false);
     leaves(BufReader::new(File::open(tree)?), |leaf| {
-        let bad = matches!(leaf.status, Status::Failed | Status::Timeout);
+        let bad = is_failure(&leaf.status);
         if leaf.is_no_test || !bad {
-            unread |= leaf.is_no_test && (bad || leaf.status == Status::Unknown);
+            unread |= leaf.is_no_test && worst(&leaf.status).is_some();
             return;
         }
         failed += 1;
@@ -350,10 +351,11 @@ mod tests {
             ("[It] fine", "passed"),
             (" [sig-a] b (c) ", "failed"),
             ("[It] ", "failed"),
+            ("[sig-z] own", "ERROR"),
             ("left out", "skipped"),
         ]);
-        let expression = r"\[sig-a\] b \(c\)|\[sig-z\] late".to_owned();
-        assert_eq!(focus, Focus::On { expression, tests: 2 });
+        let expression = r"\[sig-a\] b \(c\)|\[sig-z\] late|\[sig-z\] own".to_owned();
+        assert_eq!(focus, Focus::On { expression, tests: 3 });
     }
 
     #[test]

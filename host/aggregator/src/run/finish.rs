@@ -13,7 +13,7 @@ use plumbline_archive::layout;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
 use plumbline_core::run_status::TarInfo;
-use plumbline_core::{PluginName, session_id};
+use plumbline_core::{PluginName, Verdict, session_id};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -65,9 +65,9 @@ impl Run {
             let day = record.started.to_zoned(TimeZone::UTC).date();
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
                 let verdict = judge(&state, plugin, &disk, &tree, &work.scratch(), day, cancel).await?;
-                if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
+                if let Some(outcome) = outcomes.get_mut(plugin.name()) {
                     // List the failures that count, not the excused ones.
-                    outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);
+                    outcome.outcome.failures = Failure::of_verdict(&verdict, &outcome.outcome.failures);
                 }
             }
         }
@@ -79,7 +79,8 @@ impl Run {
         let tar = TarInfo { name, created: Timestamp::now(), sha256: sha256.clone(), size: bytes };
         state.apply_durable(Event::Archived { tar }).await?;
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
-        let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
+        let status = state.status();
+        let verdict = Verdict::from_run(&status);
         let archived = ArchivedRun { run: &record.run, started: record.started, archive: &archive, status: &status };
         let recorded = settings.on_archived.map_or(Ok(()), |keep| keep(&archived));
         // The archive is complete and recorded, and the result trees are still there.
@@ -181,20 +182,18 @@ async fn judge(
     scratch: &Path,
     day: Date,
     cancel: &CancellationToken,
-) -> Result<Option<PluginVerdict>, RunError> {
+) -> Result<PluginVerdict, RunError> {
     let name = plugin.name().clone();
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
     let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
     let judge = move || judged(&planned, &disk, &tree, &scratch, day, done);
-    let judged = with_space(&format!("judge plugin `{name}`"), state.reserve(), cancel, judge).await?;
-    if let Some(verdict) = &judged {
-        let summary = verdict.summary();
-        tracing::info!(plugin = %name, "judged: {}", summary.sentence());
-        if state.read(|ledger| ledger.plugin_verdict(&name) != Some(&summary)) {
-            state.apply_durable(Event::PluginJudged { plugin: name, summary }).await?;
-        }
+    let verdict = with_space(&format!("judge plugin `{name}`"), state.reserve(), cancel, judge).await?;
+    let summary = verdict.summary();
+    tracing::info!(plugin = %name, "judged: {}", summary.sentence());
+    if state.read(|ledger| ledger.plugin_verdict(&name) != Some(&summary)) {
+        state.apply_durable(Event::PluginJudged { plugin: name, summary }).await?;
     }
-    Ok(judged)
+    Ok(verdict)
 }
 
 /// Returns the verdict of a plugin. `done` means that the ledger has it, so the file from before a
@@ -206,23 +205,19 @@ fn judged(
     scratch: &Path,
     day: Date,
     done: bool,
-) -> Result<Option<PluginVerdict>, RunError> {
+) -> Result<PluginVerdict, RunError> {
     let path = tree.join(layout::verdict_file(plugin.name()));
     if done && let Some(verdict) = written(&path) {
-        return Ok(Some(verdict));
+        return Ok(verdict);
     }
     let items = items_file(scratch, plugin.name());
-    if !items.exists() {
-        // The plugin was skipped, so there is no tree.
-        return Ok(None);
-    }
     let info = plugin.info();
     let data = &plugin.source.definition.config_map;
     let (verdict, _) = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
     let document = serde_json::to_vec(&verdict).map_err(io::Error::from);
     let written = document.and_then(|document| disk.replace(&path, &document, 0o644));
     written.map_err(RunError::io(format!("write `{}`", path.display())))?;
-    Ok(Some(verdict))
+    Ok(verdict)
 }
 
 fn written(path: &Path) -> Option<PluginVerdict> {

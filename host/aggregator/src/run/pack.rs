@@ -1,5 +1,6 @@
 //! The archive of a run. A crash can leave a complete one that is not recorded yet. Somebody may
 //! have read it, so it is recorded as it is, if it shows the outcome that this process computed.
+//! Otherwise it gets another name, and this process writes the archive.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,20 +17,23 @@ use plumbline_archive::layout::{PLUGINS_DIR, TREE_FILE, VERDICT_FILE};
 use plumbline_archive::member::StreamError;
 use plumbline_archive::pack::{PackOptions, write_archive};
 use plumbline_archive::results::{ReadError, ReadLimits, ResultsArchive};
-use plumbline_core::RunId;
+use plumbline_core::{Digest as Digest256, RunId, Status};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::blocking::with_space;
 use super::settings::RunError;
+use crate::postprocess::read_items;
 use crate::reserve::Reserve;
 use crate::workdir::WorkDir;
 
-/// Appended to the name of a file that is in the place of the archive and is not the archive.
-const UNREADABLE: &str = ".unreadable";
+/// Appended to the name of a file in the place of the archive that the archive replaces.
+const REPLACED: &str = ".replaced";
 /// Maximum number of such files. There is one per crash at most.
-const MAX_UNREADABLE: usize = 1000;
+const MAX_REPLACED: usize = 1000;
+/// Maximum length of a name that is compared, in bytes. Longer ones count as equal.
+const NAME_BYTES: usize = 64 << 10;
 
 /// Writes the tree in `work` to the archive `path`, unless the archive of `run` is there already.
 /// Returns its size and digest. Waits for space on a full disk.
@@ -84,9 +88,9 @@ fn finished(disk: &Disk, path: &Path, tree: &Path, run: &RunId) -> Result<Option
 
 /// Returns the first name for a file in the place of the archive that is not in use.
 fn unused_name(path: &Path) -> io::Result<PathBuf> {
-    for number in 1..=MAX_UNREADABLE {
+    for number in 1..=MAX_REPLACED {
         let mut name = OsString::from(path);
-        name.push(UNREADABLE);
+        name.push(REPLACED);
         if number > 1 {
             name.push(format!(".{number}"));
         }
@@ -96,7 +100,7 @@ fn unused_name(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("more than {MAX_UNREADABLE} such files")))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("more than {MAX_REPLACED} such files")))
 }
 
 /// Why a file in the place of the archive is not recorded.
@@ -171,8 +175,11 @@ fn inspect(path: &Path, tree: &Path, run: &RunId, owner: u32) -> Result<Option<D
     Ok(Some(Digest::of_reader(file)?))
 }
 
-/// Returns whether the result trees and verdicts in the archive are those in `tree`. The status of
-/// the run is computed from them.
+/// Returns whether the archive has the verdicts and the items of the result trees in `tree`. The
+/// status of the run is computed from them.
+///
+/// A continued run post-processes all results again, so its trees can have other details
+/// ([`TreeItems`]). It keeps the verdicts that are recorded, so these must be the same bytes.
 fn has_outcome(archive: &mut ResultsArchive, tree: &Path) -> Result<bool, Rejection> {
     let packed: BTreeSet<String> =
         archive.files().map(|(name, _)| name).filter(|name| is_outcome(name)).map(str::to_owned).collect();
@@ -181,7 +188,12 @@ fn has_outcome(archive: &mut ResultsArchive, tree: &Path) -> Result<bool, Reject
     }
     let mut same = true;
     archive.visit(&mut |name, _| packed.contains(name), &mut |name, reader| {
-        same = is_equal(BufReader::new(reader), BufReader::new(File::open(tree.join(name))?))?;
+        let (packed, computed) = (BufReader::new(reader), BufReader::new(File::open(tree.join(name))?));
+        same = if name.ends_with(TREE_FILE) {
+            TreeItems::read(packed)? == TreeItems::read(computed)?
+        } else {
+            is_equal(packed, computed)?
+        };
         Ok(if same { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     Ok(same)
@@ -211,6 +223,41 @@ fn outcome_files(tree: &Path) -> io::Result<BTreeSet<String>> {
         }
     }
     Ok(names)
+}
+
+/// The items of a result tree: their names, with those of their ancestors, and their statuses.
+///
+/// The order of the items, their metadata and details do not count. Modules have a clock and random
+/// numbers, so a second call with the same files can write other times, or the same items in the
+/// order of another hash table.
+#[derive(Default, PartialEq, Eq)]
+struct TreeItems {
+    number: u64,
+    /// The sum of their digests.
+    sum: u128,
+}
+
+impl TreeItems {
+    fn read(tree: impl BufRead) -> io::Result<Self> {
+        let digest = |parent: Option<&Digest256>, text: &str| {
+            let parent = parent.map_or(b"".as_slice(), |parent| parent.as_bytes().as_slice());
+            Digest256::of(&[parent, text.as_bytes()].concat())
+        };
+        let mut items = Self::default();
+        // The digests of the names of the last item and its ancestors.
+        let mut path: Vec<Digest256> = Vec::new();
+        read_items(tree, NAME_BYTES, |item| {
+            path.truncate(usize::try_from(item.depth).unwrap_or(usize::MAX));
+            path.push(digest(path.last(), &item.name));
+            let status = item.status.as_ref().map_or("", Status::as_str);
+            let whole = digest(path.last(), status);
+            let number = whole.as_bytes().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+            items.sum = items.sum.wrapping_add(number);
+            items.number += 1;
+            Ok(())
+        })?;
+        Ok(items)
+    }
 }
 
 fn is_equal(mut one: impl BufRead, mut other: impl BufRead) -> io::Result<bool> {

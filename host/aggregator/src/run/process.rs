@@ -1,6 +1,7 @@
 //! Post-processing of a plugin whose results are complete: the ends of its executions, what it wrote
 //! for results that did not arrive, and then its tree.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,14 @@ use plumbline_archive::layout;
 use plumbline_archive::pack::{PackError, PackOptions, pack_directory};
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::ledger::ErrorRecord;
-use plumbline_core::{ReceiveLimits, ResultKey};
+use plumbline_core::{ReceiveLimits, ResultKey, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::blocking::{with_space, write_document};
 use super::finish::items_file;
 use super::settings::RunError;
-use crate::dispatcher::{Dispatcher, Exit, ExitKind, Unsent};
+use crate::dispatcher::{Completed, Dispatcher, Exit, ExitKind, Unsent};
 use crate::journal::lacks_space;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::{
@@ -41,6 +42,7 @@ enum NoSpace {
 
 /// A plugin whose results are complete, and where they are.
 pub(super) struct CompletedPlugin {
+    pub(super) run: RunId,
     pub(super) planned: PlannedPlugin,
     pub(super) dispatcher: Arc<dyn Dispatcher>,
     pub(super) disk: Disk,
@@ -49,14 +51,17 @@ pub(super) struct CompletedPlugin {
     /// Content of the archive.
     pub(super) tree: PathBuf,
     pub(super) scratch: PathBuf,
+    /// The directory with the ends of executions.
+    pub(super) ends: PathBuf,
     pub(super) limits: ReceiveLimits,
+    pub(super) received: BTreeSet<ResultKey>,
     pub(super) failed: Vec<(ResultKey, ErrorRecord)>,
 }
 
 impl CompletedPlugin {
     /// Stops what is still running, and post-processes the results.
     pub(super) async fn process(self, cancel: &CancellationToken) -> Result<Outcome, RunError> {
-        let exits = self.dispatcher.settle(self.planned.name()).await;
+        let exits = self.exits(cancel).await?;
         let plugin = Arc::new(self);
         let (name, reserve) = (plugin.planned.name(), &plugin.reserve);
         let keep = |no_space| {
@@ -72,6 +77,29 @@ impl CompletedPlugin {
         let post_processed = Arc::clone(&plugin);
         let work = move || post_processed.post_process(&exits);
         with_space(&format!("post-process plugin `{name}`"), reserve, cancel, work).await
+    }
+
+    /// Stops what is still running, and returns how the executions ended. That is recorded, because the
+    /// executions may be gone after a restart.
+    async fn exits(&self, cancel: &CancellationToken) -> Result<Vec<Exit>, RunError> {
+        let name = self.planned.name();
+        let path = self.ends.join(format!("{name}.json"));
+        let recorded: Option<Vec<Exit>> = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(exits) = recorded {
+            return Ok(exits);
+        }
+        let completed = Completed {
+            run: self.run,
+            definition: Arc::clone(&self.planned.source.definition),
+            received: self.received.clone(),
+            failed: self.failed.iter().map(|(key, _)| key.clone()).collect(),
+        };
+        let exits = self.dispatcher.settle(&completed).await;
+        let what = format!("record how the executions of plugin `{name}` ended");
+        let (disk, document, step) = (self.disk.clone(), json!(exits), what.clone());
+        let write = move || write_document(&disk, &path, &document, &step);
+        with_space(&what, &self.reserve, cancel, write).await?;
+        Ok(exits)
     }
 
     fn post_process(&self, exits: &[Exit]) -> Result<Outcome, RunError> {
@@ -103,7 +131,8 @@ impl CompletedPlugin {
         Ok(())
     }
 
-    /// Keeps the files of a result that did not arrive, and adds their number to its error.
+    /// Keeps the files of a result that did not arrive, and adds their number to its error. Like an
+    /// upload, they never get the reserved space.
     fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord, no_space: NoSpace) -> Result<(), RunError> {
         let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
         let path = self.tree.join(layout::error_file(&key.plugin, &key.node));

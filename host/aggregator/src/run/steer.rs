@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
-use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
+use plumbline_core::ledger::{Effect, ErrorRecord, Event};
 use plumbline_core::{PluginName, ResultKey};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -20,7 +20,7 @@ use super::process::CompletedPlugin;
 use super::settings::{Finished, PluginOutcome, RunError};
 use crate::dispatcher::{Launch, Report, WorkerContact};
 use crate::journal::JournalError;
-use crate::postprocess::{Outcome, TREE_FILE};
+use crate::postprocess::{NodeOutcome, Outcome, TREE_FILE};
 use crate::state::{State, publish_status};
 use crate::workdir::STATUS_FILE;
 
@@ -84,8 +84,8 @@ impl Run {
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
                 // Handle reports before an interruption, because a report may be the reason of the
-                // interruption.
-                Some(report) = reported.recv() => self.take(report),
+                // interruption. While the journal cannot accept them, they stay in the queue.
+                Some(report) = reported.recv(), if self.state.has_room() => self.take(report),
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     driving = false;
@@ -120,7 +120,8 @@ impl Run {
         processing: &mut JoinSet<Processed>,
         cancel: &CancellationToken,
     ) -> Result<BTreeSet<PluginName>, RunError> {
-        for (key, error) in self.recorded_errors() {
+        let recorded: Vec<_> = self.plugins.iter().flat_map(|plugin| self.recorded_errors(plugin.name())).collect();
+        for (key, error) in recorded {
             if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
                 self.write_error(&key, &error, cancel).await?;
             }
@@ -200,11 +201,8 @@ impl Run {
 
     fn heard(&self) -> WorkerContact {
         let (state, results) = (self.state.clone(), self.state.clone());
-        WorkerContact::new(move |key| state.read(|ledger| ledger.last_heard(key))).with_missing(move |key| {
-            results.read(|ledger| {
-                !matches!(ledger.state(key), None | Some(KeyState::Received { .. } | KeyState::Failed { .. }))
-            })
-        })
+        WorkerContact::new(move |key| state.read(|ledger| ledger.last_heard(key)))
+            .with_missing(move |key| results.read(|ledger| ledger.is_missing(key)))
     }
 
     fn deadline(&self) -> Option<Timestamp> {
@@ -215,9 +213,10 @@ impl Run {
         })
     }
 
-    fn recorded_errors(&self) -> Vec<(ResultKey, ErrorRecord)> {
+    /// Returns the errors that replace results of a plugin.
+    fn recorded_errors(&self, plugin: &PluginName) -> Vec<(ResultKey, ErrorRecord)> {
         self.state.read(|ledger| {
-            let keys = ledger.keys();
+            let keys = ledger.keys_of(plugin);
             keys.filter_map(|key| Some((key.clone(), ledger.error(key)?.clone()))).collect()
         })
     }
@@ -238,16 +237,21 @@ impl Run {
     /// Starts post-processing of a plugin whose results are complete.
     fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
+        let received =
+            self.state.read(|ledger| ledger.keys_of(plugin).filter(|key| ledger.is_received(key)).cloned().collect());
         let completed = CompletedPlugin {
+            run: self.record.run,
             planned,
+            received,
             dispatcher: Arc::clone(&self.dispatcher),
             disk: self.work.disk().clone(),
             store: self.store.clone(),
             reserve: self.state.reserve().clone(),
             tree: self.work.tree(),
             scratch: self.work.scratch(),
+            ends: self.work.ends(),
             limits: self.settings.receive.clone(),
-            failed: self.recorded_errors().into_iter().filter(|(key, _)| key.plugin == *plugin).collect(),
+            failed: self.recorded_errors(plugin),
         };
         let (plugin, cancel) = (plugin.clone(), cancel.clone());
         processing.spawn(async move {
@@ -257,13 +261,14 @@ impl Run {
         });
     }
 
-    async fn processed(&mut self, plugin: &PluginName, outcome: Outcome) -> Result<(), RunError> {
+    async fn processed(&mut self, plugin: &PluginName, mut outcome: Outcome) -> Result<(), RunError> {
         tracing::info!(%plugin, status = %outcome.total.status, items = outcome.items, "post-processed");
         let keys: Vec<ResultKey> = self.state.read(|ledger| ledger.keys_of(plugin).cloned().collect());
+        // The ledger has them from here on.
+        let mut nodes = std::mem::take(&mut outcome.nodes);
         for key in keys {
-            if let Some(node) = outcome.nodes.get(key.node.as_str()) {
-                let event = Event::PostProcessed { key, status: node.status.clone(), counts: node.counts.clone() };
-                self.state.apply(event)?;
+            if let Some(NodeOutcome { status, counts }) = nodes.remove(key.node.as_str()) {
+                self.state.apply(Event::PostProcessed { key, status, counts })?;
             }
         }
         let launched = self.state.read(|ledger| ledger.launched(plugin));

@@ -5,7 +5,7 @@
 //! number of connections with a certificate is limited, also for each plugin, so that one plugin
 //! cannot keep the workers of another one out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use axum::http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use plumbline_core::ReceiveLimits;
-use plumbline_phonehome::PeerIdentity;
+use plumbline_core::limits::HEAD_BYTES;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
@@ -26,8 +26,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::identities::Identities;
 use super::receive::Receiver;
 use super::router::handle;
+use super::shares::Shares;
 use super::store::Store;
 use crate::state::State;
 
@@ -83,7 +85,8 @@ impl Server {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let connection = Connection {
             acceptor: TlsAcceptor::from(tls),
-            shares: Arc::new(Shares { state: state.clone(), all: limits.connections, held: Mutex::default() }),
+            identities: Arc::default(),
+            shares: Shares::new(state.clone(), limits.connections),
             receiver: Arc::new(Receiver::new(state, store, limits.clone())),
             head: Duration::from_secs(limits.head_seconds),
             slots: Arc::new(Semaphore::new(limits.connections)),
@@ -120,6 +123,7 @@ impl Drop for Server {
 #[derive(Clone)]
 struct Connection {
     acceptor: TlsAcceptor,
+    identities: Arc<Identities>,
     receiver: Arc<Receiver>,
     head: Duration,
     /// Slots for connections that have presented a certificate.
@@ -168,17 +172,19 @@ impl Connection {
             Ok(Err(error)) => return tracing::debug!("TLS handshake with {peer} failed: {error}"),
             Err(_) => return tracing::debug!("TLS handshake with {peer} took longer than {} s", limit.as_secs()),
         };
-        let identity =
-            tls.get_ref().1.peer_certificates().and_then(<[_]>::first).map(|c| PeerIdentity::from_certificate(c));
-        let identity = match identity {
-            Some(Ok(identity)) => Arc::new(identity),
+        let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let identity = match certificate.map(|certificate| self.identities.of(certificate)) {
+            Some(Ok(identity)) => identity,
             Some(Err(error)) => return tracing::warn!("certificate of {peer} has no valid plugin name: {error}"),
             None => return tracing::warn!("{peer} sent no certificate"),
         };
         drop(handshake);
-        let Some(_share) = self.shares.take(&identity) else {
+        let plugin = identity.plugins().first().map(ToString::to_string).unwrap_or_default();
+        let mut share = self.shares.of(&plugin);
+        // A single plugin competes with nobody, and waits for its own connections.
+        if !share.grow(1) && self.shares.plugins() > 1 {
             return tracing::debug!("connection of {peer} closed: its plugin has reached its share of all connections");
-        };
+        }
         // The semaphore is never closed. At most as many tasks wait as there were handshakes when
         // the last slot was taken.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
@@ -191,6 +197,7 @@ impl Connection {
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head)
+            .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(tls), service);
         tokio::pin!(connection);
         let ended = tokio::select! {
@@ -218,51 +225,6 @@ fn raise_file_limit() {
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!("the limit on open files stays at {before:?}: {error}");
-    }
-}
-
-/// The connections of each plugin.
-///
-/// A plugin may always have an equal part of all connections. It may have more while its number is
-/// less than the number of free connections. However many connections one plugin opens, half of
-/// them stay free for others. With two such plugins, a third stays free.
-struct Shares {
-    state: State,
-    all: usize,
-    held: Mutex<BTreeMap<String, usize>>,
-}
-
-/// One connection of a plugin, released when it is dropped.
-struct Share {
-    shares: Arc<Shares>,
-    plugin: String,
-}
-
-impl Shares {
-    /// Adds a connection of `identity`, or returns `None` if its plugin already has its share.
-    fn take(self: &Arc<Self>, identity: &PeerIdentity) -> Option<Share> {
-        let plugin = identity.plugins().first().map(ToString::to_string).unwrap_or_default();
-        let plugins = self.state.read(|ledger| ledger.plugins().len()).max(1);
-        let part = self.all / plugins;
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = self.all.saturating_sub(held.values().sum());
-        let own = held.entry(plugin.clone()).or_default();
-        // A single plugin competes with nobody, and waits for its own connections.
-        if plugins > 1 && *own >= part && *own >= free {
-            return None;
-        }
-        *own += 1;
-        drop(held);
-        Some(Share { shares: Arc::clone(self), plugin })
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = held.get_mut(&self.plugin) {
-            *own -= 1;
-        }
     }
 }
 

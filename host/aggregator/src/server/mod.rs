@@ -1,9 +1,13 @@
 //! The server that receives results: mutual TLS, routes, and concurrent uploads.
 
 mod budget;
+mod identities;
+mod incoming;
 mod listener;
+mod message;
 mod receive;
 mod router;
+mod shares;
 mod store;
 
 pub(crate) use budget::count_files;

@@ -1,7 +1,9 @@
 //! Uploads: admission, streaming to disk within limits, storing, and recording.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,16 +19,18 @@ use jiff::SignedDuration;
 use plumbline_archive::atomic::is_temporary;
 use plumbline_archive::extract::Blame;
 use plumbline_core::ledger::{ErrorRecord, Event, KeyState, Refusal};
-use plumbline_core::{DigestWriter, ReceiveLimits, ResultKey};
+use plumbline_core::limits::BODY_MEMORY;
+use plumbline_core::{ReceiveLimits, ResultKey};
 use plumbline_phonehome::{HEADER_ERROR, disposition_file_name, is_archive};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::store::{Shape, Slot, Store, StoreError, Unpacked};
+use super::incoming::Incoming;
+use super::shares::Shares;
+use super::store::{Shape, Store, StoreError, Unpacked};
 use crate::journal::lacks_space;
 use crate::state::{ApplyError, State};
 
-/// Bytes to collect before a write, because a write per frame would be too expensive.
-const GATHER: usize = 64 << 10;
 /// Maximum number of bytes to read of a rejected body, so that a client that is still sending gets
 /// the response.
 const DRAIN_BYTES: usize = 256 << 10;
@@ -51,6 +55,8 @@ pub(super) enum ReceiveError {
     TooSlow(u64),
     #[error("the body was interrupted: {0}")]
     Broken(axum::Error),
+    #[error("the plugin sends too many messages at the same time")]
+    Busy,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("failed to store it: {0}")]
@@ -61,8 +67,11 @@ impl ReceiveError {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             full if lacks_space(full) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_)) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_) | StoreError::LargerThanDisk { .. }) => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
             Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Store(StoreError::Archive(error)) => match error.blame() {
                 Blame::Archive => StatusCode::BAD_REQUEST,
                 Blame::Size => StatusCode::PAYLOAD_TOO_LARGE,
@@ -73,7 +82,7 @@ impl ReceiveError {
     }
 
     /// Returns the response for an upload of `what` that failed for this reason.
-    fn response(&self, what: &str) -> Response {
+    pub(super) fn response(&self, what: &str) -> Response {
         let text = format!("{what}: {self}");
         match self.status() {
             StatusCode::SERVICE_UNAVAILABLE => unavailable(&text),
@@ -88,13 +97,18 @@ pub(super) struct Receiver {
     pub(super) store: Store,
     pub(super) limits: ReceiveLimits,
     next: AtomicU64,
+    /// Memory for bodies that arrive.
+    pub(super) memory: Arc<Shares>,
+    /// Permit to parse a long message.
+    pub(super) parsing: Semaphore,
 }
 
 impl Receiver {
     pub(super) fn new(state: State, store: Store, limits: ReceiveLimits) -> Self {
         // IDs distinguish uploads of the same key. They must not repeat after a restart of the run.
         let first = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
-        Self { state, store, limits, next: AtomicU64::new(first) }
+        let memory = Shares::new(state.clone(), BODY_MEMORY);
+        Self { state, store, limits, next: AtomicU64::new(first), memory, parsing: Semaphore::new(1) }
     }
 
     /// Handles `PUT` of a result.
@@ -117,7 +131,7 @@ impl Receiver {
     /// complete the result.
     pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response {
         let admitted = if self.state.wants_partial(&key) {
-            self.shape(&key, headers)
+            self.check_length(&key, headers).and_then(|()| self.shape(&key, headers))
         } else {
             Err(Box::new(line(StatusCode::CONFLICT, &format!("no partial result of {key} is expected"))))
         };
@@ -131,9 +145,7 @@ impl Receiver {
         };
         let mut stream = body.into_data_stream();
         let result = async {
-            let mut slot = self.store.slot(&key.plugin)?;
-            let sha256 = self.stream_to_disk(&mut slot, &mut stream).await?;
-            let unpacked = self.store.unpack(slot, shape, sha256).await?;
+            let unpacked = self.receive(&key, shape, &mut stream).await?.finish().await?;
             let bytes = unpacked.stored.bytes;
             let placed = self.state.place_partial(&key, || self.store.place_partial(unpacked, &key))?;
             Ok::<_, ReceiveError>(placed.then_some(bytes))
@@ -148,31 +160,43 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
+                drain_after(&error, &mut stream).await;
                 error.response(&format!("partial result {key}"))
             }
         }
     }
 
-    /// Checks a request before the first byte of the body is read.
+    /// Checks a request before the first byte of the body is read. A final answer takes precedence
+    /// over one that makes the worker retry.
     async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
+        let shape = match self.state.read(|ledger| ledger.admit(key)) {
+            Ok(()) => {
+                self.check_length(key, headers)?;
+                Ok(self.shape(key, headers)?)
+            }
+            Err(refusal @ Refusal::Unexpected(_)) => return Err(Box::new(refused(key, &refusal))),
+            // An upload in progress takes space that may be free at the next attempt.
+            Err(refusal) => Err(refusal),
+        };
         if let Some(trouble) = self.state.trouble() {
             self.renew_retry(key, &trouble);
             return Err(Box::new(line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
         }
-        if let Err(refusal) = self.state.read(|ledger| ledger.admit(key)) {
-            // The worker interprets this response as an acknowledgement that the result is safe.
-            if matches!(refusal, Refusal::AlreadyReceived(_))
-                && let Err(error) = self.state.synced().await
-            {
-                return Err(Box::new(apply_error(key, &error)));
-            }
-            return Err(Box::new(refused(key, &refusal)));
+        let refusal = match shape {
+            Ok(shape) => return Ok(shape),
+            Err(refusal) => refusal,
+        };
+        // The worker interprets this response as an acknowledgement that the result is safe.
+        if matches!(refusal, Refusal::AlreadyReceived(_))
+            && let Err(error) = self.state.synced().await
+        {
+            return Err(Box::new(apply_error(key, &error)));
         }
-        self.shape(key, headers)
+        Err(Box::new(refused(key, &refusal)))
     }
 
     /// Starts the retry window of `key` again, because the journal prevents the retry and not the
-    /// worker. The retry counts as an upload that failed immediately.
+    /// worker.
     fn renew_retry(&self, key: &ResultKey, trouble: &str) {
         let now = self.state.now();
         let is_due = self.state.read(|ledger| match ledger.state(key) {
@@ -182,21 +206,29 @@ impl Receiver {
         if !is_due {
             return;
         }
-        let upload = self.next.fetch_add(1, Ordering::Relaxed);
-        let started = self.state.apply(Event::UploadStarted { key: key.clone(), upload });
-        let failed = Event::UploadFailed { key: key.clone(), upload, reason: trouble.to_owned() };
-        if let Err(error) = started.and_then(|()| self.state.apply(failed)) {
+        let delayed = Event::RetryDelayed { key: key.clone(), reason: trouble.to_owned() };
+        if let Err(error) = self.state.apply(delayed) {
             tracing::warn!("not recorded: {error}");
         }
     }
 
+    /// Rejects a body whose declared length is above a limit, or larger than the file system.
+    fn check_length(&self, key: &ResultKey, headers: &HeaderMap) -> Result<(), Box<Response>> {
+        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        let Some(length) = length else { return Ok(()) };
+        let checked = if length > self.limits.body_bytes {
+            Err(ReceiveError::TooLarge(self.limits.body_bytes))
+        } else if headers.contains_key(HEADER_ERROR) {
+            // Error reports do not count toward the space for results.
+            Ok(())
+        } else {
+            self.store.check_size(&key.plugin, length).map_err(ReceiveError::from)
+        };
+        checked.map_err(|error| Box::new(error.response(&format!("result {key}"))))
+    }
+
     /// Determines the form of the body from the headers, or returns `None` for an error report.
     fn shape(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
-        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        if length.is_some_and(|length| length > self.limits.body_bytes) {
-            let text = format!("result {key}: {}", ReceiveError::TooLarge(self.limits.body_bytes));
-            return Err(Box::new(line(StatusCode::PAYLOAD_TOO_LARGE, &text)));
-        }
         if headers.contains_key(HEADER_ERROR) {
             return Ok(None);
         }
@@ -224,12 +256,14 @@ impl Receiver {
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
         let result = async {
-            let mut slot = self.store.slot(&key.plugin)?;
-            let sha256 = self.stream_to_disk(&mut slot, &mut stream).await?;
-            if !is_named && let Some(error) = error_report(&slot, self.limits.message_bytes)? {
-                return Ok(Received::Error(error));
+            let mut body = self.receive(&key, shape, &mut stream).await?;
+            if !is_named {
+                body = body.flush().await?;
+                if let Some(error) = error_report(body.path(), self.limits.message_bytes)? {
+                    return Ok(Received::Error(error));
+                }
             }
-            let unpacked = self.store.unpack(slot, shape, sha256).await?;
+            let unpacked = body.finish().await?;
             Ok::<_, ReceiveError>(Received::Result(unpacked))
         }
         .await;
@@ -257,9 +291,7 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
-                if [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::SERVICE_UNAVAILABLE].contains(&error.status()) {
-                    drain(&mut stream).await;
-                }
+                drain_after(&error, &mut stream).await;
                 let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
                 if let Err(error) = self.state.apply(event) {
                     tracing::error!("{error}");
@@ -271,11 +303,13 @@ impl Receiver {
 
     /// Handles a worker's report that there is no result.
     async fn receive_error(&self, key: ResultKey, body: Body) -> Response {
-        let bytes = match read_message(body, &self.limits).await {
-            Ok(bytes) => bytes,
-            Err(error) => return line(error.status(), &format!("result {key}: {error}")),
+        let message = match self.read_message(&key.plugin, body, self.limits.message_bytes).await {
+            Ok(message) => message,
+            Err(error) => return error.response(&format!("result {key}")),
         };
-        let error = match ErrorRecord::from_json(&bytes) {
+        let record = ErrorRecord::received(&message.bytes);
+        drop(message);
+        let error = match record {
             Ok(error) => error,
             Err(error) => {
                 return line(StatusCode::BAD_REQUEST, &format!("result {key}: not an error document: {error}"));
@@ -287,39 +321,28 @@ impl Receiver {
         }
     }
 
-    /// Streams a body to the slot's file, and returns its digest in hexadecimal. It holds only one
-    /// chunk in memory, and no thread waits for a slow client.
-    async fn stream_to_disk(&self, slot: &mut Slot, stream: &mut BodyDataStream) -> Result<String, ReceiveError> {
+    /// Receives a whole body. Only a few bytes of it are in memory, and no thread waits for a slow
+    /// client.
+    async fn receive(
+        &self,
+        key: &ResultKey,
+        shape: Shape,
+        stream: &mut BodyDataStream,
+    ) -> Result<Incoming, ReceiveError> {
         let limits = &self.limits;
-        let (disk, path) = (self.store.disk.clone(), slot.body.clone());
-        let create = move || disk.create(&path).map(DigestWriter::new);
-        let mut file = tokio::task::spawn_blocking(create).await.map_err(io::Error::other)??;
         let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
+        let mut body = Incoming::new(&self.store, &key.plugin, shape, self.memory.of(key.plugin.as_str()));
         let mut total = 0_u64;
-        let mut gathered: Vec<Bytes> = Vec::new();
-        let mut size = 0;
-        loop {
-            let frame = next(stream, limits, deadline).await?;
-            let ended = frame.is_none();
-            if let Some(frame) = frame {
-                total += frame.len() as u64;
-                if total > limits.body_bytes {
-                    return Err(ReceiveError::TooLarge(limits.body_bytes));
-                }
-                size += frame.len();
-                gathered.push(frame);
+        while let Some(frame) = next(stream, limits, deadline).await? {
+            total += frame.len() as u64;
+            if total > limits.body_bytes {
+                return Err(ReceiveError::TooLarge(limits.body_bytes));
             }
-            if size >= GATHER || (ended && size > 0) {
-                slot.space.take(0, size as u64).map_err(StoreError::from)?;
-                let pieces = std::mem::take(&mut gathered);
-                size = 0;
-                let write = move || pieces.iter().try_for_each(|piece| file.write_all(piece)).map(|()| file);
-                file = tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??;
-            }
-            if ended {
-                return Ok(file.digest().hex());
+            if body.add(&frame) {
+                body = body.flush().await?;
             }
         }
+        Ok(body)
     }
 }
 
@@ -374,11 +397,12 @@ enum Received {
 
 /// Returns the error that Sonobuoy's worker reports if it cannot read its result. It is a body
 /// `{"error": "…"}` with the content type of the result.
-fn error_report(slot: &Slot, limit: u64) -> io::Result<Option<ErrorRecord>> {
+fn error_report(body: Option<&Path>, limit: u64) -> io::Result<Option<ErrorRecord>> {
+    let Some(body) = body else { return Ok(None) };
     let mut bytes = Vec::new();
-    File::open(&slot.body)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    File::open(body)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let fits = bytes.len() as u64 <= limit && bytes.first() == Some(&b'{');
-    let record = if fits { ErrorRecord::from_json(&bytes).ok() } else { None };
+    let record = if fits { ErrorRecord::received(&bytes).ok() } else { None };
     Ok(record.filter(|record| record.details.is_empty()))
 }
 
@@ -419,18 +443,6 @@ async fn next(
     frame.map_err(|_| ReceiveError::Idle(limits.idle_seconds))?.transpose().map_err(ReceiveError::Broken)
 }
 
-/// Reads a small body completely.
-pub(super) async fn read_message(body: Body, limits: &ReceiveLimits) -> Result<Bytes, ReceiveError> {
-    let limit = limits.message_bytes;
-    let limited = http_body_util::Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX));
-    match timeout(limits.idle(), http_body_util::BodyExt::collect(limited)).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(ReceiveError::TooLarge(limit)),
-        Ok(Err(error)) => Err(ReceiveError::Broken(axum::Error::new(error))),
-        Err(_) => Err(ReceiveError::Idle(limits.idle().as_secs())),
-    }
-}
-
 /// Reads the rest of a rejected body, so that the client gets the response. A client that waits for
 /// `100 Continue` has not sent a body.
 pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
@@ -440,9 +452,16 @@ pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
     drain(&mut body.into_data_stream()).await;
 }
 
+/// Reads the rest of a body that was rejected while it was sent, as [`drain`] does.
+async fn drain_after(error: &ReceiveError, stream: &mut BodyDataStream) {
+    if [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::SERVICE_UNAVAILABLE].contains(&error.status()) {
+        drain(stream).await;
+    }
+}
+
 /// Reads and discards a body. If the connection were closed while the client is sending, the client
 /// would see a reset instead of the response.
-async fn drain(stream: &mut BodyDataStream) {
+pub(super) async fn drain(stream: &mut BodyDataStream) {
     let drain = async {
         let mut drained = 0;
         while let Some(Ok(frame)) = stream.next().await {
@@ -486,7 +505,7 @@ mod tests {
     use plumbline_core::ledger::Ledger;
 
     use super::*;
-    use crate::journal::Journal;
+    use crate::journal::{Journal, JournalError};
 
     /// A disk without space for data.
     struct Full;
@@ -508,7 +527,7 @@ mod tests {
             Event::UploadFailed { key: key.clone(), upload: 1, reason: "connection reset".to_owned() },
         ];
         let ledger = Ledger::replay(events.map(|event| (broken, event))).unwrap();
-        let disk = Disk::faulty(std::sync::Arc::new(Full));
+        let disk = Disk::faulty(Arc::new(Full));
         let (journal, _) = Journal::open_on(&disk, &dir.path().join("journal")).unwrap();
         let (state, _effects) = State::new(ledger, journal);
         state.apply(Event::Launched { plugin: plugin.clone() }).unwrap();
@@ -530,5 +549,35 @@ mod tests {
         assert!(!state.read(|ledger| ledger.is_plugin_complete(&plugin, later)));
         let reason = state.status().plugins.unwrap().remove(0).reason.unwrap();
         assert!(reason.contains("journal"), "{reason}");
+    }
+
+    #[test]
+    fn an_upload_and_a_plugin_can_end_while_the_queue_of_the_journal_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let plugin: PluginName = "p".parse().unwrap();
+        let keys: Vec<ResultKey> = (0..128).map(|n| format!("p/n{n}").parse().unwrap()).collect();
+        let other: PluginName = "q".parse().unwrap();
+        let planned = [
+            Event::Planned { plugin: plugin.clone(), keys: keys.clone() },
+            Event::Planned { plugin: other.clone(), keys: Vec::new() },
+        ];
+        let ledger = Ledger::replay(planned.map(|event| (Timestamp::now(), event))).unwrap();
+        let disk = Disk::faulty(Arc::new(Full));
+        let (journal, _) = Journal::open_on(&disk, &dir.path().join("journal")).unwrap();
+        let (state, _effects) = State::new(ledger, journal);
+        let key = keys[0].clone();
+        state.apply(Event::UploadStarted { key: key.clone(), upload: 1 }).unwrap();
+        let reason = "x".repeat(1 << 20);
+        let fail = |key: &ResultKey| {
+            // This reason is not cut, and is accepted although the queue is full.
+            state.apply(Event::LaunchFailed { plugin: other.clone(), reason: reason.clone() }).unwrap();
+            state.apply(Event::Failed { key: key.clone(), error: ErrorRecord::new("the pod is gone") })
+        };
+        let refused = keys[1..].iter().find_map(|key| fail(key).err()).expect("the queue has no limit");
+        assert!(matches!(refused, ApplyError::Journal(JournalError::Full)), "{refused}");
+
+        state.apply(Event::UploadFailed { key, upload: 1, reason: "connection reset".to_owned() }).unwrap();
+        assert_eq!(state.read(|ledger| ledger.uploads().count()), 0);
+        state.apply(Event::TimedOut { plugin }).unwrap();
     }
 }

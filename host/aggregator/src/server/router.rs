@@ -9,10 +9,11 @@ use plumbline_core::ResultKey;
 use plumbline_core::ledger::Event;
 use plumbline_core::progress::ProgressUpdate;
 use plumbline_phonehome::{
-    CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind,
+    CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, MAX_HEARTBEAT_BYTES, PeerIdentity, Route, RouteError,
+    RouteKind,
 };
 
-use super::receive::{Receiver, line, read_message, refuse, refused};
+use super::receive::{Receiver, line, refuse, refused};
 use crate::state::ApplyError;
 
 /// Handles and counts a request of the worker `peer`.
@@ -60,20 +61,26 @@ async fn dispatch(
 
 /// Handles a small message.
 async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, body: Body) -> Response {
-    let bytes = match read_message(body, &receiver.limits).await {
-        Ok(bytes) => bytes,
-        Err(error) => return line(error.status(), &error.to_string()),
+    let limit = match kind {
+        RouteKind::Progress => receiver.limits.message_bytes,
+        _ => receiver.limits.message_bytes.min(MAX_HEARTBEAT_BYTES as u64),
     };
+    let message = match receiver.read_message(&key.plugin, body, limit).await {
+        Ok(message) => message,
+        Err(error) => return error.response(&format!("message of {key}")),
+    };
+    let _turn = receiver.turn_to_parse(&message).await;
+    let bytes = &message.bytes;
     let event = match kind {
-        RouteKind::Hello => match Hello::parse(&bytes) {
+        RouteKind::Hello => match Hello::parse(bytes) {
             Ok(_) => Event::Hello { key: key.clone() },
             Err(error) => return line(StatusCode::BAD_REQUEST, &format!("invalid hello: {error}")),
         },
-        RouteKind::Heartbeat => match Heartbeat::parse(&bytes) {
+        RouteKind::Heartbeat => match Heartbeat::parse(bytes) {
             Ok(_) => Event::Heartbeat { key: key.clone() },
             Err(error) => return line(StatusCode::BAD_REQUEST, &format!("invalid heartbeat: {error}")),
         },
-        _ => match ProgressUpdate::from_body(&bytes) {
+        _ => match ProgressUpdate::from_body(bytes) {
             Ok(mut update) => {
                 update.stamp(&key, Timestamp::now());
                 Event::Progress { key: key.clone(), update }

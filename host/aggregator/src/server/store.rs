@@ -1,13 +1,14 @@
 //! Storage of uploads. Each one is checked and unpacked in a private directory, within the limits of
 //! its plugin and of the run, and then renamed to its final location.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_archive::disk::{Disk, Step};
-use plumbline_archive::extract::{ExtractError, ExtractLimits, Extracted, extract_tar_gz};
+use plumbline_archive::disk::{Disk, DiskFile, Step};
+use plumbline_archive::extract::{ExtractError, ExtractLimits, Extracted, extract_tar_gz_on};
 use plumbline_archive::layout;
 use plumbline_archive::member::StreamError;
 use plumbline_core::ledger::{Stored, StoredKind};
@@ -28,19 +29,34 @@ pub(crate) enum StoreError {
     /// The results of the plugin or of the run would exceed a limit.
     #[error(transparent)]
     OverBudget(#[from] OverBudget),
+    /// The upload does not fit on the file system, however much of it is free.
+    #[error("it takes at least {needed} bytes of disk space, and the file system of the aggregator has {size}")]
+    LargerThanDisk {
+        /// The number of bytes that it takes at least.
+        needed: u64,
+        /// The size of the file system in bytes.
+        size: u64,
+    },
 }
+
+/// Number of files that are synced at the same time. More threads would only wait for the same disk.
+const SYNCS: usize = 16;
 
 /// The directories of a run for uploads. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     pub(super) disk: Disk,
     incoming: PathBuf,
+    /// The size of the file system at the start, in bytes. Some file systems become smaller while
+    /// others use their space.
+    size: u64,
     tree: PathBuf,
-    limits: ExtractLimits,
+    pub(super) limits: ExtractLimits,
     budget: Arc<Budget>,
     // Unpacking uses a core. The number of concurrent jobs is limited to the number of cores,
     // however many uploads complete at the same time.
     cores: Arc<Semaphore>,
+    syncs: Arc<Semaphore>,
 }
 
 impl Store {
@@ -54,29 +70,48 @@ impl Store {
         let budget = Arc::new(Budget::of(&tree, limits)?);
         let limits = ExtractLimits::from(limits);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { disk: disk.clone(), incoming, tree, limits, budget, cores: Arc::new(Semaphore::new(cores)) })
+        let [cores, syncs] = [cores, SYNCS].map(|permits| Arc::new(Semaphore::new(permits)));
+        let size = disk.size_bytes(&incoming).unwrap_or(u64::MAX);
+        Ok(Self { disk: disk.clone(), incoming, size, tree, limits, budget, cores, syncs })
+    }
+
+    /// Checks a body of `bytes` of `plugin` before it is received.
+    ///
+    /// # Errors
+    /// When it would exceed a limit, or is larger than the file system. Waiting would not help.
+    pub(super) fn check_size(&self, plugin: &PluginName, bytes: u64) -> Result<(), StoreError> {
+        let (left, over) = self.budget.reserve(plugin).left();
+        if bytes > left { Err(over.into()) } else { self.check_fits(bytes) }
+    }
+
+    /// Checks that an upload that takes `needed` bytes fits on the file system, whatever is in use
+    /// of it.
+    fn check_fits(&self, needed: u64) -> Result<(), StoreError> {
+        let size = self.disk.size_bytes(&self.incoming).unwrap_or(u64::MAX).max(self.size);
+        if needed > size { Err(StoreError::LargerThanDisk { needed, size }) } else { Ok(()) }
+    }
+
+    /// Returns what limits how many bodies of this shape are converted to their final form at once.
+    pub(super) fn gate(&self, shape: &Shape) -> Arc<Semaphore> {
+        Arc::clone(match shape {
+            Shape::File(_) => &self.syncs,
+            Shape::Archive => &self.cores,
+        })
     }
 
     /// Creates a private directory for one upload of `plugin`. It is removed when the value is
     /// dropped.
-    pub(super) fn slot(&self, plugin: &PluginName) -> io::Result<Slot> {
-        let create = || tempfile::Builder::new().prefix("upload-").tempdir_in(&self.incoming);
+    pub(super) fn slot(&self, plugin: &PluginName, shape: &Shape) -> io::Result<Slot> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("upload-").permissions(Permissions::from_mode(0o777));
+        let create = || builder.tempdir_in(&self.incoming);
         let dir = self.disk.step(Step::CreateTemporary(&self.incoming), create)?;
-        Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir, space: self.budget.reserve(plugin) })
-    }
-
-    /// Converts the body in `slot` to its final form inside the slot: one file with the given name,
-    /// or the files of the archive. All of them are synced. Nothing else is changed, so the caller
-    /// can drop the future at any time.
-    pub(super) async fn unpack(&self, slot: Slot, shape: Shape, sha256: String) -> Result<Unpacked, StoreError> {
-        let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
-        let (disk, limits) = (self.disk.clone(), self.limits.clone());
-        tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            unpack(&disk, slot, shape, &limits, sha256)
-        })
-        .await
-        .map_err(io::Error::other)?
+        let (body, out) = match shape {
+            // A single file needs no other form, so its directory becomes the result.
+            Shape::File(name) => (dir.path().join(name), dir.path().to_owned()),
+            Shape::Archive => (dir.path().join("body"), dir.path().join("out")),
+        };
+        Ok(Slot { body, out, dir, space: self.budget.reserve(plugin) })
     }
 
     /// Moves the upload to the location of the result `key`. Only the upload that has claimed this
@@ -91,14 +126,14 @@ impl Store {
     pub(crate) fn keep_packed<E: From<StoreError>>(
         &self,
         key: &ResultKey,
-        pack: impl FnOnce(File) -> Result<(), E>,
+        pack: impl FnOnce(DiskFile) -> Result<(), E>,
     ) -> Result<u64, E> {
         let failed = |error: io::Error| E::from(StoreError::Io(error));
-        let mut slot = self.slot(&key.plugin).map_err(failed)?;
-        pack(File::create(&slot.body).map_err(failed)?)?;
+        let mut slot = self.slot(&key.plugin, &Shape::Archive).map_err(failed)?;
+        pack(self.disk.create(&slot.body).map_err(failed)?)?;
         let bytes = fs::metadata(&slot.body).map_err(failed)?.len();
         slot.space.take(0, bytes).map_err(StoreError::from)?;
-        let unpacked = unpack(&self.disk, slot, Shape::Archive, &self.limits, String::new())?;
+        let unpacked = unpack(self, slot, &Shape::Archive, String::new())?;
         let list = u64::from(unpacked.slot.out.join(layout::LEFT_OUT_FILE).is_file());
         let files = unpacked.stored.files.saturating_sub(list);
         if unpacked.stored.files > 0 {
@@ -114,15 +149,21 @@ impl Store {
 
     fn place_at(&self, unpacked: Unpacked, target: &Path) -> io::Result<()> {
         let Some(parent) = target.parent() else { return Err(io::Error::other("a result has no directory")) };
-        self.disk.create_directories(parent)?;
+        // A complete upload needs no more space, so reserved space must not stop it.
+        if !parent.is_dir() {
+            self.disk.create_directories(parent)?;
+        }
         let slot = unpacked.slot;
         // An earlier attempt was stored but not recorded.
-        let earlier = slot.dir.path().join("earlier");
-        match self.disk.rename(target, &earlier) {
-            Ok(()) => slot.space.replace(&earlier),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        let earlier = slot.dir.path().with_extension("earlier");
+        let _earlier = match self.disk.rename(target, &earlier) {
+            Ok(()) => {
+                slot.space.replace(&earlier);
+                Some(Earlier(earlier))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
-        }
+        };
         self.disk.rename(&slot.out, target)?;
         if let Err(failed) = self.disk.sync_directory(parent) {
             // The upload fails, so move its files out of the tree. If this fails too, a retry
@@ -134,6 +175,10 @@ impl Store {
             return Err(failed);
         }
         slot.space.keep();
+        if slot.out == slot.dir.path() {
+            // It has become the result.
+            let _ = slot.dir.keep();
+        }
         Ok(())
     }
 
@@ -154,9 +199,20 @@ pub(super) enum Shape {
     Archive,
 }
 
+/// The files of an earlier attempt, out of the way of the new ones. Dropping it removes them. If that
+/// fails, the next start of the run removes them.
+struct Earlier(PathBuf);
+
+impl Drop for Earlier {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// The private directory of an upload.
 pub(super) struct Slot {
     pub(super) body: PathBuf,
+    /// The directory that becomes the result.
     out: PathBuf,
     dir: tempfile::TempDir,
     /// Space of the files in it. Declared after the directory, so that the files are removed before
@@ -170,28 +226,23 @@ pub(super) struct Unpacked {
     pub(super) stored: Stored,
 }
 
-fn unpack(
-    disk: &Disk,
-    mut slot: Slot,
-    shape: Shape,
-    limits: &ExtractLimits,
-    sha256: String,
-) -> Result<Unpacked, StoreError> {
+/// Converts the body in `slot` to its final form inside the slot, and syncs it.
+pub(super) fn unpack(store: &Store, mut slot: Slot, shape: &Shape, sha256: String) -> Result<Unpacked, StoreError> {
+    let disk = &store.disk;
     let bytes = fs::metadata(&slot.body)?.len();
-    disk.step(Step::CreateDirectory(&slot.out), || fs::create_dir(&slot.out))?;
     let (kind, files) = match shape {
-        Shape::File(name) => {
+        Shape::File(_) => {
             slot.space.take(1, 0)?;
             disk.step(Step::Sync(&slot.body), || File::open(&slot.body)?.sync_all())?;
-            disk.rename(&slot.body, &slot.out.join(name))?;
             (StoredKind::File, 1)
         }
         Shape::Archive => {
-            let extracted = extract(&mut slot, limits)?;
+            disk.step(Step::CreateDirectory(&slot.out), || fs::create_dir(&slot.out))?;
+            let extracted = extract(store, &mut slot, bytes)?;
             for skipped in &extracted.skipped {
                 tracing::warn!(member = %skipped.member, "not unpacked: {}", skipped.why);
             }
-            list_lost(&mut slot, &extracted)?;
+            list_lost(disk, &mut slot, &extracted)?;
             // One call for all files, because a sync per file would take longer than the upload.
             disk.step(Step::SyncTree(&slot.out), || Ok(rustix::fs::syncfs(File::open(&slot.out)?)?))?;
             disk.remove_file(&slot.body)?;
@@ -205,7 +256,7 @@ fn unpack(
 
 /// Writes the list of what the result lost, as workers do, so that post-processing reports it. The
 /// list of the worker stays.
-fn list_lost(slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
+fn list_lost(disk: &Disk, slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
     let list = slot.out.join(layout::LEFT_OUT_FILE);
     if (extracted.lost_total == 0 && extracted.trailing == 0) || list.exists() {
         return Ok(());
@@ -220,20 +271,29 @@ fn list_lost(slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
     }
     let text = format!("not in the results: {}\n", lost.join(", "));
     slot.space.take(1, text.len() as u64)?;
-    fs::write(&list, text)?;
+    disk.take_space(text.len() as u64, || fs::write(&list, text))?;
     Ok(())
 }
 
-/// Unpacks the body within `limits` and the remaining budget.
-fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreError> {
+/// Unpacks a body of `body` bytes within the limits of `store` and the remaining budget.
+fn extract(store: &Store, slot: &mut Slot, body: u64) -> Result<Extracted, StoreError> {
+    let limits = &store.limits;
     let (left, over) = slot.space.left();
     let within = ExtractLimits { unpacked_bytes: limits.unpacked_bytes.min(left), ..limits.clone() };
-    let extracted = extract_tar_gz(File::open(&slot.body)?, &slot.out, &within).map_err(|error| match error {
-        ExtractError::Stream(StreamError::TooManyBytes(_)) if left < limits.unpacked_bytes => over.into(),
-        other => StoreError::Archive(other),
-    })?;
-    slot.space.take(extracted.entries, extracted.bytes)?;
-    Ok(extracted)
+    match extract_tar_gz_on(&store.disk, File::open(&slot.body)?, &slot.out, &within) {
+        Ok(extracted) => {
+            slot.space.take(extracted.entries, extracted.bytes)?;
+            Ok(extracted)
+        }
+        Err(ExtractError::Stream(StreamError::TooManyBytes(_))) if left < limits.unpacked_bytes => Err(over.into()),
+        Err(full @ ExtractError::NoSpace { entries, bytes, .. }) => {
+            // An upload that exceeds a limit or the whole file system is rejected for good.
+            slot.space.take(entries, bytes)?;
+            store.check_fits(body.saturating_add(bytes))?;
+            Err(full.into())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The maximum number of lost members that a list names.
@@ -241,7 +301,64 @@ const LISTED: usize = 10;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use plumbline_archive::disk::{Faults, SpaceGuard};
+
     use super::*;
+
+    /// A file system of 50,000 bytes, of which this many are free.
+    struct Small(Mutex<u64>);
+
+    impl Faults for Small {
+        fn step(&self, _: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            act()
+        }
+
+        fn size_bytes(&self) -> u64 {
+            50_000
+        }
+    }
+
+    impl SpaceGuard for Small {
+        fn take(&self, bytes: u64, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            let mut free = self.0.lock().unwrap();
+            *free = free.checked_sub(bytes).ok_or(io::ErrorKind::StorageFull)?;
+            act()
+        }
+    }
+
+    /// Unpacks an archive with files of these sizes onto a small file system. Returns the error.
+    fn unpack_small(sizes: &[usize], limits: &ReceiveLimits) -> Option<StoreError> {
+        let dir = tempfile::tempdir().unwrap();
+        let small = Arc::new(Small(Mutex::new(40_000)));
+        let disk = Disk::faulty(small.clone()).guarded(small);
+        let store = Store::create(&disk, dir.path().join("incoming"), dir.path().join("tree"), limits).unwrap();
+        let slot = store.slot(&"p".parse().unwrap(), &Shape::Archive).unwrap();
+        let mut tar = tar::Builder::new(GzEncoder::new(File::create(&slot.body).unwrap(), Compression::fast()));
+        for (number, size) in sizes.iter().enumerate() {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(*size as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, format!("{number}"), &*vec![0_u8; *size]).unwrap();
+        }
+        tar.into_inner().unwrap().finish().unwrap();
+        unpack(&store, slot, &Shape::Archive, String::new()).err()
+    }
+
+    #[test]
+    fn only_an_archive_that_can_fit_waits_for_space() {
+        let (limits, few) = (ReceiveLimits::default(), ReceiveLimits { run_entries: 2, ..ReceiveLimits::default() });
+        assert!(unpack_small(&[100], &limits).is_none());
+        let never = unpack_small(&[60_000], &limits);
+        assert!(matches!(never, Some(StoreError::LargerThanDisk { size: 50_000, .. })), "{never:?}");
+        let later = unpack_small(&[30_000, 0, 0], &limits);
+        assert!(matches!(later, Some(StoreError::Archive(ExtractError::NoSpace { bytes: 30_000, .. }))), "{later:?}");
+        let above = unpack_small(&[30_000, 0, 0], &few);
+        assert!(matches!(above, Some(StoreError::OverBudget(OverBudget::RunEntries(2)))), "{above:?}");
+    }
 
     #[test]
     fn a_replaced_partial_result_gives_its_space_back() {
@@ -250,15 +367,16 @@ mod tests {
         let (incoming, tree) = (dir.path().join("incoming"), dir.path().join("tree"));
         let store = Store::create(&Disk::default(), incoming, tree, &limits).unwrap();
         let key: ResultKey = "p/n1".parse().unwrap();
+        let shape = Shape::File("a.txt".to_owned());
         for _ in 0..4 {
-            let mut slot = store.slot(&key.plugin).unwrap();
+            let mut slot = store.slot(&key.plugin, &shape).unwrap();
             fs::write(&slot.body, [b'x'; 4_000]).unwrap();
             slot.space.take(0, 4_000).unwrap();
-            let shape = Shape::File("a.txt".to_owned());
-            let unpacked = unpack(&store.disk, slot, shape, &store.limits, String::new()).unwrap();
+            let unpacked = unpack(&store, slot, &shape, String::new()).unwrap();
             store.place_partial(unpacked, &key).unwrap();
         }
-        let mut slot = store.slot(&key.plugin).unwrap();
+        assert_eq!(fs::read_dir(dir.path().join("incoming")).unwrap().count(), 0, "nothing is left behind");
+        let mut slot = store.slot(&key.plugin, &shape).unwrap();
         assert!(slot.space.take(1, 6_001).is_err(), "the last one still counts");
         slot.space.take(1, 6_000).unwrap();
     }

@@ -2,18 +2,24 @@
 //! emptied again. Others use a disk that has space only without the reserve of the run.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use plumbline_archive::disk::{Disk, Faults, Step};
-use plumbline_core::Verdict;
 use plumbline_core::ledger::{ErrorRecord, Event};
-use plumbline_phonehome::ClientError;
+use plumbline_core::limits::DISK_RESERVE_SHARE;
+use plumbline_core::{ReceiveLimits, Verdict};
+use plumbline_phonehome::{Bytes, ClientError, Outcome, Source, Upload};
+use tokio::sync::oneshot;
 
 use crate::harness::{Archive, PATIENCE, RunFixture, TestDispatcher, file, key, send, source};
+
+const MIB: usize = 1 << 20;
 
 /// A small file system, unmounted when dropped.
 struct SmallDisk(PathBuf);
@@ -66,7 +72,8 @@ async fn until(what: &str, mut wish: impl FnMut() -> bool) {
 async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(dir.path()) else { return };
-    let fixture = RunFixture::within(dir);
+    let mut fixture = RunFixture::within(dir);
+    fixture.settings.receive.body_bytes = MIB as u64;
     let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
     let access = live.launch().await.access;
     send(&access, "p/n1", &file("a.txt", "before")).await.unwrap();
@@ -82,9 +89,10 @@ async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     for result in ["p/n1", "p/n2"] {
         // Even results that were received before are not acknowledged, because it is not known
         // which part of the journal is on disk.
-        let refused = send(&access, result, &file("a.txt", "meanwhile")).await.unwrap_err();
-        assert!(matches!(refused, ClientError::Refused { status, .. } if status == 503), "{refused}");
+        assert_refused(send(&access, result, &file("a.txt", "meanwhile")).await, 503, "journal");
     }
+    // This one is rejected however long the disk stays full.
+    assert_refused(send(&access, "p/n2", &file("a.txt", vec![b'x'; 2 * MIB])).await, 413, "more than 1048576 bytes");
 
     fs::remove_file(filler).unwrap();
     until("the journal does not recover", || live.state.trouble().is_none()).await;
@@ -99,16 +107,66 @@ async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     drop(disk);
 }
 
-/// A disk that becomes full: it has no space for uploads, and space for the rest only after the run
-/// has released its reserve.
+fn assert_refused(sent: Result<Outcome, ClientError>, code: u16, reason: &str) {
+    match sent {
+        Err(ClientError::Refused { status, body, .. }) if status == code && body.contains(reason) => {}
+        other => panic!("not {code} with `{reason}`: {other:?}"),
+    }
+}
+
+/// Returns an archive of files with so many zeros each.
+fn zeros(sizes: &[usize]) -> Upload {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (number, size) in sizes.iter().enumerate() {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(*size as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, format!("{number}"), io::repeat(0).take(*size as u64)).unwrap();
+    }
+    let bytes = tar.into_inner().unwrap().finish().unwrap();
+    Upload::result(Source::Bytes(Bytes::from(bytes)), "application/gzip", Some("results.tar.gz".to_owned()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn archives_that_never_fit_are_rejected_for_good_and_others_wait_for_space() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(dir.path()) else { return };
+    let filler = dir.path().join("filler");
+    let mut fixture = RunFixture::within(dir);
+    fixture.settings.receive.unpacked_bytes = 32 * MIB as u64;
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let access = live.launch().await.access;
+
+    // The first file does not fit on the file system, which has 24 MiB.
+    let above = send(&access, "p/global", &zeros(&[24 * MIB, 9 * MIB])).await;
+    assert_refused(above, 413, "more than 33554432 bytes unpacked");
+    let never = send(&access, "p/global", &zeros(&[30 * MIB])).await;
+    assert_refused(never, 413, "the file system of the aggregator has 25165824");
+    fs::write(&filler, vec![0_u8; 14 * MIB]).unwrap();
+    assert_refused(send(&access, "p/global", &zeros(&[12 * MIB])).await, 503, "unpacks to 12582912 bytes");
+
+    fs::remove_file(filler).unwrap();
+    send(&access, "p/global", &zeros(&[12 * MIB])).await.unwrap();
+    assert_eq!(Archive::of(&live.finished().await).text("plugins/p/results/global/0").len(), 12 * MIB);
+    drop(disk);
+}
+
+/// A disk of 16 MiB that becomes full: it then has no space but the reserve of the run.
 struct Full {
     root: PathBuf,
     is_full: AtomicBool,
+    pause: Mutex<Option<Pause>>,
+}
+
+/// Holds up the first step on an error document in released space.
+struct Pause {
+    reached: oneshot::Sender<()>,
+    over: mpsc::Receiver<()>,
 }
 
 impl Full {
     fn on(fixture: &mut RunFixture) -> Arc<Self> {
-        let full = Arc::new(Self { root: fixture.root(), is_full: AtomicBool::new(false) });
+        let full = Arc::new(Self { root: fixture.root(), is_full: AtomicBool::new(false), pause: Mutex::default() });
         fixture.disk = Disk::faulty(full.clone());
         full
     }
@@ -121,6 +179,22 @@ impl Full {
         assert!(self.reserve().exists(), "no space is reserved");
         self.is_full.store(true, Ordering::Relaxed);
     }
+
+    fn empty(&self) {
+        self.is_full.store(false, Ordering::Relaxed);
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Pauses the run while it writes an error document into the released reserve. The receiver
+    /// learns when that happens, and the sender ends the pause.
+    fn pause(&self) -> (oneshot::Receiver<()>, mpsc::Sender<()>) {
+        let ((reached, paused), (proceed, over)) = (oneshot::channel(), mpsc::channel());
+        *self.pause.lock().unwrap() = Some(Pause { reached, over });
+        (paused, proceed)
+    }
 }
 
 impl Faults for Full {
@@ -130,12 +204,32 @@ impl Faults for Full {
         else {
             return act();
         };
-        let is_upload = path.starts_with(self.root.join("incoming"));
-        let is_reserved = path != self.reserve() && self.reserve().exists();
-        if self.is_full.load(Ordering::Relaxed) && (is_upload || is_reserved) {
+        if !self.is_full() || path == self.reserve() {
+            return act();
+        }
+        if self.reserve().exists() {
             return Err(io::ErrorKind::StorageFull.into());
         }
+        let is_error = path.starts_with(self.root.join("tree/plugins/p/errors"));
+        let pause = if is_error { self.pause.lock().unwrap().take() } else { None };
+        if let Some(Pause { reached, over }) = pause {
+            reached.send(()).unwrap();
+            over.recv_timeout(PATIENCE).unwrap();
+        }
         act()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        match (self.is_full(), self.reserve().exists()) {
+            (false, _) => self.size_bytes(),
+            (true, true) => 0,
+            // That of the reserve.
+            (true, false) => self.size_bytes() / DISK_RESERVE_SHARE,
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        16 * MIB as u64
     }
 }
 
@@ -148,14 +242,56 @@ async fn results_wait_on_a_full_disk_and_errors_and_the_end_of_the_run_have_the_
     send(&access, "p/n1", &file("a.txt", "before")).await.unwrap();
 
     disk.fill();
-    let refused = send(&access, "p/n2", &file("a.txt", "late")).await.unwrap_err();
-    assert!(matches!(refused, ClientError::Refused { status, .. } if status == 503), "{refused}");
+    assert_refused(send(&access, "p/n2", &file("a.txt", "late")).await, 503, "");
     let error = ErrorRecord::new("the node is gone");
     live.state.apply_durable(Event::Failed { key: key("p/n2"), error }).await.unwrap();
 
     let archive = Archive::of(&live.finished().await);
     assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "before");
     assert_eq!(archive.json("plugins/p/errors/n2/error.json")["error"], "the node is gone");
+}
+
+#[tokio::test]
+async fn uploads_do_not_take_the_reserve_while_it_is_released() {
+    let mut fixture = RunFixture::new();
+    let disk = Full::on(&mut fixture);
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2"]).await;
+    let access = live.launch().await.access;
+    let (paused, proceed) = disk.pause();
+
+    disk.fill();
+    let error = ErrorRecord::new("the node is gone");
+    live.state.apply(Event::Failed { key: key("p/n2"), error }).unwrap();
+    tokio::time::timeout(PATIENCE, paused).await.expect("the error is not written").unwrap();
+    assert_refused(send(&access, "p/n1", &file("a.txt", "early")).await, 503, "reserved");
+    proceed.send(()).unwrap();
+
+    disk.empty();
+    send(&access, "p/n1", &file("a.txt", "late")).await.unwrap();
+    let archive = Archive::of(&live.finished().await);
+    assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "late");
+    assert_eq!(archive.json("plugins/p/errors/n2/error.json")["error"], "the node is gone");
+}
+
+#[tokio::test]
+async fn bodies_that_never_fit_are_rejected_for_good_on_a_full_disk() {
+    let few = ReceiveLimits { plugin_bytes: 10_000, ..ReceiveLimits::default() };
+    for (limits, bytes, reason) in [
+        (few, 10_001, "more than 10000 bytes (limit `plugin-bytes`)"),
+        (ReceiveLimits::default(), 17 * MIB, "the file system of the aggregator has 16777216"),
+    ] {
+        let mut fixture = RunFixture::new();
+        fixture.settings.receive = limits;
+        let disk = Full::on(&mut fixture);
+        let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+        let access = live.launch().await.access;
+        disk.fill();
+        assert_refused(send(&access, "p/global", &file("a.txt", vec![b'x'; bytes])).await, 413, reason);
+        assert_refused(send(&access, "p/global", &file("a.txt", "small")).await, 503, "");
+        disk.empty();
+        send(&access, "p/global", &file("a.txt", "small")).await.unwrap();
+        live.finished().await;
+    }
 }
 
 #[tokio::test]

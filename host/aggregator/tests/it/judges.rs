@@ -163,6 +163,30 @@ async fn judges_read_their_data_and_the_files_that_their_patterns_match() {
 }
 
 #[tokio::test]
+async fn judges_of_the_survey_see_what_it_lacks() {
+    let bundle = bundle();
+    for pattern in ["podlogs/**", "**/etcd.txt"] {
+        let rest = format!(
+            "  result-format: junit\nplumbline:\n  verdict:\n  \
+                - {{judge: misbehave, options: {{behaviour: behave}}, evidence: [\"{pattern}\"]}}\n"
+        );
+        let fixture = RunFixture::new();
+        let mut live = fixture.live(vec![with_bundle(source("p", "Job", &rest), bundle.path())], &[]).await;
+        let access = live.launch().await.access;
+        let log = "podlogs/kube-system/etcd/logs/etcd.txt";
+        for (path, text) in [(log, "a line"), ("meta/query-time.json", "[]"), ("meta/other.json", "{}")] {
+            let path = fixture.root().join("tree").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        send(&access, "p/global", &file("junit.xml", PASSED)).await.unwrap();
+        let document = verdict(&Archive::of(&live.finished().await));
+        let seen: Vec<_> = document.checks.iter().map(|it| (it.check.id.as_str(), it.check.got.as_str())).collect();
+        assert_eq!(seen, [("meta/query-time.json", "[]"), (log, "a line")], "{pattern}");
+    }
+}
+
+#[tokio::test]
 async fn a_killed_aggregator_judges_in_its_second_life() {
     let (fixture, bundle) = (RunFixture::new(), bundle());
     let hold = CancellationToken::new();

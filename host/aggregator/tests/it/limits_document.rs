@@ -44,6 +44,13 @@ fn every_limit_of_modules_and_uploads_is_listed_with_its_default() {
 #[test]
 fn fixed_limits_are_listed() {
     for (what, value) in [
+        ("head of a request", HEAD_BYTES as u64 >> 10),
+        ("bodies in memory while they arrive", BODY_MEMORY as u64 >> 20),
+        ("failed uploads of a result", FAILED_UPLOADS.into()),
+        ("consecutive empty members of a gzip stream", EMPTY_GZIP_MEMBERS.into()),
+        ("an error document of a worker", ERROR_BYTES as u64 >> 10),
+        ("error documents of all results of a run", ERRORS_BYTES as u64 >> 20),
+        ("an archive in a bucket", BUCKET_OBJECT_BYTES >> 30),
         ("levels of directories in a result", RESULT_DEPTH as u64),
         ("path of a file in a result", RESULT_PATH_BYTES as u64),
         ("levels of directories in an archive", ARCHIVE_DEPTH as u64),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plumbline_aggregator::Report;
 use plumbline_core::Verdict;
-use plumbline_phonehome::{ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase, Timestamp};
+use plumbline_phonehome::{ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase, RetryPolicy, Timestamp};
 
 use crate::harness::{Archive, RunFixture, client, file, key, send, source};
 
@@ -23,8 +23,8 @@ async fn partial_results_are_requested_at_the_timeout_and_kept() {
     let n1 = key("slow/n1");
 
     // Partial results are not wanted yet.
-    let early = client.put_partial(&n1, &file("log.txt", "too early")).await.unwrap();
-    assert_eq!(early, plumbline_phonehome::Outcome::AlreadyReceived, "409: not wanted");
+    let early = client.put_partial(&n1, &file("log.txt", "too early"), &RetryPolicy::never()).await.unwrap();
+    assert_eq!(early, plumbline_phonehome::Outcome::OtherReceived, "409: not wanted");
     assert!(client.hello(&n1, &hello()).await.unwrap().status.is_success());
     loop {
         let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
@@ -34,7 +34,7 @@ async fn partial_results_are_requested_at_the_timeout_and_kept() {
             break;
         }
     }
-    client.put_partial(&n1, &file("log.txt", "half of it")).await.unwrap();
+    client.put_partial(&n1, &file("log.txt", "half of it"), &RetryPolicy::never()).await.unwrap();
 
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Incomplete);
@@ -69,7 +69,8 @@ async fn nothing_partial_is_taken_of_a_stranger() {
     let fixture = RunFixture::new();
     let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let launch = live.launch().await;
-    let error = client(&launch.access).put_partial(&key("q/global"), &file("a", "a")).await.unwrap_err();
+    let error =
+        client(&launch.access).put_partial(&key("q/global"), &file("a", "a"), &RetryPolicy::never()).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused { status, .. } if status == 403), "{error}");
     live.interrupt().await;
 }

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::journal::JournalError;
-use plumbline_aggregator::{Finished, Report, RunError, StartKind};
+use plumbline_aggregator::{ExitKind, Finished, Report, RunError, StartKind};
 use plumbline_archive::pack::{PackOptions, write_archive};
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Status, Verdict};
-use plumbline_phonehome::Outcome;
+use plumbline_phonehome::{Outcome, Upload};
 use sha2::Digest;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Archive, LiveRun, Raw, RunFixture, TestDispatcher, file, key, put_head, send, source, until};
+use crate::harness::{
+    Archive, LiveRun, PATIENCE, Raw, RunFixture, TestDispatcher, file, key, put_head, send, source, until,
+};
 
 /// Returns the access of a worker of the first life for the second one, in which only the port
 /// differs.
@@ -36,9 +38,16 @@ async fn an_interrupted_run_resumes_where_it_stopped() {
     let (fixture, first, old) = one_of_three().await;
     // A worker in the middle of its upload.
     let mut half = Raw::connect(&old).await;
-    half.send(put_head("by-node/n2/p", &["Content-Length: 10"])).await.unwrap();
-    half.send("half ").await.unwrap();
-    until(&first.state, |ledger| ledger.uploads().count() == 1).await;
+    half.send(put_head("by-node/n2/p", &["Content-Length: 200000"])).await.unwrap();
+    // Less would stay in memory.
+    half.send("x".repeat(100_000)).await.unwrap();
+    let incoming = fixture.root().join("incoming");
+    let on_disk = async {
+        while std::fs::read_dir(&incoming).unwrap().count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, on_disk).await.expect("the half upload is not on disk");
     // The acknowledged upload after it forces the journal to disk.
     let run = first.state.status();
     assert!(first.launched.is_empty(), "{run:?}");
@@ -57,7 +66,7 @@ async fn an_interrupted_run_resumes_where_it_stopped() {
     let old = moved(&old, &launch.access);
     assert_eq!(
         send(&old, "p/n1", &file("a.txt", "again")).await.unwrap(),
-        Outcome::AlreadyReceived,
+        Outcome::OtherReceived,
         "a certificate of the first life, and a result of it"
     );
     assert_eq!(send(&old, "p/n2", &file("a.txt", "second life")).await.unwrap(), Outcome::Stored);
@@ -110,6 +119,41 @@ async fn errors_are_written_again_and_finished_plugins_are_not_launched_again() 
     assert_eq!(archive.tree("done").status, Status::NotRead);
     assert_eq!(finished.plugins.len(), 2);
     assert_eq!(finished.plugins[0].outcome.total.status, Status::NotRead);
+}
+
+/// Runs the plugins `p` and `rest` until `p` is read, whose execution ends so, and returns what is
+/// then on disk.
+async fn crashed_after_the_end(text: &str, kind: ExitKind) -> RunFixture {
+    let fixture = RunFixture::new();
+    let (dispatcher, launched) = TestDispatcher::new(&[]);
+    let dispatcher = dispatcher.exit_as("p/global", text, kind);
+    let sources = vec![source("p", "Job", "  result-format: junit"), source("rest", "Job", "  result-format: junit")];
+    let mut first = fixture.live_with(sources, dispatcher, launched).await;
+    let launches = first.launches(2).await;
+    send(&launches[0].access, "p/global", &passing()).await.unwrap();
+    until(&first.state, |ledger| ledger.plugin_result(&"p".parse().unwrap()).is_some()).await;
+    fixture.crashed()
+}
+
+fn passing() -> Upload {
+    file("r.xml", "<testsuite name='s'><testcase name='t'/></testsuite>")
+}
+
+#[tokio::test]
+async fn a_restarted_aggregator_keeps_the_end_that_the_last_one_learned() {
+    for (kind, verdict) in [
+        (ExitKind::Failure, Verdict::Failed),
+        (ExitKind::Success, Verdict::Passed),
+        (ExitKind::Unknown, Verdict::Incomplete),
+    ] {
+        let crashed = crashed_after_the_end("the first end", kind).await;
+        // The pod is gone meanwhile.
+        let (dispatcher, launched) = TestDispatcher::new(&[]);
+        let dispatcher = dispatcher.exit_as("p/global", "the pod is gone", ExitKind::Unknown);
+        let second = crashed.live_with(Vec::new(), dispatcher, launched).await;
+        let finished = second.finished_with("rest/global", &passing()).await;
+        assert_eq!(finished.verdict, verdict, "{kind:?}");
+    }
 }
 
 #[tokio::test]
@@ -189,7 +233,7 @@ async fn a_run_that_is_dropped_does_not_listen_any_more() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(crate::harness::PATIENCE, closed).await.expect("it still listens");
+    tokio::time::timeout(PATIENCE, closed).await.expect("it still listens");
 }
 
 /// Starts a run in the directory of `fixture`, and returns the error.
@@ -216,9 +260,9 @@ async fn a_directory_that_is_not_whole_is_not_continued() {
     }
 }
 
-/// Runs a plugin to its end. Returns its fixture, and one with the state on disk when the archive
-/// was there and the working directory still existed.
-async fn lost_power_after_the_archive() -> (RunFixture, RunFixture, Finished) {
+/// Runs a plugin that sends `upload` to its end. Returns its fixture, and one with the state on disk
+/// when the archive was there and the working directory still existed.
+async fn lost_power_after_the_archive(upload: &Upload) -> (RunFixture, RunFixture, Finished) {
     let (mut fixture, after) = (RunFixture::new(), RunFixture::new());
     let (from, to) = (fixture.root(), after.root());
     fixture.settings.on_archived = Some(std::sync::Arc::new(move |_| {
@@ -226,13 +270,13 @@ async fn lost_power_after_the_archive() -> (RunFixture, RunFixture, Finished) {
         Ok(())
     }));
     let live = fixture.live(vec![source("p", "Job", "")], &[]).await;
-    let finished = live.finished_with("p/global", &file("a.txt", "a")).await;
+    let finished = live.finished_with("p/global", upload).await;
     (fixture, after, finished)
 }
 
 #[tokio::test]
 async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archive() {
-    let (fixture, after, finished) = lost_power_after_the_archive().await;
+    let (fixture, after, finished) = lost_power_after_the_archive(&file("a.txt", "a")).await;
     assert!(!fixture.root().exists());
     match refused(&after).await {
         RunError::Finished { archive, status } => {
@@ -246,7 +290,11 @@ async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archi
 /// Returns a run that crashed after it renamed its archive and before it recorded that, and the
 /// path of the archive.
 async fn archived_but_not_recorded() -> (RunFixture, PathBuf) {
-    let (_fixture, after, finished) = lost_power_after_the_archive().await;
+    archived_but_not_recorded_with(&file("a.txt", "a")).await
+}
+
+async fn archived_but_not_recorded_with(upload: &Upload) -> (RunFixture, PathBuf) {
+    let (_fixture, after, finished) = lost_power_after_the_archive(upload).await;
     let archive = after.settings.output.join(finished.archive.file_name().unwrap());
     std::fs::copy(&finished.archive, &archive).unwrap();
     let journal = after.root().join("journal");
@@ -277,41 +325,69 @@ async fn a_damaged_archive_is_moved_aside_and_written_again() {
     let (crashed, archive) = archived_but_not_recorded().await;
     let half: Vec<u8> = std::fs::read(&archive).unwrap().into_iter().take(100).collect();
     std::fs::write(&archive, &half).unwrap();
-    std::fs::write(with_suffix(&archive, ".unreadable"), "of an earlier crash").unwrap();
+    std::fs::write(with_suffix(&archive, ".replaced"), "of an earlier crash").unwrap();
     let finished = crashed.live(Vec::new(), &[]).await.finished().await;
     assert_eq!(finished.archive, archive);
     assert_eq!(Archive::of(&finished).text("plugins/p/results/global/a.txt"), "a");
-    assert_eq!(std::fs::read_to_string(with_suffix(&archive, ".unreadable")).unwrap(), "of an earlier crash");
-    assert_eq!(std::fs::read(with_suffix(&archive, ".unreadable.2")).unwrap(), half);
+    assert_eq!(std::fs::read_to_string(with_suffix(&archive, ".replaced")).unwrap(), "of an earlier crash");
+    assert_eq!(std::fs::read(with_suffix(&archive, ".replaced.2")).unwrap(), half);
 }
 
 fn with_suffix(archive: &Path, suffix: &str) -> PathBuf {
     archive.with_file_name(format!("{}{suffix}", archive.file_name().unwrap().display()))
 }
 
-/// The archive of another program version, or of somebody else, can have another verdict.
-#[tokio::test]
-async fn an_archive_with_other_result_trees_is_moved_aside_and_written_again() {
-    const TREE: &str = "plugins/p/sonobuoy_results.yaml";
-    let (crashed, archive) = archived_but_not_recorded().await;
-    let mut files = Archive::read(&archive).0;
-    let tree = files.insert(TREE.to_owned(), b"name: p\nstatus: passed\n".to_vec()).unwrap();
+const TREE: &str = "plugins/p/sonobuoy_results.yaml";
+
+/// Replaces the result tree in the archive. Returns the earlier one.
+fn replace_tree(archive: &Path, change: impl FnOnce(&str) -> String) -> String {
+    let mut files = Archive::read(archive).0;
+    let tree = String::from_utf8(files.remove(TREE).unwrap()).unwrap();
+    files.insert(TREE.to_owned(), change(&tree).into_bytes());
     let other = tempfile::tempdir().unwrap();
     for (name, content) in files {
         let path = other.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
-    write_archive(other.path(), &archive, &PackOptions::default()).unwrap();
-    let packed = std::fs::read(&archive).unwrap();
+    write_archive(other.path(), archive, &PackOptions::default()).unwrap();
+    tree
+}
+
+/// The archive of another program version, or of somebody else, can have another verdict.
+#[tokio::test]
+async fn an_archive_with_other_items_is_moved_aside_and_written_again() {
+    for other in ["name: p\nstatus: passed\n", "name: p\nstatus: passed\nitems:\n- name: a.txt\n  status: passed\n"] {
+        let (crashed, archive) = archived_but_not_recorded().await;
+        let tree = replace_tree(&archive, |_| other.to_owned());
+        let packed = std::fs::read(&archive).unwrap();
+
+        let finished = crashed.live(Vec::new(), &[]).await.finished().await;
+        assert_eq!(finished.archive, archive);
+        assert_eq!(Archive::of(&finished).text(TREE), tree);
+        let status = &finished.plugins[0].outcome.total.status;
+        assert_eq!(Archive::of(&finished).tree("p").status, *status, "the run reports what its archive has");
+        assert_eq!(finished.sha256, hex::encode(sha2::Sha256::digest(std::fs::read(&archive).unwrap())));
+        assert_eq!(std::fs::read(with_suffix(&archive, ".replaced")).unwrap(), packed);
+    }
+}
+
+/// The time and the order of a hash table, which modules can write, differ after a restart.
+#[tokio::test]
+async fn an_archive_whose_items_have_another_order_and_other_times_is_recorded() {
+    let (crashed, archive) = archived_but_not_recorded_with(&crate::story::archive("a")).await;
+    let tree = replace_tree(&archive, |tree| {
+        let items: Vec<&str> = tree.split("- name: ").collect();
+        let [head, first, second] = items.as_slice() else { panic!("there are not two items: {tree}") };
+        format!("{head}- name: {second}- name: {first}").replace("    file: ", "    at: now\n    file: ")
+    });
+    let before = std::fs::read(&archive).unwrap();
+    assert_ne!(Archive::read(&archive).text(TREE), tree);
 
     let finished = crashed.live(Vec::new(), &[]).await.finished().await;
-    assert_eq!(finished.archive, archive);
-    assert_eq!(Archive::of(&finished).text(TREE).as_bytes(), tree);
-    let status = &finished.plugins[0].outcome.total.status;
-    assert_eq!(Archive::of(&finished).tree("p").status, *status, "the run reports what its archive has");
-    assert_eq!(finished.sha256, hex::encode(sha2::Sha256::digest(std::fs::read(&archive).unwrap())));
-    assert_eq!(std::fs::read(with_suffix(&archive, ".unreadable")).unwrap(), packed);
+    assert!(std::fs::read(&archive).unwrap() == before, "the archive changed");
+    assert_eq!(finished.sha256, hex::encode(sha2::Sha256::digest(&before)));
+    assert!(!with_suffix(&archive, ".replaced").exists());
 }
 
 #[tokio::test]
@@ -335,7 +411,7 @@ async fn links_and_directories_in_the_place_of_the_archive_are_moved_aside() {
         let finished = crashed.live(Vec::new(), &[]).await.finished().await;
         assert!(finished.archive.symlink_metadata().unwrap().is_file(), "{kind}");
         assert_eq!(Archive::of(&finished).text("plugins/p/results/global/a.txt"), "a", "{kind}");
-        let aside = with_suffix(&archive, ".unreadable").symlink_metadata().unwrap();
+        let aside = with_suffix(&archive, ".replaced").symlink_metadata().unwrap();
         assert_eq!((aside.is_symlink(), aside.is_dir()), (kind != "directory", kind == "directory"), "{kind}");
     }
 }

@@ -102,7 +102,7 @@ async fn a_plugin_without_results_is_unknown_with_a_reason() {
     assert_eq!(finished.verdict, Verdict::NothingToJudge);
     let tree = Archive::of(&finished).tree("lonely");
     assert_eq!((tree.status, tree.items.len()), (Status::Unknown, 0));
-    assert_eq!(tree.meta["reason"], "the plugin has no results");
+    assert_eq!(tree.meta["reason"], "there are no nodes (module `daemonset`)");
 }
 
 #[tokio::test]
@@ -141,7 +141,8 @@ async fn an_error_from_the_dispatcher_replaces_the_result() {
     let failed = tree.find("the pod is gone").unwrap();
     assert_eq!((&failed.status, failed.meta["file"].as_str()), (&Status::Failed, "errors/n1/error.json"));
     assert_eq!(finished.verdict, Verdict::Incomplete);
-    assert_eq!(finished.plugins[0].outcome.nodes["n1"].status, Status::Failed);
+    let entries = finished.status.plugins.as_deref().unwrap();
+    assert_eq!((entries[0].node.as_str(), &entries[0].result_status), ("n1", &Some(Status::Failed)));
 }
 
 #[tokio::test]

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use plumbline_aggregator::{LimitPolicy, Outcome, Source, TREE_FILE, post_process, prepare};
+use plumbline_aggregator::{Finished, LimitPolicy, Outcome, Source, TREE_FILE, post_process, prepare};
+use plumbline_core::run_status::PluginStatus;
 use plumbline_core::{Item, Status, Verdict};
 use serde_json::{Value, json};
 
@@ -152,20 +153,55 @@ fn an_unknown_summarizer_is_an_error() {
     }
 }
 
-#[tokio::test]
-async fn in_a_run_a_summary_is_not_a_node() {
+/// Runs the plugin `facts` on three nodes, each of which sends one file.
+async fn on_three_nodes(source: Source, name: &str, content: impl Fn(&str) -> String) -> Finished {
     let fixture = RunFixture::new();
-    let mut live = fixture.live(vec![host_facts("\n  result-files: [host-facts.json]")], &["n1", "n2", "n3"]).await;
+    let mut live = fixture.live(vec![source], &["n1", "n2", "n3"]).await;
     let launch = live.launch().await;
-    for (node, kernel) in [("n1", "a"), ("n2", "a"), ("n3", "b")] {
-        let document = facts(node, kernel).to_string();
-        send(&launch.access, &format!("facts/{node}"), &file("host-facts.json", document)).await.unwrap();
+    for node in ["n1", "n2", "n3"] {
+        send(&launch.access, &format!("facts/{node}"), &file(name, content(node))).await.unwrap();
     }
     let finished = live.finished().await;
+    let entries = finished.status.plugins.iter().flatten();
+    assert_eq!(entries.map(|entry| entry.node.as_str()).collect::<Vec<_>>(), ["n1", "n2", "n3"]);
+    assert_eq!(Verdict::from_run(&finished.status), finished.verdict, "readers of the status see the same verdict");
+    finished
+}
+
+#[tokio::test]
+async fn in_a_run_a_summary_is_not_a_node() {
+    let plugin = |rest: &str| host_facts(&format!("\n  result-files: [host-facts.json]{rest}"));
+    let content = |node: &str| facts(node, if node == "n3" { "b" } else { "a" }).to_string();
+    let finished = on_three_nodes(plugin(""), "host-facts.json", content).await;
     assert_eq!(finished.verdict, Verdict::Passed, "a warning is seen, and fails nothing");
-    let entries = finished.status.plugins.unwrap();
-    assert_eq!(entries.iter().map(|entry| entry.node.as_str()).collect::<Vec<_>>(), ["n1", "n2", "n3"]);
-    assert_eq!(finished.plugins[0].outcome.nodes.len(), 3);
+
+    let drift = plugin("\nplumbline:\n  options: {drift: fail}");
+    let finished = on_three_nodes(drift, "host-facts.json", content).await;
+    let passed = |entry: &PluginStatus| entry.result_status == Some(Status::Passed);
+    assert!(finished.status.plugins.iter().flatten().all(passed), "{:?}", finished.status);
+    assert_eq!((finished.verdict, &finished.status.totals["facts"].status), (Verdict::Failed, &Status::Failed));
+}
+
+#[tokio::test]
+async fn a_summarizer_that_crashes_is_not_hidden_by_nodes_that_passed() {
+    let bundle = bundle();
+    let rest = "  result-format: tap\nplumbline:\n  summarizer: misbehave\n  options: {behaviour: panic-halfway}";
+    let crashes = with_bundle(source("facts", "DaemonSet", rest), bundle.path());
+    let finished = on_three_nodes(crashes, "a.tap", |_| "1..1\nok 1 - a\n".to_owned()).await;
+    assert_eq!(finished.verdict, Verdict::Incomplete, "{:?}", finished.status);
+}
+
+#[tokio::test]
+async fn a_plugin_that_matches_no_node_is_not_hidden_by_one_that_passed() {
+    let fixture = RunFixture::new();
+    let nowhere = source("nowhere", "DaemonSet", "podSpec: {nodeSelector: {disk: none}}");
+    let live = fixture.live(vec![source("p", "Job", "  result-format: junit"), nowhere], &["n1", "n2", "n3"]).await;
+    let report = r#"<testsuite name="s"><testcase name="a"/></testsuite>"#;
+    let finished = live.finished_with("p/global", &file("junit.xml", report)).await;
+    assert_eq!((finished.verdict, Verdict::from_run(&finished.status)), (Verdict::Incomplete, Verdict::Incomplete));
+    let reason = Some("none of 3 nodes fits (module `daemonset`)");
+    assert_eq!(finished.status.totals["nowhere"].reason.as_deref(), reason);
+    assert_eq!(finished.plugins[1].outcome.reason.as_deref(), reason);
 }
 
 /// Runs with five thousand nodes in its own process, because peak memory is a property of a

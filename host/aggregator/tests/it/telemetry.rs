@@ -139,5 +139,26 @@ async fn metrics_show_what_the_ledger_knows_and_what_was_received() {
     assert!(text.contains(&format!("plumbline_stored_bytes_total{{plugin=\"job\"}} {}\n", REPORT.len())), "{text}");
     let peak = text.lines().find(|line| line.starts_with("plumbline_module_memory_peak_bytes{")).unwrap();
     assert!(peak.rsplit(' ').next().unwrap().parse::<f64>().unwrap() > 65_536.0, "{peak}");
-    assert!(!text.contains("bad") && !text.contains("good"), "no names of tests");
+}
+
+/// The port for metrics has no authentication.
+#[tokio::test]
+async fn metrics_have_no_names_of_tests_or_nodes() {
+    let fixture = RunFixture::new();
+    let (dispatcher, mut launched) = TestDispatcher::new(&["secret-node-1", "secret-node-2"]);
+    let sources = vec![source("nodes", "DaemonSet", "  result-format: manual")];
+    let (run, _) = fixture.begin(sources, dispatcher).await.unwrap();
+    let metrics = Arc::new(run.metrics());
+    let task = tokio::spawn(Box::pin(run.execute(tokio_util::sync::CancellationToken::new())));
+    let (launch, _reports) = launched.next().await;
+    for node in ["secret-node-1", "secret-node-2"] {
+        let results = "items: [{name: secret-test, status: failed}, {name: other, status: secret-status}]";
+        send(&launch.access, &format!("nodes/{node}"), &file("manual.yaml", results)).await.unwrap();
+    }
+    task.await.unwrap().unwrap();
+    for format in [TextFormat::Prometheus, TextFormat::OpenMetrics] {
+        let text = write_text(&metrics(), format);
+        assert!(text.contains("plumbline_results{plugin=\"nodes\",state=\"received\"} 2"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 
 use flate2::bufread::GzDecoder;
+use plumbline_core::limits::EMPTY_GZIP_MEMBERS;
 
 const SOURCE_BYTES: usize = 64 << 10;
 
@@ -44,10 +45,13 @@ pub enum GzipFault {
 /// The data is only verified once [`Read::read`] has returned 0, since the checksum and length come
 /// last. Data after the last member is read to the end of the source, so that the sender can
 /// finish, but not interpreted. Zero bytes are padding, and [`Gunzip::trailing`] counts everything
-/// else. A source that ends early is an error.
+/// else. A source that ends early is an error, and so are too many consecutive members without
+/// content ([`EMPTY_GZIP_MEMBERS`]).
 pub struct Gunzip<R> {
     state: State<Source<R>>,
     members: u64,
+    /// The number of members since the last one with content.
+    empty: u32,
     trailing: u64,
     fault: Option<GzipFault>,
     allows_tar: bool,
@@ -67,7 +71,7 @@ impl<R: Read> Gunzip<R> {
     pub fn new(source: R) -> Self {
         let inner = BufReader::with_capacity(SOURCE_BYTES, source);
         let state = State::Between(Source { inner, failed: false });
-        Self { state, members: 0, trailing: 0, fault: None, allows_tar: false }
+        Self { state, members: 0, empty: 0, trailing: 0, fault: None, allows_tar: false }
     }
 
     /// Creates a reader that decompresses `source`, or passes it on unchanged if it is a tar
@@ -98,8 +102,15 @@ impl<R: Read> Gunzip<R> {
             Err(error) => Err(self.fail(error, true, GzipFault::Source)),
             Ok(data) => {
                 match data.first() {
+                    Some(&MAGIC) if self.empty > EMPTY_GZIP_MEMBERS => {
+                        let text = format!("more than {EMPTY_GZIP_MEMBERS} consecutive members are empty");
+                        let flood = io::Error::new(io::ErrorKind::InvalidData, text);
+                        return Err(self.fail(flood, false, GzipFault::Corrupt));
+                    }
                     Some(&MAGIC) => {
                         self.members = self.members.saturating_add(1);
+                        // Until it has content.
+                        self.empty = self.empty.saturating_add(1);
                         self.state = State::Within(Box::new(GzDecoder::new(source)));
                     }
                     None if self.members == 0 => {
@@ -163,6 +174,7 @@ impl<R: Read> Read for Gunzip<R> {
                 State::Within(mut decoder) => match decoder.read(out) {
                     Ok(0) => self.state = State::Between(decoder.into_inner()),
                     Ok(n) => {
+                        self.empty = 0;
                         self.state = State::Within(decoder);
                         return Ok(n);
                     }
@@ -257,6 +269,17 @@ mod tests {
         let packed = [gz(b"one "), gz(b""), gz(b"two")].concat();
         let (data, trailing, fault) = read(&packed);
         assert_eq!((data.unwrap().as_slice(), trailing, fault), (b"one two".as_slice(), 0, None));
+    }
+
+    #[test]
+    fn a_flood_of_empty_members_ends_at_a_limit() {
+        let (empty, limit) = (gz(b""), EMPTY_GZIP_MEMBERS as usize);
+        let few = [gz(b"one "), empty.repeat(limit), gz(b"two"), empty.repeat(limit)].concat();
+        let (data, _, fault) = read(&few);
+        assert_eq!((data.unwrap().as_slice(), fault), (b"one two".as_slice(), None));
+        let (data, _, fault) = read(&[gz(b"one "), empty.repeat(limit + 2)].concat());
+        assert_eq!(fault, Some(GzipFault::Corrupt));
+        assert_eq!(data.unwrap_err().to_string(), "more than 1000 consecutive members are empty");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use plumbline_core::GLOBAL;
 
 use super::archive::ResultsArchive;
 use super::error::ReadError;
+use crate::disk::Disk;
 use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
 use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
 use crate::member::{MemberName, StreamError, shown};
@@ -53,7 +54,7 @@ impl ResultsArchive {
         if bytes > limits.unpacked_bytes {
             return Err(failed(StreamError::TooManyBytes(limits.unpacked_bytes).into()));
         }
-        let mut sink = Sink::open(dest).map_err(failed)?;
+        let mut sink = Sink::open(&Disk::default(), dest).map_err(failed)?;
         let mut extracted = Extracted::default();
         let mut refused = None;
         let mut chunk = vec![0; CHUNK_BYTES];

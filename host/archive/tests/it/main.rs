@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod full;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod make;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{StatusCode, Uri};
 use rustls_pki_types::ServerName;
 
-use super::error::ClientError;
+use super::error::{ClientError, is_temporary};
 
 /// The configuration that a worker receives in four environment variables (docs/protocol.md,
 /// "Environment").
@@ -115,9 +115,13 @@ pub enum Source {
 pub enum Outcome {
     /// The aggregator has stored the result on disk.
     Stored,
-    /// The aggregator already had a result for this key, from an earlier attempt whose response was
-    /// lost, or an error that it recorded itself.
+    /// The aggregator already had a result for this key, which may be from an earlier attempt whose
+    /// response was lost, or an error that it recorded itself.
     AlreadyReceived,
+    /// The aggregator already had a result or an error for this key, and no earlier attempt can have
+    /// stored it, because none sent its whole body. Another worker with a certificate of the plugin,
+    /// an earlier process of this one, or the aggregator itself was first.
+    OtherReceived,
 }
 
 /// The response of the aggregator to a progress update, hello or heartbeat, with any status.
@@ -127,6 +131,15 @@ pub struct Answer {
     pub status: StatusCode,
     /// The body, cut to 64 KiB.
     pub body: Bytes,
+}
+
+impl Answer {
+    /// Returns whether the same message may be accepted later, as [`ClientError::is_temporary`] does
+    /// for uploads.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        is_temporary(self.status)
+    }
 }
 
 /// The endpoint of the aggregator, parsed from its URL.

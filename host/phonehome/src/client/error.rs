@@ -184,11 +184,7 @@ impl ClientError {
             | Self::Transport { .. }
             | Self::AnsweredTooEarly { .. }
             | Self::SourceChanged { .. } => true,
-            Self::Refused { status, .. } => {
-                status.is_server_error()
-                    || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
-                        .contains(status)
-            }
+            Self::Refused { status, .. } => is_temporary(*status),
             Self::Url { .. }
             | Self::Certificates(_)
             | Self::ContentType(_)
@@ -247,6 +243,12 @@ impl ClientError {
     }
 }
 
+/// Returns whether a request that got this response may succeed later.
+pub(super) fn is_temporary(status: StatusCode) -> bool {
+    status.is_server_error()
+        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS].contains(&status)
+}
+
 fn tls_hint(error: &rustls::Error) -> Option<&'static str> {
     match error {
         rustls::Error::InvalidCertificate(
@@ -285,7 +287,7 @@ fn refusal_hint(status: StatusCode) -> Option<&'static str> {
             "check that `AGGREGATOR_URL` leads to an aggregator, and `RESULT_TYPE` and `NODE_NAME` are valid names",
         ),
         StatusCode::PAYLOAD_TOO_LARGE => {
-            Some("the aggregator's limit for one result is lower than its size: send less, or raise the limit")
+            Some("the result is larger than a limit or the disk of the aggregator: send less, or raise the limit")
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             Some("the aggregator is busy, or its disk is full")

@@ -70,33 +70,7 @@ impl Client {
         upload: &Upload,
         retry: &RetryPolicy,
     ) -> Result<Outcome, ClientError> {
-        let route = Route::new(RouteKind::Results, key.clone());
-        let started = Instant::now();
-        let mut schedule = retry.schedule();
-        let mut attempts: u32 = 0;
-        loop {
-            attempts = attempts.saturating_add(1);
-            let error = match Box::pin(self.put_once(&route, upload)).await {
-                Ok(outcome) => return Ok(outcome),
-                Err(error) => error,
-            };
-            if !error.is_temporary() {
-                return Err(error);
-            }
-            let elapsed = started.elapsed();
-            match schedule.next(elapsed, error.retry_after()) {
-                Some(pause) => {
-                    let cause = chain(&error);
-                    tracing::warn!(
-                        attempts,
-                        "result {key} was not accepted, next attempt in {pause:.1?}: failed to {cause}"
-                    );
-                    sleep(pause).await;
-                }
-                None if attempts == 1 => return Err(error),
-                None => return Err(ClientError::GaveUp { attempts, elapsed, last: Box::new(error) }),
-            }
-        }
+        self.put_until_stored(&Route::new(RouteKind::Results, key.clone()), upload, retry).await
     }
 
     /// Sends a progress update as the plugin wrote it (docs/protocol.md, "Progress"), in one
@@ -129,22 +103,67 @@ impl Client {
         self.post(RouteKind::Heartbeat, key, heartbeat.to_json()).await
     }
 
-    /// Sends the partial result of a plugin (docs/protocol.md, "Partial results"). There is only
-    /// one attempt, because the result is not needed later.
+    /// Sends the partial result of a plugin (docs/protocol.md, "Partial results"), with retries. An
+    /// aggregator that does not want it any more rejects it without an error.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as a single attempt of [`Client::put_result`].
-    pub async fn put_partial(&self, key: &ResultKey, upload: &Upload) -> Result<Outcome, ClientError> {
-        self.put_once(&Route::new(RouteKind::Partial, key.clone()), upload).await
+    /// Returns the same errors as [`Client::put_result`].
+    pub async fn put_partial(
+        &self,
+        key: &ResultKey,
+        upload: &Upload,
+        retry: &RetryPolicy,
+    ) -> Result<Outcome, ClientError> {
+        self.put_until_stored(&Route::new(RouteKind::Partial, key.clone()), upload, retry).await
     }
 
-    async fn put_once(&self, route: &Route, upload: &Upload) -> Result<Outcome, ClientError> {
-        let mut reply = self.put(route, upload, true).await?;
+    async fn put_until_stored(
+        &self,
+        route: &Route,
+        upload: &Upload,
+        retry: &RetryPolicy,
+    ) -> Result<Outcome, ClientError> {
+        let started = Instant::now();
+        let mut schedule = retry.schedule();
+        let mut attempts: u32 = 0;
+        let mut was_sent = false;
+        loop {
+            attempts = attempts.saturating_add(1);
+            let mut is_sent = false;
+            let error = match Box::pin(self.put_once(route, upload, &mut is_sent)).await {
+                Ok(Outcome::AlreadyReceived) if !was_sent => return Ok(Outcome::OtherReceived),
+                Ok(outcome) => return Ok(outcome),
+                Err(error) => error,
+            };
+            was_sent |= is_sent;
+            if !error.is_temporary() {
+                return Err(error);
+            }
+            let elapsed = started.elapsed();
+            match schedule.next(elapsed, error.retry_after()) {
+                Some(pause) => {
+                    let (cause, key) = (chain(&error), &route.key);
+                    tracing::warn!(
+                        attempts,
+                        "result {key} was not accepted, next attempt in {pause:.1?}: failed to {cause}"
+                    );
+                    sleep(pause).await;
+                }
+                None if attempts == 1 => return Err(error),
+                None => return Err(ClientError::GaveUp { attempts, elapsed, last: Box::new(error) }),
+            }
+        }
+    }
+
+    /// Makes one attempt. `is_sent` is set if the whole body was sent, so that the aggregator may
+    /// have stored it whatever the outcome.
+    async fn put_once(&self, route: &Route, upload: &Upload, is_sent: &mut bool) -> Result<Outcome, ClientError> {
+        let mut reply = self.put(route, upload, true, is_sent).await?;
         if reply.0.status() == StatusCode::EXPECTATION_FAILED {
             // RFC 9110, section 15.5.18: an intermediary does not support waiting, so it gets the
             // body at once.
-            reply = self.put(route, upload, false).await?;
+            reply = self.put(route, upload, false, is_sent).await?;
         }
         let (reply, transfer) = reply;
         if reply.status() == StatusCode::CONFLICT {
@@ -164,7 +183,13 @@ impl Client {
         Ok(Outcome::Stored)
     }
 
-    async fn put(&self, route: &Route, upload: &Upload, wait: bool) -> Result<(Reply, Arc<Transfer>), ClientError> {
+    async fn put(
+        &self,
+        route: &Route,
+        upload: &Upload,
+        wait: bool,
+        is_sent: &mut bool,
+    ) -> Result<(Reply, Arc<Transfer>), ClientError> {
         let (mut body, transfer) = RequestBody::open(&upload.source).await?;
         let wait = (wait && transfer.length > 0).then(GoAhead::new);
         if let Some(go_ahead) = &wait {
@@ -196,8 +221,9 @@ impl Client {
                 }
             });
         }
-        let reply = self.wire.exchange(request, &transfer, self.wire.timeouts.upload_answer).await?;
-        Ok((reply, transfer))
+        let reply = self.wire.exchange(request, &transfer, self.wire.timeouts.upload_answer).await;
+        *is_sent |= transfer.is_complete();
+        Ok((reply?, transfer))
     }
 
     async fn post(&self, kind: RouteKind, key: &ResultKey, body: Bytes) -> Result<Answer, ClientError> {

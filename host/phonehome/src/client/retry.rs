@@ -11,7 +11,7 @@ use jiff::Timestamp;
 /// shortened: a worker that sleeps for an hour because of a server error looks dead.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// The policy for retrying an upload.
+/// The policy for retrying the upload of a result or a partial result.
 ///
 /// Pauses double from `first` to `max`. Each is extended at random by up to its own length, so that
 /// workers that failed together do not retry together.

@@ -179,5 +179,5 @@ async fn interim_answers_are_passed_over() {
     )
     .await;
     let outcome = run.client(server.address).put_result(&key(), &upload(), &RetryPolicy::never()).await.unwrap();
-    assert_eq!(outcome, plumbline_phonehome::Outcome::AlreadyReceived);
+    assert_eq!(outcome, plumbline_phonehome::Outcome::OtherReceived);
 }

@@ -147,7 +147,7 @@ async fn a_content_type_that_no_header_can_hold_is_refused_here() {
 #[tokio::test]
 async fn both_ways_to_say_that_it_is_over_are_success() {
     let run = Run::new();
-    for (status, outcome) in [(200, Outcome::Stored), (201, Outcome::Stored), (409, Outcome::AlreadyReceived)] {
+    for (status, outcome) in [(200, Outcome::Stored), (201, Outcome::Stored), (409, Outcome::OtherReceived)] {
         let (server, _receiver) = listening(&run, status).await;
         let upload = Upload::result(Source::Bytes("abc".into()), "", None);
         let got = run.client(server.address).put_result(&key(), &upload, &RetryPolicy::default()).await.unwrap();

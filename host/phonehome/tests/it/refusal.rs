@@ -42,7 +42,7 @@ async fn a_refusal_before_the_body_costs_no_byte_of_it() {
         let (_file, upload) = large();
         let result = run.client(server.address).put_result(&key(), &upload, &RetryPolicy::never()).await;
         match result {
-            Ok(outcome) => assert!(status.starts_with("409") && outcome == Outcome::AlreadyReceived),
+            Ok(outcome) => assert!(status.starts_with("409") && outcome == Outcome::OtherReceived),
             Err(ClientError::Refused { status: found, body, .. }) => {
                 assert!(status.starts_with(found.as_str()) && body == "no\n");
             }

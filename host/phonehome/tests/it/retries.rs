@@ -80,7 +80,9 @@ async fn a_connection_that_is_cut_is_tried_again() {
     })
     .await;
     let outcome = run.client(server.address).put_result(&key(), &upload(), &quick()).await.unwrap();
-    assert_eq!((outcome, server.connections()), (Outcome::AlreadyReceived, 6));
+    // Whether the client has sent its body before the connection was cut depends on the time.
+    assert!(matches!(outcome, Outcome::AlreadyReceived | Outcome::OtherReceived), "{outcome:?}");
+    assert_eq!(server.connections(), 6);
 }
 
 #[tokio::test]

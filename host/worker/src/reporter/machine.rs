@@ -9,6 +9,8 @@
 //!   the state of the pod decides.
 //! * While the adapter is running, an invalid file is read again until it has not changed for a
 //!   while, because it may be incomplete.
+//! * A file of another format says what the tests found, and not whether all of them ran. So the end
+//!   of the adapter takes precedence over a success in it.
 
 use std::time::Duration;
 
@@ -185,7 +187,7 @@ impl Machine {
             }
             Event::Pod(PodNews::Gone) => self.gone = true,
             Event::Pod(PodNews::Unknown(why)) => self.blind = Some(why),
-            Event::Processed(Ok(result)) => return Next::Done(Outcome::of_result(&result)),
+            Event::Processed(Ok(result)) => return Next::Done(self.processed(&result, now)),
             Event::Processed(Err(why)) => return Next::Done(Outcome::invalid(&why, self.pod.as_deref())),
             Event::Terminate => {
                 self.terminated.get_or_insert(now);
@@ -217,7 +219,7 @@ impl Machine {
             return Next::Done(Outcome::of_result(result));
         }
         let ended = self.pod_ended();
-        let settled = self.file.mark().is_some() && self.seen.saturating_sub(self.since) >= self.rules.settle;
+        let settled = self.settles().is_some_and(|at| self.seen >= at);
         if ended || now >= self.rules.max_wait || self.last_wait_ends().is_some_and(|end| now >= end) {
             return match &self.file {
                 _ if !looked => Next::Confirm { pod: !ended },
@@ -248,9 +250,37 @@ impl Machine {
         asked.into_iter().chain(unasked).min()
     }
 
+    /// Returns when the file has not changed for long enough to be evaluated, although the adapter has
+    /// not ended. A file of another format may be that of an adapter that crashed and is restarted, so
+    /// it waits for the end.
+    fn settles(&self) -> Option<Duration> {
+        let waits = matches!(self.file, FileLook::Pending { .. }) && self.is_restarting();
+        self.file.mark().filter(|_| !waits).map(|_| self.since.saturating_add(self.rules.settle))
+    }
+
+    /// Returns true if the adapter failed, and was or will be restarted.
+    fn is_restarting(&self) -> bool {
+        self.pod().is_some_and(|pod| matches!(&pod.state, AdapterState::Restarting { last, .. } if failed(last)))
+    }
+
     fn wait(&self) -> Duration {
-        let settles = self.file.mark().map(|_| self.since.saturating_add(self.rules.settle));
-        [settles, self.last_wait_ends()].into_iter().flatten().fold(self.rules.max_wait, Duration::min)
+        [self.settles(), self.last_wait_ends()].into_iter().flatten().fold(self.rules.max_wait, Duration::min)
+    }
+
+    /// Returns the outcome for a file of another format. A success does not count if the adapter
+    /// failed, or if its pod is over and nobody knows how it ended.
+    fn processed(&self, result: &AdapterResult, now: Duration) -> Outcome {
+        let outcome = Outcome::of_result(result);
+        let ended_well = match self.pod().map(|pod| &pod.state) {
+            Some(AdapterState::Ended(exit)) => !failed(exit),
+            _ => !self.pod_ended(),
+        };
+        if !outcome.success || ended_well {
+            return outcome;
+        }
+        let end = Self { file: FileLook::Absent, ..self.clone() }.without_result(now);
+        let message = clipped(&format!("{} (its results: {})", end.message, outcome.message), MAX_MESSAGE);
+        Outcome { message, details: outcome.details, ..end }
     }
 
     /// Returns the outcome for the end of the wait without a result.
@@ -283,7 +313,7 @@ impl Machine {
 
     /// Returns what prevents the adapter from having a result, if known.
     fn note(&self) -> Option<String> {
-        if matches!(self.file, FileLook::Pending { .. }) {
+        if matches!(self.file, FileLook::Pending { .. }) && !self.is_restarting() {
             return Some("the result file was still being written".to_owned());
         }
         let Some(pod) = self.pod() else {
@@ -410,6 +440,10 @@ impl Outcome {
         let message = "Reporter was asked to stop before the adapter produced results";
         Self::failure(reasons::TERMINATED, message, note)
     }
+}
+
+fn failed(exit: &Exit) -> bool {
+    exit.code != 0 || exit.is_out_of_memory()
 }
 
 /// Formats an exit, such as `exited with code 1: Error`.

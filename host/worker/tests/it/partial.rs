@@ -1,4 +1,4 @@
-//! The aggregator asks for the partial result.
+//! The aggregator asks for partial results.
 
 use http::StatusCode;
 use plumbline_worker::{Ended, Shutdown};
@@ -26,6 +26,53 @@ async fn partial_results_are_sent_once_and_the_worker_continues() {
     assert_eq!(aggregator.next("results").await.header("content-disposition"), Some("attachment;filename=half.txt"));
     assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
     assert!(aggregator.rest("partial").is_empty(), "asked again and again, and sent once");
+}
+
+/// Returns an aggregator that asks for partial results and answers them with these codes, in order.
+/// The last one repeats.
+async fn asking(run: &Run, codes: &[u16]) -> Aggregator {
+    let mut codes = codes.to_vec();
+    Aggregator::answering(run, move |heard| match heard.kind() {
+        "heartbeat" => (StatusCode::OK, r#"{"send-partial":true}"#.to_owned()),
+        "partial" => {
+            let code = if codes.len() > 1 { codes.remove(0) } else { codes[0] };
+            (StatusCode::from_u16(code).unwrap(), String::new())
+        }
+        _ => (StatusCode::OK, String::new()),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn partial_results_are_sent_again_until_they_are_taken() {
+    let run = Run::new();
+    let mut aggregator = asking(&run, &[503, 500, 200]).await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("half.txt"), "half").unwrap();
+    let worker = tokio::spawn(Box::pin(run.worker(aggregator.address, dir.path()).run(Shutdown::new())));
+    let first = aggregator.next("partial").await;
+    for _ in 0..2 {
+        assert!(aggregator.next("partial").await.body == first.body);
+    }
+    say_done(dir.path(), "half.txt");
+    aggregator.next("results").await;
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+    assert!(aggregator.rest("partial").is_empty(), "taken, and sent again");
+}
+
+#[tokio::test]
+async fn a_result_does_not_wait_for_partial_results_that_are_not_taken() {
+    let run = Run::new();
+    let mut aggregator = asking(&run, &[503]).await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("half.txt"), "half").unwrap();
+    let worker = tokio::spawn(Box::pin(run.worker(aggregator.address, dir.path()).run(Shutdown::new())));
+    for _ in 0..3 {
+        aggregator.next("partial").await;
+    }
+    say_done(dir.path(), "half.txt");
+    assert_eq!(aggregator.next("results").await.header("content-disposition"), Some("attachment;filename=half.txt"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
 }
 
 #[tokio::test]

@@ -53,6 +53,20 @@ async fn missing_settings_are_reported_and_the_exit_code_is_1() {
 }
 
 #[tokio::test]
+async fn a_worker_warns_that_another_result_was_stored_before_its_own() {
+    let run = Run::new();
+    let warning = "the aggregator stored another result or an error before this result";
+    // The aggregator may have stored the first attempt, although it failed.
+    for (codes, warns) in [(&[409][..], true), (&[500, 409], false)] {
+        let aggregator = Aggregator::of_results(&run, codes).await;
+        let dir = tempfile::tempdir().unwrap();
+        finish(dir.path(), "x", "x");
+        let (code, log) = WorkerProcess::start(complete("0", &run, aggregator.address, dir.path())).end().await;
+        assert_eq!((code, log.contains(warning)), (0, warns), "{codes:?}: {log}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_result_makes_the_exit_code_1() {
     let run = Run::new();
     let aggregator = Aggregator::of_results(&run, &[403]).await;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use http::StatusCode;
 use plumbline_phonehome::Outcome;
@@ -57,8 +58,9 @@ async fn hellos_are_repeated_until_one_is_heard() {
         if heard.path.contains("/hello/") && seen.fetch_add(1, Ordering::SeqCst) < 3 {
             return (StatusCode::SERVICE_UNAVAILABLE, "not yet\n".to_owned());
         }
-        if heard.path.contains("/heartbeat/") && beats.fetch_add(1, Ordering::SeqCst) < 3 {
-            return (StatusCode::INTERNAL_SERVER_ERROR, String::new());
+        if heard.path.contains("/heartbeat/") {
+            let code = [500, 408, 425].get(beats.fetch_add(1, Ordering::SeqCst) as usize).copied();
+            return (StatusCode::from_u16(code.unwrap_or(200)).unwrap(), String::new());
         }
         (StatusCode::OK, String::new())
     })
@@ -73,6 +75,26 @@ async fn hellos_are_repeated_until_one_is_heard() {
     assert_eq!(tries.load(Ordering::SeqCst), 4);
     shutdown.now();
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::GaveUp);
+}
+
+#[tokio::test]
+async fn a_heartbeat_that_fails_is_soon_followed_by_another() {
+    let run = Run::new();
+    let mut heartbeats = 0;
+    // The result is taken only after the third heartbeat.
+    let aggregator = Aggregator::answering(&run, move |heard| {
+        heartbeats += u32::from(heard.kind() == "heartbeat");
+        let is_early = heartbeats < 3 && ["heartbeat", "results"].contains(&heard.kind());
+        (if is_early { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK }, String::new())
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    finish(dir.path(), "x", "x");
+    let mut settings = quick();
+    // Longer than the test may take. The first heartbeat reports a change of phase.
+    settings.rhythm.heartbeat = Duration::from_secs(600);
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
+    assert_eq!(soon("the end", worker.run(Shutdown::new())).await.unwrap(), Ended::Sent(Outcome::Stored));
 }
 
 #[tokio::test]

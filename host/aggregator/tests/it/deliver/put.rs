@@ -89,6 +89,24 @@ async fn a_refusal_is_reported_at_once_with_the_servers_message() {
 }
 
 #[tokio::test]
+async fn an_error_response_without_end_is_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let (archive, _) = archive(dir.path(), 10);
+    let handler = |request: Request| async move {
+        body(request.into_body()).await;
+        let pieces = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>("not here "));
+        (StatusCode::FORBIDDEN, Body::from_stream(pieces)).into_response()
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(handler)).await });
+    let delivered = Destination::parse(&url, &BTreeMap::new()).unwrap();
+    let delivered = tokio::time::timeout(crate::harness::PATIENCE, delivered.deliver(&archive)).await;
+    let error = delivered.expect("the whole response is read").unwrap_err().to_string();
+    assert!(error.contains("403 Forbidden not here not here") && error.len() < 500, "{error}");
+}
+
+#[tokio::test]
 async fn a_failed_upload_is_reported_with_the_number_of_attempts() {
     let dir = tempfile::tempdir().unwrap();
     let (archive, _) = archive(dir.path(), 10);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report, Unsent};
-use plumbline_core::{Node, PluginName, ResultKey};
+use plumbline_aggregator::{BoxFuture, Completed, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report, Unsent};
+use plumbline_core::{Node, ResultKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -79,9 +79,14 @@ impl TestDispatcher {
         self
     }
 
-    /// Sets how the execution of `result` ends after it has sent its results.
+    /// Sets how the execution of `result` ends after it has sent its results: with a failure.
     pub(crate) fn exit(self, result: &str, text: &str) -> Self {
-        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), kind: ExitKind::Failure });
+        self.exit_as(result, text, ExitKind::Failure)
+    }
+
+    /// Sets how the execution of `result` ends after it has sent its results.
+    pub(crate) fn exit_as(self, result: &str, text: &str, kind: ExitKind) -> Self {
+        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), kind });
         self
     }
 }
@@ -109,13 +114,14 @@ impl Dispatcher for TestDispatcher {
         })
     }
 
-    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+    fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {
         Box::pin(async move {
             if let Some(hold) = &self.hold {
                 hold.cancelled().await;
             }
-            let _ = self.settled.send(plugin.to_string());
-            self.exits.lock().unwrap().extract_if(.., |exit| exit.key.plugin == *plugin).collect()
+            let name = &plugin.definition.name;
+            let _ = self.settled.send(name.to_string());
+            self.exits.lock().unwrap().extract_if(.., |exit| exit.key.plugin == *name).collect()
         })
     }
 

@@ -62,6 +62,7 @@ pub(crate) fn subject<'a>(plugin: &str, format: &str, result_files: &'a [String]
         detectors: Vec::new(),
         stdout: None,
         warnings: Vec::new(),
+        nothing_expected: None,
     }
 }
 

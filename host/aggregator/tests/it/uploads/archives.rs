@@ -5,6 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plumbline_core::ledger::KeyState;
+use plumbline_core::limits::FAILED_UPLOADS;
 use tar::{EntryType, Header};
 
 use super::UploadFixture;
@@ -116,6 +117,17 @@ async fn archives_that_are_damaged_or_none_are_refused() {
     }
     assert_eq!(uploads.put(&[GZIP], &whole).await.status, 200);
     assert_eq!(std::fs::read(uploads.place().join("a.txt")).unwrap().len(), 5000);
+}
+
+#[tokio::test]
+async fn a_result_whose_uploads_fail_too_often_is_an_error() {
+    let uploads = UploadFixture::new().await;
+    for _ in 0..FAILED_UPLOADS {
+        assert_eq!(uploads.put(&[GZIP], b"this is not an archive").await.status, 400);
+    }
+    let KeyState::Failed { error, .. } = uploads.state_of("p/n1") else { panic!("{:?}", uploads.state_of("p/n1")) };
+    assert!(error.error.starts_with("100 uploads failed, the maximum for a result"), "{}", error.error);
+    assert_eq!(uploads.put(&[GZIP], &packed(&[file("a.txt", b"a")])).await.status, 409);
 }
 
 #[tokio::test]

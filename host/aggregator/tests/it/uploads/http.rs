@@ -1,9 +1,11 @@
 //! Tests of unusual requests.
 
 use plumbline_core::ledger::KeyState;
+use plumbline_core::limits::HEAD_BYTES;
+use plumbline_phonehome::Outcome;
 
 use super::{UploadFixture, half_sent};
-use crate::harness::{Raw, RunFixture, put_head};
+use crate::harness::{Archive, Raw, RunFixture, file, put_head, send, source};
 
 fn request(method: &str, path: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: aggregator\r\nContent-Length: 0\r\n\r\n")
@@ -84,7 +86,24 @@ async fn floods_of_headers_are_refused() {
     assert_eq!(Raw::exchange(&uploads.p.access, put_head("by-node/n1/p", &many)).await.status, 431);
     let long = format!("X-Flood: {}", "x".repeat(1 << 20));
     assert_eq!(Raw::exchange(&uploads.p.access, put_head("by-node/n1/p", &[&long])).await.status, 431);
+    // Thousands of connections may send a head at the same time.
+    let long = format!("X-Flood: {}", "x".repeat(HEAD_BYTES));
+    let head = put_head("by-node/n1/p", &[&long, "Content-Length: 0"]);
+    assert_eq!(Raw::exchange(&uploads.p.access, head).await.status, 431);
     assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
+}
+
+#[tokio::test]
+async fn the_longest_names_fit_into_a_head() {
+    let fixture = RunFixture::new();
+    let node = "n".repeat(253);
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &[node.as_str()]).await;
+    let access = live.launch().await.access;
+    // In the head, each byte of the name of the file takes three.
+    let name = "é".repeat(127);
+    let sent = send(&access, &format!("p/{node}"), &file(&name, "x")).await.unwrap();
+    assert_eq!(sent, Outcome::Stored);
+    assert_eq!(Archive::of(&live.finished().await).text(&format!("plugins/p/results/{node}/{name}")), "x");
 }
 
 #[tokio::test]

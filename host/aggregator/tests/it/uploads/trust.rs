@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use plumbline_core::ledger::KeyState;
-use plumbline_phonehome::ClientError;
+use plumbline_phonehome::{ClientError, Outcome};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::UploadFixture;
-use crate::harness::{Raw, file, put_head, send};
+use crate::harness::{PATIENCE, Raw, file, put_head, send};
 
 #[tokio::test]
 async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
@@ -31,6 +33,17 @@ async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
     assert_eq!(large.status, 403);
 }
 
+/// All pods of a plugin have one certificate.
+#[tokio::test]
+async fn a_node_can_be_first_with_the_result_of_another_node_of_its_plugin_only() {
+    let uploads = UploadFixture::new().await;
+    let of_n1 = &uploads.p.access;
+    assert_eq!(send(of_n1, "p/n2", &file("a.txt", "of n1")).await.unwrap(), Outcome::Stored);
+    assert_eq!(send(&uploads.p.access, "p/n2", &file("a.txt", "of n2")).await.unwrap(), Outcome::OtherReceived);
+    let error = send(of_n1, "q/global", &file("a.txt", "of n1")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused { status, .. } if status == 403), "{error:?}");
+}
+
 #[tokio::test]
 async fn the_certificate_of_another_run_is_worth_nothing() {
     let (uploads, other) = (UploadFixture::new().await, UploadFixture::new().await);
@@ -46,6 +59,19 @@ async fn the_certificate_of_another_run_is_worth_nothing() {
     mixed.ca_cert.clone_from(&other.p.access.ca_cert);
     let error = send(&mixed, "p/n1", &file("a.txt", "a")).await.unwrap_err();
     assert!(matches!(error, ClientError::Tls { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn plain_http_gets_no_answer() {
+    let uploads = UploadFixture::new().await;
+    let address = uploads.p.access.aggregator_url.strip_prefix("https://").unwrap();
+    let mut plain = TcpStream::connect(address).await.unwrap();
+    plain.write_all(put_head("by-node/n1/p", &["Content-Length: 0"]).as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // The connection is over, whether it was reset or closed.
+    let _ = tokio::time::timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the connection stays open");
+    assert!(!answer.windows(4).any(|word| word == b"HTTP"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
 }
 
 #[tokio::test]

@@ -287,6 +287,54 @@ fn half_a_file_of_another_format_is_never_judged() {
     assert!(outcome.message.ends_with("5m0s (the result file was still being written)"), "{}", outcome.message);
 }
 
+/// Returns the outcome of a file of another format with this result, and a pod in this state.
+fn processed(pod: PodLook, success: bool) -> Outcome {
+    let mut machine = machine();
+    machine.on(s(1), seen(pod));
+    assert_eq!(machine.on(s(1), Event::File(pending(1))), Next::Process);
+    let result = AdapterResult::new(success, "R", "3 passed", Some("{\"passed\":3}".into()));
+    done(machine.on(s(1), Event::Processed(Ok(Box::new(result)))))
+}
+
+#[test]
+fn a_success_in_another_format_does_not_hide_a_crash() {
+    for (state, reason, end) in [
+        (exit(1, "Error"), reasons::EXITED, "Adapter container exited with code 1: Error"),
+        (
+            exit(137, "OOMKilled"),
+            reasons::OUT_OF_MEMORY,
+            "Adapter container was killed due to out of memory (OOMKilled)",
+        ),
+        (exit(0, "OOMKilled"), reasons::OUT_OF_MEMORY, "Adapter container was killed due to out of memory (OOMKilled)"),
+    ] {
+        let outcome = processed(pod(state), true);
+        assert_eq!((outcome.success, outcome.reason.as_str()), (false, reason));
+        assert_eq!(outcome.message, format!("{end} (its results: 3 passed)"));
+        assert_eq!(outcome.details.as_deref(), Some("{\"passed\":3}"));
+    }
+    // Nobody knows how it ended.
+    let evicted = PodLook { fate: Some(Disruption::Evicted { why: None }), over: true, ..pod(AdapterState::Unknown) };
+    let outcome = processed(evicted, true);
+    assert_eq!(outcome.reason, reasons::EVICTED);
+    assert_eq!(outcome.message, "Pod was evicted before the adapter produced results (its results: 3 passed)");
+    assert!(processed(pod(exit(0, "Completed")), true).success);
+    // Suites exit with a nonzero code if a test failed.
+    let failed = processed(pod(exit(1, "Error")), false);
+    assert_eq!((failed.reason.as_str(), failed.message.as_str()), ("R", "3 passed"));
+}
+
+#[test]
+fn a_file_of_another_format_waits_for_an_adapter_that_is_restarted() {
+    let mut machine = machine();
+    let last = Exit { code: 1, reason: None };
+    machine.on(s(1), seen(pod(AdapterState::Restarting { restarts: 1, last })));
+    assert_eq!(machine.on(s(1), Event::File(pending(1))), Next::Wait(s(300)));
+    assert_eq!(machine.on(s(60), Event::File(pending(1))), Next::Wait(s(300)));
+    let outcome = done(machine.on(s(300), Event::File(pending(1))));
+    assert_eq!((outcome.success, outcome.reason.as_str()), (false, reasons::TIMEOUT));
+    assert!(outcome.message.contains("restarted 1 times"), "{}", outcome.message);
+}
+
 #[test]
 fn messages_stay_within_their_bounds() {
     let why = Some("x".repeat(5000));
