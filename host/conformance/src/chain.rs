@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use plumbline_core::definition::{Definition, DefinitionError, MAX_JUDGES, VerdictEntry};
 use plumbline_core::failures::CLASSNAME;
-use plumbline_core::{Digest, Item, Status};
+use plumbline_core::rollup::is_failure;
+use plumbline_core::{Digest, Item};
 use serde_json::{Value, json};
 
 /// Maximum number of data files for one judge.
@@ -250,7 +251,7 @@ impl Baseline {
     pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
         let failed: BTreeSet<Cow<'_, str>> = root
             .leaves()
-            .filter(|item| matches!(item.status, Status::Failed | Status::Timeout))
+            .filter(|item| is_failure(&item.status))
             .map(|item| match item.meta.get(CLASSNAME) {
                 Some(class) => Cow::Owned(format!("{} ({class})", plain_name(&item.name))),
                 None => Cow::Borrowed(plain_name(&item.name)),

@@ -256,6 +256,11 @@ impl Profile {
         }
     }
 
+    /// Returns the text before each name that the suite matches expressions against.
+    pub fn name_prefix(&self) -> &str {
+        self.selection.as_ref().map_or("", |selection| &selection.prefix)
+    }
+
     /// Returns how failed tests of `plugin`, which runs the suite, run again. `None` if the suite
     /// cannot select tests by their names.
     pub fn reruns(&self, plugin: PluginName) -> Option<Reruns> {

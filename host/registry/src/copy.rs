@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::client::Client;
 use crate::error::{Cause, RegistryError};
 use crate::layout::{Entry, Layout};
-use crate::limits::{MAX_DEPTH, MAX_MANIFESTS};
+use crate::limits::{MAX_COPY_BYTES, MAX_DEPTH, MAX_MANIFESTS};
 use crate::manifest::{Descriptor, Manifest, RawManifest};
 use crate::reference::Reference;
 use crate::storage::Storage;
@@ -56,23 +56,16 @@ pub async fn copy_image(
     progress: &Progress,
 ) -> Result<Copied, RegistryError> {
     let tree = tree(from, root).await?;
-    let mut seen = HashSet::new();
-    let mut total: u64 = 0;
     for manifest in &tree {
-        for blob in blobs(manifest) {
-            if is_foreign(blob) {
-                return Err(Cause::Kind(format!(
-                    "layer {} of manifest {} is stored outside of the registry, which is not supported: choose other platforms (`--platform`)",
-                    blob.digest, manifest.digest
-                ))
-                .of(format!("copy {}", root.digest)));
-            }
-            if seen.insert(blob.digest) {
-                total = total.saturating_add(blob.size);
-            }
+        if let Some(blob) = blobs(manifest).find(|blob| is_foreign(blob)) {
+            return Err(Cause::Kind(format!(
+                "layer {} of manifest {} is stored outside of the registry, which is not supported: choose other platforms (`--platform`)",
+                blob.digest, manifest.digest
+            ))
+            .of(format!("copy {}", root.digest)));
         }
     }
-    progress.total.store(total, Ordering::Relaxed);
+    progress.total.store(total(&tree, root)?, Ordering::Relaxed);
     let mut copy = Copier::new(from, to, progress);
     copy.all(&tree).await?;
     Ok(copy.copied)
@@ -93,6 +86,7 @@ pub async fn copy(from: &Storage, root: &RawManifest, to: &Storage) -> Result<Co
     let progress = Progress::default();
     let mut copy = Copier::new(from, to, &progress);
     let tree = tree(from, root).await?;
+    total(&tree, root)?;
     copy.all(&tree).await?;
     // Copy referrers last, because some registries require that the subject exists.
     let mut listed = HashSet::new();
@@ -176,6 +170,18 @@ async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, Re
     Ok(found)
 }
 
+/// Returns the size of all blobs of `manifests`, each counted once.
+fn total(manifests: &[RawManifest], root: &RawManifest) -> Result<u64, RegistryError> {
+    let mut seen = HashSet::new();
+    let blobs = manifests.iter().flat_map(blobs).filter(|blob| seen.insert(blob.digest));
+    let total = blobs.fold(0, |total: u64, blob| total.saturating_add(blob.size));
+    if total > MAX_COPY_BYTES { Err(too_large(root)) } else { Ok(total) }
+}
+
+fn too_large(root: &RawManifest) -> RegistryError {
+    Cause::TooLarge(MAX_COPY_BYTES).of(format!("copy {}", root.digest))
+}
+
 fn too_many(root: &RawManifest) -> RegistryError {
     Cause::Malformed(format!("there are more than {MAX_MANIFESTS} manifests")).of(format!("copy {}", root.digest))
 }
@@ -197,11 +203,13 @@ struct Copier<'a> {
     copied: Copied,
     /// Blobs that are complete.
     done: HashSet<Digest>,
+    /// The size of these blobs.
+    bytes: u64,
 }
 
 impl<'a> Copier<'a> {
     fn new(from: &'a Storage, to: &'a Storage, progress: &'a Progress) -> Self {
-        Self { from, to, progress, copied: Copied::default(), done: HashSet::new() }
+        Self { from, to, progress, copied: Copied::default(), done: HashSet::new(), bytes: 0 }
     }
 
     async fn all(&mut self, manifests: &[RawManifest]) -> Result<(), RegistryError> {
@@ -216,6 +224,10 @@ impl<'a> Copier<'a> {
         for blob in blobs(manifest) {
             if !self.done.insert(blob.digest) {
                 continue;
+            }
+            self.bytes = self.bytes.saturating_add(blob.size);
+            if self.bytes > MAX_COPY_BYTES {
+                return Err(too_large(manifest));
             }
             if copy_blob(self.from, blob, self.to).await? {
                 self.copied.blobs += 1;
@@ -265,10 +277,36 @@ async fn lock_blob(storage: String, blob: Digest) -> OwnedMutexGuard<()> {
 #[cfg(test)]
 mod tests {
     use std::future::Future;
+    use std::ops::Range;
     use std::pin::pin;
     use std::task::{Context, Waker};
 
     use super::*;
+    use crate::limits::MAX_BLOB_BYTES;
+    use crate::manifest::ImageManifest;
+    use crate::media;
+
+    #[tokio::test]
+    async fn a_copy_has_a_limit_for_all_its_blobs() {
+        let layer = |n: u64| Descriptor::new(media::OCI_LAYER_GZIP, Digest::of(&n.to_be_bytes()), MAX_BLOB_BYTES);
+        let write = |subject: Option<Descriptor>, numbers: Range<u64>| {
+            let layers = numbers.map(layer).collect();
+            let manifest = ImageManifest::new(Some("application/vnd.test"), layer(0), layers);
+            RawManifest::write(&ImageManifest { subject, ..manifest }).unwrap()
+        };
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [from, to] = dirs.each_ref().map(|dir| Storage::Layout(Layout::create(dir.path()).unwrap()));
+        let root = write(None, 1..17);
+        for copied in [copy(&from, &root, &to).await, copy_image(&from, &root, &to, &Progress::default()).await] {
+            let error = copied.unwrap_err();
+            assert!(matches!(*error.cause, Cause::TooLarge(MAX_COPY_BYTES)), "{}", error.cause);
+        }
+        // The blobs of referrers count too.
+        let progress = Progress::default();
+        let mut copier = Copier { bytes: 15 * MAX_BLOB_BYTES + 1, ..Copier::new(&from, &to, &progress) };
+        let error = copier.one(&write(Some(root.descriptor()), 1..2)).await.unwrap_err();
+        assert!(matches!(*error.cause, Cause::TooLarge(MAX_COPY_BYTES)), "{}", error.cause);
+    }
 
     #[tokio::test]
     async fn only_the_same_content_in_the_same_place_is_waited_for() {

@@ -15,10 +15,16 @@ pub(crate) const MAX_CACHE_BYTES: u64 = 1 << 30;
 pub(crate) const MAX_CACHE_FILES: usize = 1024;
 /// Maximum number of layers of an image. Overlay file systems support 127.
 pub(crate) const MAX_LAYERS: usize = 512;
+/// Maximum size of all layers of an image that is searched: 32 GiB. They are downloaded as they are
+/// needed, and images with machine learning libraries have up to 20 GiB.
+pub(crate) const MAX_IMAGE_BYTES: u64 = 32 << 30;
 /// Maximum number of entries in a layer that is searched. A whole distribution has some 100,000.
 pub(crate) const MAX_LAYER_ENTRIES: usize = 2_000_000;
 /// Maximum uncompressed size of a layer that is searched, in bytes.
 pub(crate) const MAX_LAYER_BYTES: u64 = 64 << 30;
+/// Maximum number of uncompressed bytes of all layers that are searched for one file: 128 GiB. Layers
+/// are searched again for each link on the way.
+pub(crate) const MAX_SEARCHED_BYTES: u64 = 128 << 30;
 /// Maximum size of a file that is extracted from an image. The program of the test suite has 150 to
 /// 250 MiB.
 pub(crate) const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -32,6 +38,8 @@ pub(crate) const MAX_INDEX_ENTRIES: usize = 4096;
 pub(crate) const MAX_DEPTH: usize = 4;
 /// Maximum number of manifests in one copy, including referrers.
 pub(crate) const MAX_MANIFESTS: usize = 4096;
+/// Maximum size of all blobs in one copy, including those of referrers: 128 GiB.
+pub(crate) const MAX_COPY_BYTES: u64 = 128 << 30;
 /// Maximum number of pages of a list of referrers or tags.
 pub(crate) const MAX_PAGES: usize = 64;
 /// Maximum number of redirects for one request.

@@ -61,9 +61,10 @@ pub struct Settings {
 pub struct Timeouts {
     /// Timeout of a connection attempt.
     pub connect: Duration,
-    /// Timeout between two chunks of a response.
+    /// Timeout of the start of a response, and between two chunks of a body in either direction.
     pub read: Duration,
-    /// Timeout of a whole small response. A blob gets more time, depending on its size.
+    /// Timeout of a whole small response. A blob gets more time, depending on its size, also for the
+    /// response to its upload.
     pub answer: Duration,
     /// Maximum number of attempts if the registry is busy or the connection fails.
     pub attempts: u32,

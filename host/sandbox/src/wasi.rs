@@ -9,8 +9,11 @@ mod files;
 mod ownership;
 
 use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cap_std::fs::Dir;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView as _};
@@ -50,23 +53,27 @@ pub(crate) fn granted(
         wasi.wall_clock(FixedClock(now));
     }
     for directory in directories {
-        let Directory { path, source } = directory;
-        match source.metadata() {
+        let path = &directory.path;
+        let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("failed to open `{path}`: {error}"));
+        let dir = match directory.open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 log.line(LogLevel::Warning, &format!("the granted directory `{path}` does not exist"));
                 continue;
             }
-            Err(error) => return Err(io::Error::new(error.kind(), format!("failed to open `{path}`: {error}"))),
-            Ok(found) if !found.is_dir() => {
-                return Err(io::Error::other(format!("failed to open `{path}`: not a directory")));
-            }
-            Ok(_) => {}
-        }
-        let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("failed to open `{path}`: {error}"));
+            found => found.map_err(|error| failed(&error))?,
+        };
+        let source = path_of(&dir, &directory.source);
         wasi.preopened_dir(source, path, FsPerms::ReadOnly).map_err(|error| failed(&error))?;
-        opened.open(directory).map_err(|error| failed(&error))?;
+        opened.add(path, dir);
     }
     Ok((wasi, opened))
+}
+
+/// Returns a path to an open directory, which leads to the same one if `source` changes.
+fn path_of(dir: &Dir, source: &Path) -> PathBuf {
+    let open = PathBuf::from(format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd()));
+    // Without /proc, the path that was opened is left.
+    if open.exists() { open } else { source.to_owned() }
 }
 
 /// A clock that always shows this time since 1970.

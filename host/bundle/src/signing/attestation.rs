@@ -4,8 +4,13 @@
 //! Lists may also contain DSSE envelopes without a bundle, which older versions wrote, and may be a
 //! JSON array.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Value, json};
 
 use super::dsse::{Envelope, EnvelopeDocument, PAYLOAD_TYPE, Signature, at_most, decode_base64, pae};
 use super::error::{EnvelopeError, SigningError};
@@ -26,6 +31,9 @@ const READ_TYPES: [&str; 4] = [
 const MAX_MATERIAL: usize = 16;
 /// Maximum size of one of them, in bytes.
 const MAX_MATERIAL_BYTES: usize = 64 << 10;
+/// Maximum number of JSON values in one entry of a list. A bundle with all its certificates and log
+/// entries has some hundreds.
+const MAX_VALUES: usize = 10_000;
 /// Maximum length of the hint at a key, in bytes.
 const MAX_HINT: usize = 512;
 
@@ -134,8 +142,11 @@ impl Attestation {
     }
 
     /// Decodes a Sigstore bundle, or a DSSE envelope without one.
-    fn decode(value: Value) -> Result<Self, EnvelopeError> {
-        let invalid = |error: serde_json::Error| EnvelopeError::Json(error.to_string());
+    fn decode(entry: &RawValue) -> Result<Self, EnvelopeError> {
+        // Every value except the first one follows one of these characters, or one and a key.
+        let values = entry.get().bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+        at_most("values in one entry", values, MAX_VALUES)?;
+        let value: Value = serde_json::from_str(entry.get()).map_err(invalid)?;
         if value.get("mediaType").is_none() {
             return Ok(Self::of_key(Envelope::decode(serde_json::from_value(value).map_err(invalid)?)?, ""));
         }
@@ -186,36 +197,83 @@ pub(super) fn decode_material(what: &'static str, text: &str) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
+fn invalid(error: serde_json::Error) -> EnvelopeError {
+    EnvelopeError::Json(error.to_string())
+}
+
 /// Parses a list of attestations.
 pub fn parse_attestations(text: &[u8]) -> Result<Vec<Attestation>, EnvelopeError> {
-    let entries = entries(text)?;
-    at_most("signatures", entries.len(), MAX_ENVELOPES)?;
-    entries.into_iter().map(Attestation::decode).collect()
+    let mut attestations = Vec::new();
+    for_each_entry(text, |entry| {
+        at_most("signatures", attestations.len() + 1, MAX_ENVELOPES)?;
+        attestations.push(Attestation::decode(entry)?);
+        Ok(())
+    })?;
+    Ok(attestations)
 }
 
 /// Parses a list of attestations to which others may have added anything. Returns the last
-/// [`MAX_ENVELOPES`] entries that can be parsed, and the number of entries left out.
+/// [`MAX_ENVELOPES`] entries that can be parsed, the last one first, and the number of entries left
+/// out.
 pub fn readable_attestations(text: &[u8]) -> Result<(Vec<Attestation>, usize), EnvelopeError> {
-    let entries = entries(text)?;
-    let all = entries.len();
-    // New entries are appended at the end.
-    let read = entries.into_iter().rev().filter_map(|entry| Attestation::decode(entry).ok());
-    let attestations: Vec<Attestation> = read.take(MAX_ENVELOPES).collect();
+    let (mut attestations, mut all) = (VecDeque::new(), 0);
+    for_each_entry(text, |entry| {
+        all += 1;
+        if let Ok(attestation) = Attestation::decode(entry) {
+            // New entries are appended at the end.
+            attestations.push_front(attestation);
+            attestations.truncate(MAX_ENVELOPES);
+        }
+        Ok(())
+    })?;
     let left_out = all - attestations.len();
-    Ok((attestations, left_out))
+    Ok((attestations.into(), left_out))
 }
 
-/// Splits a list into its entries: all documents of the text, and those in arrays.
-fn entries(text: &[u8]) -> Result<Vec<Value>, EnvelopeError> {
+/// Calls `each` for the entries of a list, until it returns an error: all documents of the text, and
+/// those in arrays. Only one entry at a time is in memory.
+fn for_each_entry(
+    text: &[u8],
+    mut each: impl FnMut(&RawValue) -> Result<(), EnvelopeError>,
+) -> Result<(), EnvelopeError> {
     at_most("bytes", text.len(), MAX_ENVELOPE_FILE)?;
-    let mut entries = Vec::new();
-    for document in serde_json::Deserializer::from_slice(text).into_iter() {
-        match document.map_err(|error| EnvelopeError::Json(error.to_string()))? {
-            Value::Array(several) => entries.extend(several),
-            one => entries.push(one),
+    for document in Deserializer::from_slice(text).into_iter::<&RawValue>() {
+        let document = document.map_err(invalid)?;
+        if !document.get().starts_with('[') {
+            each(document)?;
+            continue;
         }
+        let mut failed = None;
+        let array = Array { each: &mut each, failed: &mut failed };
+        let read = Deserializer::from_str(document.get()).deserialize_seq(array);
+        failed.map_or_else(|| read.map_err(invalid), Err)?;
     }
-    Ok(entries)
+    Ok(())
+}
+
+/// Visits the elements of an array. `failed` gets the error of `each`.
+struct Array<'a, F> {
+    each: &'a mut F,
+    failed: &'a mut Option<EnvelopeError>,
+}
+
+impl<'de, F: FnMut(&RawValue) -> Result<(), EnvelopeError>> Visitor<'de> for Array<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+        while let Some(entry) = array.next_element::<&RawValue>()? {
+            if let Err(error) = (self.each)(entry) {
+                let stopped = A::Error::custom(&error);
+                *self.failed = Some(error);
+                return Err(stopped);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns a list of `attestations`, one per line.
@@ -296,7 +354,29 @@ mod tests {
         assert_eq!((attestations.len(), left_out), (1, 3));
         let (attestations, left_out) = readable_attestations(format!("[{}]", [ONE; 70].join(",")).as_bytes()).unwrap();
         assert_eq!((attestations.len(), left_out), (64, 6));
+        let text = format!("{ONE}\n{{\"payload\":[{}]}}", zeros());
+        let (attestations, left_out) = readable_attestations(text.as_bytes()).unwrap();
+        assert_eq!((attestations.len(), left_out), (1, 1));
         assert!(readable_attestations(&b"[".repeat(100_000)).is_err());
+    }
+
+    /// More JSON values than an entry may have.
+    fn zeros() -> String {
+        vec!["0"; 20_000].join(",")
+    }
+
+    #[test]
+    fn reading_stops_at_the_maximum() {
+        let error = |text: &str| parse_attestations(text.as_bytes()).unwrap_err().to_string();
+        // What follows is not read.
+        let lines = format!("{}{{", [ONE; 65].join("\n"));
+        assert_eq!(error(&lines), "there are more than 64 signatures");
+        let rest = vec!["7"; 1_000].join(",");
+        assert_eq!(error(&format!("[{},{rest}]", [ONE; 64].join(","))), "there are more than 64 signatures");
+        let zeros = zeros();
+        for text in [format!("[[{zeros}]]"), format!(r#"{{"payload":[{zeros}]}}"#), format!("[[[{zeros}]],7]")] {
+            assert_eq!(error(&text), "there are more than 10000 values in one entry");
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod set;
 mod transfer;
 
 pub use program::{ListingError, Program, ProgramError, listing, local_platform, program};
-pub use redirect::{Prefix, PrefixError, SUITE_FILE, defaults, images_of, is_suite, redirect, repo_config, rewrite};
+pub use redirect::{
+    Prefix, PrefixError, SUITE_FILE, defaults, images_of, is_suite, is_suite_image, redirect, repo_config, rewrite,
+};
 pub use set::{ImageSet, LeftOut, SetError, Wanted};
 pub use transfer::{Event, Job, Outcome, Source, State, Target, TransferProgress, TransferResult, compare, transfer};

@@ -88,11 +88,15 @@ pub fn images_of(definition: &Definition, version: Option<&str>) -> Vec<String> 
     found
 }
 
-/// Returns whether a plugin runs the suite, which its name or its image tells.
+/// Returns whether a plugin runs the suite of Kubernetes, which its name or its image tells.
 pub fn is_suite(definition: &Definition) -> bool {
-    let image = definition.spec.image().unwrap_or_default();
+    definition.name.as_str() == "e2e" || definition.spec.image().is_some_and(is_suite_image)
+}
+
+/// Returns whether the image is `registry.k8s.io/conformance`, or its copy in another registry.
+pub fn is_suite_image(image: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or_default();
-    definition.name.as_str() == "e2e" || last.split([':', '@']).next() == Some("conformance")
+    last.split([':', '@']).next() == Some("conformance")
 }
 
 /// Returns the definition with every image of its pod moved below `prefix`. With `tell`, a plugin
@@ -291,6 +295,10 @@ podSpec:
             assert!(is_suite(&own) && redirect(&own, &prefix, true).unwrap().config_map.is_empty(), "{variable}");
         }
         assert!(is_suite(&definition("anything")));
+        for image in ["registry.k8s.io/conformance:v1.30.2", "mirror:5000/k8s/conformance@sha256:0", "conformance"] {
+            assert!(is_suite_image(image), "{image}");
+        }
+        assert!(!is_suite_image("example.org/conformance/own:v1"));
         assert!(redirect(&definition("e2e"), &prefix, false).unwrap().config_map.is_empty());
     }
 

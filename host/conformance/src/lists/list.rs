@@ -7,9 +7,6 @@ use thiserror::Error;
 
 use super::version::Version;
 
-/// Name of the suite. Tests are selected by this name, a space and their own name.
-pub const SUITE: &str = "Kubernetes e2e suite";
-
 /// Prefix of test names in reports and lists.
 const MARK: &str = "[It]";
 

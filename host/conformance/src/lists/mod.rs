@@ -14,8 +14,7 @@ mod sources;
 mod version;
 
 pub use list::{
-    ListError, MAX_LINE, MAX_PACKED, MAX_TESTS, MAX_TEXT, SUITE, TestList, from_program, is_suite_node, parse,
-    plain_name,
+    ListError, MAX_LINE, MAX_PACKED, MAX_TESTS, MAX_TEXT, TestList, from_program, is_suite_node, parse, plain_name,
 };
 pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
 pub use selection::{

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumbline_core::{closest, go_quote};
 use thiserror::Error;
 
-use super::list::{ListError, SUITE, TestList, is_suite_node, plain_name};
+use super::list::{ListError, TestList, is_suite_node, plain_name};
 use super::regex::{GoRegex, GoRegexError};
 use super::sources::Embedded;
 use super::version::Version;
@@ -43,16 +43,9 @@ impl Selection {
             && !self.skip.as_ref().is_some_and(|skip| skip.is_match(name))
     }
 
-    /// Returns whether the suite would run the test. The suite matches the expressions against
-    /// [`SUITE`] and the test's name, so `^` matches before [`SUITE`]. Setup and teardown nodes
-    /// cannot be selected.
-    pub fn runs(&self, test: &str) -> bool {
-        self.runs_after(&format!("{SUITE} "), test)
-    }
-
     /// Returns whether a suite would run the test that matches the expressions against `prefix` and
-    /// the test's name.
-    fn runs_after(&self, prefix: &str, test: &str) -> bool {
+    /// the test's name, so `^` matches before `prefix`. Setup and teardown nodes cannot be selected.
+    pub fn runs(&self, prefix: &str, test: &str) -> bool {
         !is_suite_node(test) && self.matches(&format!("{prefix}{test}"))
     }
 
@@ -138,15 +131,16 @@ pub enum SelectionError {
     List(#[from] ListError),
 }
 
-/// Applies a focus and a skip to the closest list for `version`. An empty expression is ignored.
-/// For a version that is newer than all lists, the newest list is used. In that case, a selection
-/// without tests is only a warning.
+/// Applies a focus and a skip to the closest list for `version`. The suite matches them against
+/// `prefix` and a name. An empty expression is ignored. For a version that is newer than all lists,
+/// the newest list is used. In that case, a selection without tests is only a warning.
 ///
 /// # Errors
 /// When an expression is invalid, or no test is selected and the list is of the same minor version.
 pub fn check_selection(
     lists: &Embedded<'_>,
     version: Option<&str>,
+    prefix: &str,
     focus: Option<&str>,
     skip: Option<&str>,
 ) -> Result<Checked, SelectionError> {
@@ -158,7 +152,7 @@ pub fn check_selection(
     // Within a minor version, tests keep their names.
     let other = version.filter(|_| !certain).and_then(|version| list.replacement_note(version));
     let mut warnings: Vec<String> = other.into_iter().collect();
-    match checked(&list, &selection, &format!("{SUITE} "), focus, skip) {
+    match checked(&list, &selection, prefix, focus, skip) {
         Ok(checked) => Ok(Checked { warnings, ..checked }),
         Err(nothing) if certain => Err(nothing),
         Err(nothing) => {
@@ -189,14 +183,14 @@ fn checked(
     skip: Option<&str>,
 ) -> Result<Checked, SelectionError> {
     let total = list.specs().count();
-    let selected = list.specs().filter(|test| selection.runs_after(prefix, test)).count();
+    let selected = list.specs().filter(|test| selection.runs(prefix, test)).count();
     if selected > 0 {
         return Ok(Checked { selected, total, version: list.version.clone(), warnings: Vec::new() });
     }
     let focus = focus.unwrap_or_default();
     // The expression is known to be valid.
     let alone = Selection::parse(Some(focus), None).unwrap_or_default();
-    let focused = list.specs().filter(|test| alone.runs_after(prefix, test)).count();
+    let focused = list.specs().filter(|test| alone.runs(prefix, test)).count();
     let what = match (focused, skip) {
         (0, _) => format!("the focus `{focus}` selects none"),
         (focused, Some(skip)) => {

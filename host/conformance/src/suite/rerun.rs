@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use plumbline_core::definition::{Definition, MAX_JUDGES, Reruns, VerdictEntry};
+use plumbline_core::rollup::{is_failure, meaning};
 use plumbline_core::size::Bytes;
 use plumbline_core::{Item, NameError, PluginName, Status};
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub enum RerunError {
 /// without the framework's prefix. Items for files and for setup and teardown nodes are left out.
 pub fn failed_tests(root: &Item) -> Vec<&str> {
     let mut seen = BTreeSet::new();
-    let failed = root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
+    let failed = root.leaves().filter(|leaf| is_failure(&leaf.status));
     let tests = failed.filter(|leaf| !leaf.meta.contains_key("file")).map(|leaf| lists::plain_name(&leaf.name));
     tests.filter(|name| !lists::is_suite_node(name) && seen.insert(*name)).collect()
 }
@@ -45,7 +46,7 @@ pub fn any_test_ran(root: &Item) -> bool {
     root.leaves().any(|leaf| {
         let is_test = !leaf.meta.contains_key("file") && !leaf.meta.contains_key("error");
         is_test
-            && matches!(leaf.status, Status::Passed | Status::Failed | Status::Timeout)
+            && matches!(meaning(&leaf.status), Status::Passed | Status::Failed | Status::Timeout)
             && !lists::is_suite_node(&leaf.name)
             && !std::ptr::eq(leaf, root)
     })
@@ -190,13 +191,14 @@ mod tests {
             {"name": "junit_01.xml", "status": "failed", "meta": {"file": "results/global/junit_01.xml"}, "items": [
                 leaf("[It] [sig-a] b (c)", "failed"), leaf("[sig-a] b (c)", "failed"), leaf("[It] d", "passed"),
                 leaf("[SynchronizedBeforeSuite]", "failed"), leaf("e|f", "timeout"), leaf("g", "skipped"),
+                leaf("h", "ERROR"),
             ]},
             {"name": "broken.xml", "status": "failed", "meta": {"file": "results/global/broken.xml"}},
         ]}))
         .unwrap();
         let tests = failed_tests(&tree);
-        assert_eq!(tests, ["[sig-a] b (c)", "e|f"]);
-        assert_eq!(rerun_focus(&tests).unwrap(), r"\[sig-a\] b \(c\)|e\|f");
+        assert_eq!(tests, ["[sig-a] b (c)", "e|f", "h"]);
+        assert_eq!(rerun_focus(&tests).unwrap(), r"\[sig-a\] b \(c\)|e\|f|h");
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn a_program_without_lists_says_so() {
     let error = |version| none.closest(version).unwrap_err().to_string();
     assert_eq!(error(Some("v1.30.2")), "no list of tests of v1.30.2 in this program; it has none");
     assert_eq!(error(None), "no list of tests of any version in this program; it has none");
-    let found = check_selection(&none, Some("v1.30.2"), Some("a"), None);
+    let found = check_selection(&none, Some("v1.30.2"), "", Some("a"), None);
     assert!(matches!(found, Err(SelectionError::List(ListError::Unknown { .. }))));
 }
 
@@ -245,7 +245,7 @@ fn the_lists_of_a_chain_have_no_more_text_than_one_list() {
 #[test]
 fn a_focus_is_checked_before_anything_starts() {
     let Some(built_in) = lists("tests") else { return };
-    let check = |version, focus, skip| check_selection(&built_in, version, Some(focus), Some(skip));
+    let check = |version, focus, skip| check_selection(&built_in, version, "Suite ", Some(focus), Some(skip));
     let all = check(Some("v1.30.14"), r"\[Conformance\]", "").unwrap();
     assert_eq!((all.selected, all.total, all.warnings.len()), (402, 7203, 0));
     let fewer = check(Some("v1.30.9"), r"\[Conformance\]", r"\[Disruptive\]|NoExecuteTaintManager").unwrap();

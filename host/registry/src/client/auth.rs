@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::http::{self, Http};
 use crate::challenge::{self, Challenge};
@@ -146,7 +146,8 @@ impl Auth {
         let response = http::send(&http.settings.patience, &url, || async {
             let again = request.try_clone();
             let request = again.ok_or_else(|| Cause::Malformed("failed to repeat the request".into()))?;
-            Ok(client.execute(request).await?)
+            let (_, unsent) = watch::channel(0);
+            http::exchange(client.execute(request), unsent, 0, &http.settings.patience).await
         })
         .await?;
         match response.status() {

@@ -59,12 +59,7 @@ impl Client {
         let write = async {
             // Stop as soon as there are more bytes than expected, because a blob may be endless.
             while writer.bytes() <= wanted.size {
-                let piece = response.chunk().await.map_err(|error| {
-                    let failure_in_body = error.is_decode() || error.is_body();
-                    let failure = Failure::from(error);
-                    Failure { again: failure.again || failure_in_body, ..failure }
-                })?;
-                let Some(piece) = piece else { break };
+                let Some(piece) = self.http().chunk(&mut response).await? else { break };
                 // A write of some KiB to the page cache takes less time than a switch to another
                 // thread.
                 writer.write_all(&piece).map_err(Cause::file(&scratch))?;

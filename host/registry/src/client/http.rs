@@ -13,10 +13,10 @@ use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use crate::error::{Cause, server_message};
-use crate::limits::{MAX_AUTHORITIES_BYTES, MAX_TOKEN_BYTES};
+use crate::limits::{MAX_AUTHORITIES_BYTES, MAX_TOKEN_BYTES, SLOWEST_BYTES_PER_SECOND};
 use crate::settings::{Settings, Timeouts, split_port};
 
 /// Value of the `User-Agent` header.
@@ -86,7 +86,7 @@ impl Http {
         }
         let read = async {
             let mut bytes = BytesMut::new();
-            while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
+            while let Some(piece) = self.chunk(&mut response).await.map_err(|failure| failure.cause)? {
                 if (bytes.len() + piece.len()) as u64 > limit {
                     return Err(Cause::TooLarge(limit));
                 }
@@ -94,10 +94,22 @@ impl Http {
             }
             Ok(bytes.freeze())
         };
-        // The pause between two chunks is limited elsewhere. Without this timeout, a server could
-        // send a byte per minute.
+        // Without this timeout, a server could send a byte per minute.
         let limit = self.settings.patience.answer;
         tokio::time::timeout(limit, read).await.unwrap_or(Err(Cause::Slow(limit.as_secs())))
+    }
+
+    /// Returns the next chunk of the body.
+    pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
+        let limit = self.settings.patience.read;
+        match tokio::time::timeout(limit, response.chunk()).await {
+            Ok(chunk) => chunk.map_err(|error| {
+                let is_of_body = error.is_decode() || error.is_body();
+                let failure = Failure::from(error);
+                Failure { again: failure.again || is_of_body, ..failure }
+            }),
+            Err(_) => Err(silent(limit)),
+        }
     }
 
     /// Returns the message of an error response on one line. An HTML page is ignored, because it
@@ -143,7 +155,6 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(settings.patience.connect)
-        .read_timeout(settings.patience.read)
         // The caller follows redirects, because it knows which credentials may be sent along.
         .redirect(redirect::Policy::none())
         // Sizes and digests of responses are verified, so nothing may change them in transit.
@@ -193,6 +204,50 @@ impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
         Self { again: is_interruption(&error), cause: cause(&error) }
     }
+}
+
+/// Waits for the response to a request. Its body has `bytes` bytes, and `sent` counts those that
+/// were taken from it.
+///
+/// The client's own `read_timeout` starts with the request, and would end an upload that takes
+/// longer although it makes progress.
+pub(super) async fn exchange(
+    response: impl Future<Output = reqwest::Result<Response>>,
+    sent: watch::Receiver<u64>,
+    bytes: u64,
+    limits: &Timeouts,
+) -> Result<Response, Failure> {
+    tokio::select! {
+        biased;
+        response = response => Ok(response?),
+        limit = stalled(sent, bytes, limits) => Err(silent(limit)),
+    }
+}
+
+/// Returns once nothing was sent for too long, or the response to a completely sent request takes
+/// too long. The server may have to read all of the body again before it responds.
+async fn stalled(mut sent: watch::Receiver<u64>, bytes: u64, limits: &Timeouts) -> Duration {
+    let answer = match bytes {
+        0 => limits.read,
+        _ => limits.answer.saturating_add(Duration::from_secs(bytes / SLOWEST_BYTES_PER_SECOND)),
+    };
+    loop {
+        let limit = if *sent.borrow_and_update() < bytes { limits.read } else { answer };
+        let progress = async {
+            // The body was sent, or is not needed any more.
+            if sent.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        if tokio::time::timeout(limit, progress).await.is_err() {
+            return limit;
+        }
+    }
+}
+
+fn silent(limit: Duration) -> Failure {
+    let text = format!("the server did not respond in time: no data for {} s", limit.as_secs());
+    Failure { cause: Cause::Connection(text), again: true }
 }
 
 /// Repeats `attempt` until it succeeds, fails for good, or reaches the limit of attempts. `busy`
@@ -320,6 +375,28 @@ pub(super) fn without_query(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_may_take_long_as_long_as_it_makes_progress() {
+        let limits = Timeouts::default();
+        let (progress, sent) = watch::channel(0);
+        let uploading = async {
+            for at in 1..=100 {
+                tokio::time::sleep(limits.read / 2).await;
+                progress.send_replace(at);
+            }
+            // The server stores it, and then responds.
+            tokio::time::sleep(limits.answer / 2).await;
+        };
+        tokio::select! {
+            () = uploading => {}
+            limit = stalled(sent, 100, &limits) => panic!("no progress for {limit:?}"),
+        }
+        for (before, limit) in [(99, limits.read), (100, limits.answer)] {
+            let (_progress, sent) = watch::channel(before);
+            assert_eq!(stalled(sent, 100, &limits).await, limit);
+        }
+    }
 
     #[test]
     fn only_seconds_are_waited_for() {

@@ -14,8 +14,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, LOCATION};
 use reqwest::{Body, Method, Response, StatusCode, Url};
+use tokio::sync::watch;
 use tokio_util::io::ReaderStream;
 
 use self::auth::{Auth, Scope};
@@ -55,6 +57,17 @@ enum Content {
     Bytes(Bytes),
     /// A file, opened again for every attempt, and its size.
     File(PathBuf, u64),
+}
+
+impl Content {
+    /// Returns the size in bytes.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(_, bytes) => *bytes,
+        }
+    }
 }
 
 impl Call {
@@ -125,16 +138,24 @@ impl Client {
             if of_registry && let Some(value) = auth.header(&call.scope).await {
                 request = request.header(AUTHORIZATION, value);
             }
+            let bytes = call.content.bytes();
+            let (progress, sent) = watch::channel(0_u64);
             request = match &call.content {
                 Content::Nothing => request,
-                Content::Bytes(bytes) => request.body(bytes.clone()),
-                Content::File(path, bytes) => {
+                Content::Bytes(content) => {
+                    // The connection takes it as a whole.
+                    progress.send_replace(bytes);
+                    request.body(content.clone())
+                }
+                Content::File(path, _) => {
                     let file = tokio::fs::File::open(path).await.map_err(Cause::file(path))?;
+                    let count = move |piece: &Bytes| progress.send_modify(|sent| *sent += piece.len() as u64);
+                    let content = Body::wrap_stream(ReaderStream::new(file).inspect_ok(count));
                     // Set the length, because some registries reject a body of unknown length.
-                    request.header(CONTENT_LENGTH, *bytes).body(Body::wrap_stream(ReaderStream::new(file)))
+                    request.header(CONTENT_LENGTH, bytes).body(content)
                 }
             };
-            let response = request.send().await?;
+            let response = http::exchange(request.send(), sent, bytes, &http.settings.patience).await?;
             match response.status() {
                 StatusCode::UNAUTHORIZED if of_registry && !renewed => {
                     auth.renew(http, &response, &call.scope).await?;

@@ -13,7 +13,10 @@ use tempfile::NamedTempFile;
 
 use super::Image;
 use crate::error::{Cause, RegistryError, server_message};
-use crate::limits::{MAX_EXTENSION_BYTES, MAX_FILE_BYTES, MAX_LAYER_BYTES, MAX_LAYER_ENTRIES, MAX_LINKS};
+use crate::limits::{
+    MAX_EXTENSION_BYTES, MAX_FILE_BYTES, MAX_IMAGE_BYTES, MAX_LAYER_BYTES, MAX_LAYER_ENTRIES, MAX_LINKS,
+    MAX_SEARCHED_BYTES,
+};
 use crate::storage::Fetched;
 
 /// Prefix of a whiteout, which deletes one entry of the layers below.
@@ -48,11 +51,14 @@ impl Image {
         let what = || format!("extract `{path}` from image {}", self.raw().digest);
         let missing = || Cause::NotFound(server_message("no layer has this file")).of(what());
         let layers = &self.manifest.layers;
+        if layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size)) > MAX_IMAGE_BYTES {
+            return Err(Cause::TooLarge(MAX_IMAGE_BYTES).of(what()));
+        }
         let mut fetched: Vec<Option<Fetched>> = layers.iter().map(|_| None).collect();
         let mut wanted = parts(path).ok_or_else(missing)?;
         // Number of layers, from the lowest one, that may have the file.
         let mut below = layers.len();
-        let mut real = HashSet::new();
+        let (mut real, mut left) = (HashSet::new(), MAX_SEARCHED_BYTES);
         for _ in 0..MAX_LINKS {
             let mut next = None;
             for at in (0..below).rev() {
@@ -64,11 +70,11 @@ impl Image {
                 let (file, scanned) = (there.path().to_owned(), wanted.clone());
                 // Decompression takes seconds, so it must not block a thread of the async runtime.
                 let read = tokio::task::spawn_blocking(move || {
-                    let found = search(&file, &scanned, &mut real);
-                    (found, real)
+                    let found = search(&file, &scanned, &mut real, &mut left);
+                    (found, real, left)
                 });
-                let (found, dirs) = read.await.map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
-                real = dirs;
+                let (found, dirs, rest) = read.await.map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
+                (real, left) = (dirs, rest);
                 match found.map_err(|cause| cause.of(format!("{}: layer {}", what(), layer.digest)))? {
                     LayerEntry::Nothing => {}
                     LayerEntry::Found(file) => return Ok(file),
@@ -143,10 +149,28 @@ impl Pending {
 }
 
 /// Searches one layer for a path. `real` holds the depths of ancestors that are directories in
-/// layers above. They hide a link at the same depth.
-fn search(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<LayerEntry, Cause> {
+/// layers above. They hide a link at the same depth. `left` is the number of uncompressed bytes that
+/// this and later searches may read.
+fn search(layer: &Path, wanted: &[String], real: &mut HashSet<usize>, left: &mut u64) -> Result<LayerEntry, Cause> {
+    let limit = MAX_LAYER_BYTES.min(*left);
+    let mut archive = Archive::new(decompressed(layer)?.take(limit));
+    let found = search_entries(&mut archive, wanted, real);
+    let unread = archive.into_inner().limit();
+    *left -= limit - unread;
+    // Where the limit cuts a tar, it may look damaged, or complete.
+    match unread {
+        0 if limit < MAX_LAYER_BYTES => Err(Cause::TooLarge(MAX_SEARCHED_BYTES)),
+        0 => Err(Cause::TooLarge(MAX_LAYER_BYTES)),
+        _ => found,
+    }
+}
+
+fn search_entries(
+    archive: &mut Archive<impl Read>,
+    wanted: &[String],
+    real: &mut HashSet<usize>,
+) -> Result<LayerEntry, Cause> {
     let broken = |error: io::Error| Cause::Malformed(format!("it is not a readable tar: {error}"));
-    let mut archive = Archive::new(decompressed(layer)?.take(MAX_LAYER_BYTES));
     let (mut found, mut hidden, mut link) = (LayerEntry::Nothing, false, None);
     let mut dirs = HashSet::new();
     let mut pending = Pending::default();

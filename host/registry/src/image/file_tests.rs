@@ -4,8 +4,11 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 use tar::{Builder, Header};
 
+use plumbline_core::Digest;
+
 use super::*;
 use crate::layout::Layout;
+use crate::limits::MAX_BLOB_BYTES;
 use crate::manifest::{Descriptor, ImageManifest, RawManifest};
 use crate::media;
 use crate::storage::Storage;
@@ -130,6 +133,31 @@ async fn invalid_layers_are_rejected() {
     assert_eq!(of_bytes(&[layer(&[(&long, Is::File("long"))])], &long).await.unwrap(), "long");
 }
 
+#[tokio::test]
+async fn layers_have_a_limit_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let config = json!({"rootfs": {"diff_ids": vec!["x"; 5]}}).to_string();
+    let descriptor = Descriptor::of(media::OCI_CONFIG, config.as_bytes());
+    std::fs::write(dir.path().join("blobs/sha256").join(descriptor.digest.hex()), config).unwrap();
+    let layers = vec![Descriptor::new(media::OCI_LAYER_GZIP, Digest::of(b"absent"), MAX_BLOB_BYTES); 5];
+    let manifest = RawManifest::write(&ImageManifest::new(None, descriptor, layers)).unwrap();
+    let image = Image::read(&Storage::Layout(layout), manifest, None).await.unwrap();
+    let error = image.file("a").await.unwrap_err();
+    assert!(matches!(*error.cause, Cause::TooLarge(MAX_IMAGE_BYTES)), "{}", error.cause);
+}
+
+#[test]
+fn searches_have_a_limit_together() {
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), layer(&[("a", Is::File("x")), ("b", Is::File("y"))])).unwrap();
+    // Two entries with a header and a block each, and the end.
+    let mut left = 4_000;
+    let mut search = || search(file.path(), &["b".into()], &mut HashSet::new(), &mut left);
+    assert!(matches!(search(), Ok(LayerEntry::Found(_))));
+    assert!(matches!(search(), Err(Cause::TooLarge(MAX_SEARCHED_BYTES))));
+}
+
 #[test]
 fn fields_of_headers_are_read_or_refused() {
     let read = |text: &str| {
@@ -157,7 +185,7 @@ fn no_damage_to_a_layer_is_more_than_an_error() {
             damaged[at] ^= change;
             std::fs::write(file.path(), &damaged).unwrap();
             // Any result is fine, as long as it terminates without a panic.
-            let _ = search(file.path(), &["a".into(), "b".into()], &mut HashSet::new());
+            let _ = search(file.path(), &["a".into(), "b".into()], &mut HashSet::new(), &mut (1 << 30));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Layouts in a directory. Their content is verified like that of a registry, because they may come
 //! from a removable drive.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -140,15 +141,16 @@ impl Layout {
     /// subject's fallback tag.
     pub fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, Cause> {
         let tag = crate::client::fallback_tag(subject);
-        let mut found: Vec<Descriptor> = Vec::new();
+        let (mut found, mut seen): (Vec<Descriptor>, _) = (Vec::new(), HashSet::new());
         let mut waiting: Vec<(Descriptor, usize)> = self.index()?.manifests.into_iter().map(|one| (one, 0)).collect();
         while let Some((descriptor, depth)) = waiting.pop() {
             let tagged = descriptor.annotations.get(media::REF_NAME).is_some_and(|name| *name == tag);
+            // Lists may repeat entries, and each other.
+            if !seen.insert((descriptor.digest, tagged)) {
+                continue;
+            }
             match self.manifest(&descriptor)?.manifest {
-                Manifest::Image(image)
-                    if image.subject.as_ref().is_some_and(|one| one.digest == subject)
-                        && !found.iter().any(|one| one.digest == descriptor.digest) =>
-                {
+                Manifest::Image(image) if image.subject.as_ref().is_some_and(|one| one.digest == subject) => {
                     found.push(descriptor);
                 }
                 Manifest::Index(index) if tagged && depth < MAX_DEPTH => {
@@ -158,6 +160,7 @@ impl Layout {
             }
         }
         found.sort_by_key(|one| one.digest);
+        found.dedup_by_key(|one| one.digest);
         Ok(found)
     }
 

@@ -43,6 +43,24 @@ fn stored_images_are_found_by_name() {
 }
 
 #[test]
+fn lists_of_referrers_that_repeat_each_other_are_read_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let one = image(&layout, b"one", None);
+    let signature = image(&layout, b"signature", Some(one.descriptor()));
+    let (tag, mut listed) = (crate::client::fallback_tag(one.digest), signature.descriptor());
+    for _ in 0..MAX_DEPTH {
+        let index = RawManifest::write(&Index { manifests: vec![listed; 500], ..Index::default() }).unwrap();
+        layout.put_manifest(&index).unwrap();
+        listed = index.descriptor();
+        listed.annotations.insert(media::REF_NAME.into(), tag.clone());
+    }
+    layout.list(listed, Some(&tag)).unwrap();
+    let referrers: Vec<_> = layout.referrers(one.digest).unwrap().into_iter().map(|one| one.digest).collect();
+    assert_eq!(referrers, [signature.digest]);
+}
+
+#[test]
 fn a_layout_that_lies_is_found_out() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::create(dir.path()).unwrap();

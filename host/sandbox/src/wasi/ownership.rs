@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
+use rustix::fs::{Mode, OFlags};
 
 use crate::call::emit::ENTRY_BYTES;
 use crate::call::limits::{Clock, Meter};
@@ -14,6 +15,12 @@ use crate::failure::{Stop, quoted};
 /// The maximum length in bytes of a path that a sentence quotes.
 const MAX_QUOTED: usize = 300;
 
+/// How to open a directory on the way to another one. It need not be readable.
+#[cfg(target_os = "linux")]
+const SEARCH: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const SEARCH: OFlags = OFlags::empty();
+
 /// A directory that a check may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
@@ -21,6 +28,9 @@ pub struct Directory {
     pub path: String,
     /// The directory on this machine. In a pod, it is where the node's directory is mounted.
     pub source: PathBuf,
+    /// The file system of a node, in which the directory is. No symbolic link in it is followed. `None`
+    /// if this machine is the node.
+    pub root: Option<PathBuf>,
 }
 
 impl Directory {
@@ -33,21 +43,47 @@ impl Directory {
     /// # Errors
     /// Returns a sentence if it does not exist, or is not a directory.
     pub fn of_node(root: &Path, path: &str) -> Result<Self, String> {
-        let is_node = root.as_os_str().is_empty();
-        let mut below = root.to_owned();
-        for part in path.split('/').filter(|part| !part.is_empty() && !is_node) {
-            below.push(part);
-            let metadata = below.symlink_metadata().map_err(|error| error.to_string())?;
-            if metadata.is_symlink() {
-                return Err("a part of its path is a symbolic link on this node: grant the target".to_owned());
-            }
-        }
-        let source = if is_node { PathBuf::from(path) } else { below };
-        match source.metadata() {
-            Ok(metadata) if metadata.is_dir() => Ok(Self { path: path.to_owned(), source }),
-            Ok(_) => Err("it is not a directory".to_owned()),
+        let path = path.to_owned();
+        let directory = if root.as_os_str().is_empty() {
+            Self { source: PathBuf::from(&path), path, root: None }
+        } else {
+            Self { source: root.join(path.trim_start_matches('/')), path, root: Some(root.to_owned()) }
+        };
+        match directory.open() {
+            Ok(_) => Ok(directory),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Opens the directory.
+    pub(super) fn open(&self) -> io::Result<Dir> {
+        let opened = match &self.root {
+            Some(root) => self.open_below(root),
+            None => Dir::open_ambient_dir(&self.source, ambient_authority()),
+        };
+        opened.map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => io::Error::new(error.kind(), "not a directory"),
+            _ => error,
+        })
+    }
+
+    /// Opens one part of the path after the other, so no part can become a link after it was checked.
+    fn open_below(&self, root: &Path) -> io::Result<Dir> {
+        let mut dir = Dir::open_ambient_dir(root, ambient_authority())?;
+        for part in self.source.strip_prefix(root).map_err(io::Error::other)?.components() {
+            let Component::Normal(part) = part else { return Err(io::ErrorKind::InvalidInput.into()) };
+            let flags = SEARCH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let opened = rustix::fs::openat(&dir, part, flags, Mode::empty()).map_err(|error| {
+                match dir.symlink_metadata(part) {
+                    Ok(found) if found.is_symlink() => {
+                        io::Error::other("a part of its path is a symbolic link on this node: grant the target")
+                    }
+                    _ => error.into(),
+                }
+            });
+            dir = opened?.into();
+        }
+        Ok(dir)
     }
 }
 
@@ -77,10 +113,9 @@ impl Directories {
         Self { opened: Vec::new(), recorded }
     }
 
-    /// Adds a directory that exists.
-    pub(super) fn open(&mut self, Directory { path, source }: &Directory) -> io::Result<()> {
-        self.opened.push((path.clone(), Dir::open_ambient_dir(source, ambient_authority())?));
-        Ok(())
+    /// Adds an open directory, which a check reads as `path`.
+    pub(super) fn add(&mut self, path: &str, dir: Dir) {
+        self.opened.push((path.to_owned(), dir));
     }
 
     /// Returns the attributes of a file, or `None` if it does not exist. The inner error is passed to

@@ -148,7 +148,7 @@ impl Called {
 }
 
 fn directory(path: &str, source: impl AsRef<Path>) -> Directory {
-    Directory { path: path.to_owned(), source: source.as_ref().to_owned() }
+    Directory { path: path.to_owned(), source: source.as_ref().to_owned(), root: None }
 }
 
 fn run_with(
