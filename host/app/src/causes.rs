@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 
-use plumbline_aggregator::{CauseError, CauseFinder, failed_leaf, is_failure};
+use plumbline_aggregator::{CauseError, CauseFinder, failed_leaf};
+use plumbline_core::rollup::is_failure;
 use plumbline_core::{GLOBAL, Item, TestId};
 use plumbline_sandbox::{Entry, PluginInfo};
 use serde::Serialize;
@@ -60,7 +61,7 @@ impl Failures {
             self.above.push(Item { details: serde_json::Map::new(), ..bare(item) });
             return Ok(());
         }
-        if is_failure(Some(&item.status)) {
+        if is_failure(&item.status) {
             let set = TestId::of(self.above.iter(), item).node;
             let set = set.as_deref().unwrap_or(GLOBAL);
             let leaf = failed_leaf(set, &item.name, &item.status, &item.meta, &item.details);

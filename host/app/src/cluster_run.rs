@@ -6,7 +6,7 @@ use plumbline_bundle::built_in::Environment;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Finding, Preflight};
-use plumbline_kubernetes::{Change, Cluster, ServerVersion, create, plan_creation, title};
+use plumbline_kubernetes::{Change, Cluster, ConnectOptions, ServerVersion, create, plan_creation, title};
 use plumbline_local::SecretValues;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::judges;
 use crate::manifest::options::not_scheduled;
 use crate::manifest::{self, Circumstances, SuiteChecks};
 use crate::options::{RunOptions, SkipPreflight};
-use crate::profiles::{self, AppliedProfile};
+use crate::profiles::{self, AppliedProfile, ProfileRun};
 use crate::reruns::Retries;
 use crate::signing;
 use crate::sources::{self, ResolvedPlugin};
@@ -56,15 +56,39 @@ pub fn find_plugins(context: &Context, options: &RunOptions) -> Result<FoundPlug
         return Ok(FoundPlugins::default());
     }
     let mut found = sources::find_all(context, &options.plugins, &default_plugins()?, Environment::Cluster)?;
+    let cluster = options.cluster.connect_options();
+    let version = options.cluster_run.kubernetes_version.as_deref();
+    let by_default = options.plugins.is_empty() && apply_default_profile(context, &mut found, &cluster, version)?;
     let AppliedProfile { secrets, retries } =
-        profiles::apply(context, options.profile.as_ref(), &mut found, Some(&options.cluster.connect_options()))?;
+        profiles::apply(context, options.profile.as_ref(), &mut found, Some(&cluster))?;
     signing::check(context, &found, &options.requirements)?;
     let limits = options.limits.load()?;
-    judges::apply(context, &options.judge, &mut found, options.profile.is_some(), &limits)?;
+    judges::apply(context, &options.judge, &mut found, by_default || options.profile.is_some(), &limits)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     plumbline_core::definition::check_set(&definitions).usage_error("invalid set of plugins").hint(SELECT_OTHERS)?;
     let retries = retries.or_else(|| options.suite.retries());
     Ok(FoundPlugins { plugins: found, secrets, retries })
+}
+
+/// Applies the first built-in profile to `found`, the plugins of a run that names none: its default mode,
+/// and no options. Returns whether there is such a profile. The definition of the suite of Kubernetes has
+/// the values of its default mode, and stays as it is.
+///
+/// # Errors
+/// The profile has options that need a value, or the cluster does not tell the version of the suite.
+pub fn apply_default_profile(
+    context: &Context,
+    found: &mut [ResolvedPlugin],
+    cluster: &ConnectOptions,
+    kubernetes_version: Option<&str>,
+) -> Result<bool, AppError> {
+    let Some(run) = profiles::default_run()? else { return Ok(false) };
+    let run = ProfileRun { kubernetes_version: kubernetes_version.map(str::to_owned), ..run };
+    // Without options, there are no secrets and no reruns.
+    profiles::apply(context, Some(&run), found, Some(cluster)).map_err(|error| {
+        error.hint_more("pass options to `plumbline conformance run`, or select other plugins with `--plugin`")
+    })?;
+    Ok(true)
 }
 
 fn check_manifest_options(options: &RunOptions) -> Result<(), AppError> {

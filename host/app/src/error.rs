@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::io;
 
-use plumbline_bundle::{BundleError, CacheError, StoreError};
+use plumbline_bundle::{BundleError, CacheError, StoreError, UnpackError};
 use plumbline_core::RunFailure;
 use plumbline_kubernetes::ClusterError;
 use plumbline_registry::RegistryError;
@@ -244,12 +244,18 @@ pub fn store_error(what: impl Into<String>, error: &StoreError) -> AppError {
     app_error(what.into(), error, error.is_systems(), error.hint())
 }
 
+/// The hint of errors that writing to the cache causes.
+const UNWRITABLE_CACHE: &str =
+    "check permissions and free space there, or set `XDG_CACHE_HOME` to a directory that you can write to";
+
 /// An error of a packed bundle. `what` says what failed.
 pub fn cache_error(what: impl Into<String>, error: &CacheError) -> AppError {
     let (system, hint) = match error {
+        CacheError::Unpack(UnpackError::Write { .. }) => (true, Some(UNWRITABLE_CACHE)),
         CacheError::Unpack(error) => (error.is_systems(), error.hint()),
         CacheError::Bundle(error) => (error.is_systems(), error.hint()),
         CacheError::NoHome => (true, Some("set `XDG_CACHE_HOME` to an absolute path")),
+        CacheError::Io { .. } => (true, Some(UNWRITABLE_CACHE)),
         _ => (true, None),
     };
     app_error(what.into(), error, system, hint.map(str::to_owned))

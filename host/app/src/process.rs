@@ -10,6 +10,7 @@ use plumbline_aggregator::{
     Failure, LimitPolicy, Modules, Outcome, PlannedPlugin, Source, Subject, TREE_FILE, post_process, prepare,
 };
 use plumbline_core::definition::Definition;
+use plumbline_core::rollup::is_failure;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Driver, GLOBAL, PluginName, Verdict};
 use plumbline_worker::reporter::{AdapterResult, Processor};
@@ -216,7 +217,7 @@ fn adapter_result(outcome: &Outcome, format: &str) -> Result<AdapterResult, Stri
 
 /// `3 passed, 1 failed`. Failures are last, so that their names can follow.
 fn counted(counts: &BTreeMap<String, u64>) -> String {
-    let failed = |status: &str| status == "failed";
+    let failed = |status: &str| is_failure(&status.into());
     let (last, first): (Vec<_>, Vec<_>) = counts.iter().filter(|(_, count)| **count > 0).partition(|(s, _)| failed(s));
     let words: Vec<String> = first.into_iter().chain(last).map(|(status, count)| format!("{count} {status}")).collect();
     words.join(", ")

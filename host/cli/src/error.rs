@@ -11,6 +11,8 @@ use plumbline_app::{AppError, ErrorKind};
 use plumbline_core::text;
 use plumbline_core::verdict::Verdict;
 
+use crate::output;
+
 /// Exit codes other than those of verdicts (docs/exit-codes.md): the command line or an input is
 /// invalid.
 pub(crate) const USAGE: u8 = 2;
@@ -35,7 +37,7 @@ impl PrintError for AppError {
     fn print(&self) -> ExitCode {
         if self.kind() != ErrorKind::OutputClosed {
             // If nobody reads stderr, the exit code remains.
-            let _ = write!(anstream::stderr(), "{}", Printed(self));
+            let _ = write!(output::stderr(), "{}", Printed(self));
         }
         ExitCode::from(match self.kind() {
             ErrorKind::Usage => USAGE,

@@ -36,6 +36,8 @@ pub(crate) fn init(global: &Global) {
 pub(crate) fn init_run(global: &Global, run_log: &Path) -> Result<(), AppError> {
     let layer = RunLogLayer::create(run_log)
         .system_error(format_args!("failed to write the log of the run to `{}`", run_log.display()))?;
+    // Without a filter, every event and span of libraries would be made, of all levels.
+    let layer = layer.with_filter(LevelFilter::INFO);
     let _ = tracing_subscriber::registry().with(stderr(global)).with(layer).try_init();
     Ok(())
 }

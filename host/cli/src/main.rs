@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod ci;
 mod commands;
 mod compat;
 mod error;

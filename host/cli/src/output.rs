@@ -1,4 +1,4 @@
-//! Writes to standard output.
+//! Writes to standard output, and text with colors to standard error.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, StdoutLock, Write};
 use std::process::ExitCode;
@@ -7,9 +7,11 @@ use anstream::AutoStream;
 use plumbline_app::AppError;
 use plumbline_core::text::{Printable, coloured_line, steers_terminal};
 
+use crate::ci::WithoutCommands;
+
 /// Standard output, buffered.
 pub(crate) struct Out {
-    out: BufWriter<AutoStream<StdoutLock<'static>>>,
+    out: BufWriter<AutoStream<Box<dyn Write>>>,
     /// The start of a line that is not printed yet. `None` for output with every byte.
     line: Option<Vec<u8>>,
 }
@@ -37,15 +39,37 @@ impl Write for Out {
 }
 
 /// Prints to standard output, without escape sequences if that is not a terminal. Text from outside
-/// cannot control the terminal: only escape sequences that set colors remain. `failed` is the summary
-/// of the error if that fails.
+/// cannot control the terminal: only escape sequences that set colors remain. Nor can it control a CI
+/// service. `failed` is the summary of the error if that fails.
 pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
-    print_on(anstream::stdout().lock(), Some(Vec::new()), failed, text)
+    let stdout = io::stdout().lock();
+    let choice = AutoStream::choice(&stdout);
+    let out: Box<dyn Write> = Box::new(WithoutCommands::stdout(stdout));
+    print_on(AutoStream::new(out, choice), Some(Vec::new()), failed, text)
 }
 
 /// Prints to standard output as [`print()`] does, with every byte.
 pub(crate) fn print_raw(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
-    print_on(AutoStream::always_ansi(io::stdout().lock()), None, failed, text)
+    let out: Box<dyn Write> = Box::new(io::stdout().lock());
+    print_on(AutoStream::always_ansi(out), None, failed, text)
+}
+
+/// Prints to standard output: text as [`print()`] does, and data as [`print_raw`] does.
+pub(crate) fn print_as(
+    is_text: bool,
+    failed: &str,
+    text: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> Result<ExitCode, AppError> {
+    if is_text { print(failed, text) } else { print_raw(failed, text) }
+}
+
+/// Returns standard error for text, without escape sequences if it is not a terminal. The text cannot
+/// control a CI service.
+pub(crate) fn stderr() -> AutoStream<Box<dyn Write>> {
+    let stderr = io::stderr().lock();
+    let choice = AutoStream::choice(&stderr);
+    let out: Box<dyn Write> = Box::new(WithoutCommands::new(stderr));
+    AutoStream::new(out, choice)
 }
 
 /// Writes a field of a view on a line of its own: `key` in a column, and its value.
@@ -55,7 +79,7 @@ pub(crate) fn field(out: &mut impl Write, key: &str, value: impl Into<Printable>
 }
 
 fn print_on(
-    out: AutoStream<StdoutLock<'static>>,
+    out: AutoStream<Box<dyn Write>>,
     line: Option<Vec<u8>>,
     failed: &str,
     text: impl FnOnce(&mut Out) -> io::Result<()>,
@@ -69,7 +93,7 @@ fn print_on(
 const MAX_PART: usize = 3;
 
 /// Standard output for foreign text. A terminal gets it without control characters; a pipe or file
-/// gets every byte.
+/// gets every byte. A CI service gets no commands in text.
 pub(crate) struct Foreign<W> {
     out: W,
     is_terminal: bool,
@@ -77,11 +101,14 @@ pub(crate) struct Foreign<W> {
     part: Vec<u8>,
 }
 
-impl Foreign<StdoutLock<'static>> {
-    /// Returns a writer to standard output.
-    pub(crate) fn stdout() -> Self {
+impl Foreign<WithoutCommands<StdoutLock<'static>>> {
+    /// Returns a writer to standard output, for text or for data.
+    pub(crate) fn stdout(is_text: bool) -> Self {
         let stdout: Stdout = io::stdout();
-        Self { is_terminal: stdout.is_terminal(), out: stdout.lock(), part: Vec::new() }
+        let is_terminal = stdout.is_terminal();
+        let out = stdout.lock();
+        let out = if is_text { WithoutCommands::stdout(out) } else { WithoutCommands::for_data(out) };
+        Self { out, is_terminal, part: Vec::new() }
     }
 }
 

@@ -69,7 +69,7 @@ pub async fn aggregate(
     let signals = tokio::spawn(cancel_on_signal(stopped.clone()));
     let config = match read_config() {
         Ok(config) => config,
-        Err(error) => return Err(report_start_error(options, &Config::default(), error, &stopped).await),
+        Err(error) => return Err(Box::pin(report_start_error(options, &Config::default(), error, &stopped)).await),
     };
     // Metrics are served until this process ends.
     let mut metrics = None;
@@ -77,7 +77,7 @@ pub async fn aggregate(
         Ok(end) => end,
         Err(StartError { error, published: true }) => return Err(error),
         Err(StartError { error, published: false }) => {
-            return Err(report_start_error(options, &config, error, &stopped).await);
+            return Err(Box::pin(report_start_error(options, &config, error, &stopped)).await);
         }
     };
     if options.no_exit && !matches!(end, AggregatorEnd::Left) {
@@ -191,7 +191,7 @@ async fn report_start_error(
             publish_start_error(&cluster, config, &error).await;
         }
     };
-    stopped.run_until_cancelled(publish).await;
+    Box::pin(stopped.run_until_cancelled(publish)).await;
     error
 }
 

@@ -3,6 +3,7 @@
 use plumbline_conformance::chain::Chain;
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
+use plumbline_core::rollup::meaning;
 use plumbline_core::text::excerpt;
 use plumbline_core::{GLOBAL, Item, Status, Verdict};
 use serde::{Deserialize, Serialize};
@@ -126,12 +127,13 @@ struct Tests {
 impl Tests {
     /// Adds the tests of a plugin. Setup nodes of the suite are no tests, unless they failed.
     fn add(&mut self, plugin: &str, root: &Item, verdict: Option<&PluginVerdict>) {
+        // With a verdict, its rulings say which failures count. Judges that left none have not ruled.
+        let is_ruled = verdict.is_some_and(|verdict| verdict.failures > 0);
         let mut leaves = root.leaves();
         while let Some(leaf) = leaves.next() {
-            let list = match &leaf.status {
+            let list = match meaning(&leaf.status) {
                 Status::Passed if !is_suite_node(&leaf.name) => &mut self.passed,
-                // With a verdict, its rulings say which failures count.
-                Status::Failed | Status::Timeout if verdict.is_none() => &mut self.failed,
+                Status::Failed | Status::Timeout if !is_ruled => &mut self.failed,
                 _ => continue,
             };
             let above = leaves.walk().ancestors().skip(1).map(|item| item.name.as_str());
@@ -199,6 +201,10 @@ mod tests {
                 json!({"name": plugin, "status": "passed", "meta": {"type": "summary"}, "items": [{"name": "a", "status": "passed"}]}),
             );
         }
+        open(dir)
+    }
+
+    fn open(dir: &Path) -> Trees {
         let context =
             Context { registries: plumbline_registry::Settings::default(), reporter: std::sync::Arc::new(Silent) };
         Trees::open(&context, dir, Reprocess::default()).unwrap()
@@ -231,6 +237,27 @@ mod tests {
         let mut trees = archive(dir.path(), &json!({"plugins": ["e2e"]}));
         let (result, _) = predicate(&mut trees, None, None).unwrap();
         assert_eq!(found(&result, "cluster").uri.as_deref(), Some("urn:uuid:from-survey"));
+    }
+
+    #[test]
+    fn results_that_fail_or_that_no_judge_has_seen_have_not_passed() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(archive(dir.path(), &json!({"plugins": ["e2e"]})));
+        let plugin = dir.path().join("plugins/e2e");
+        let tree = json!({"name": "e2e", "status": "ERROR: 1, passed: 1", "meta": {"type": "summary"},
+            "items": [{"name": "a", "status": "passed"}, {"name": "b", "status": "ERROR"}]});
+        fs::write(plugin.join("sonobuoy_results.yaml"), tree.to_string()).unwrap();
+        let (result, verdict) = predicate(&mut open(dir.path()), None, None).unwrap();
+        assert_eq!((result.result, verdict), (TestOutcome::Failed, Verdict::Failed));
+        assert_eq!(result.failed_tests.as_deref().unwrap(), ["e2e › b"]);
+
+        let tree = json!({"name": "e2e", "status": "passed", "meta": {"type": "summary"}, "items": [{"name": "a", "status": "passed"}]});
+        fs::write(plugin.join("sonobuoy_results.yaml"), tree.to_string()).unwrap();
+        let definition = json!({"sonobuoy-config": {"plugin-name": "e2e", "driver": "Job"}, "spec": {},
+            "plumbline": {"verdict": [{"judge": "known-failures"}]}});
+        fs::write(plugin.join("definition.json"), json!({"Definition": definition}).to_string()).unwrap();
+        let (result, verdict) = predicate(&mut open(dir.path()), None, None).unwrap();
+        assert_eq!((result.result, verdict), (TestOutcome::Failed, Verdict::Incomplete));
     }
 
     #[test]

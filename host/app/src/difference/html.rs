@@ -63,7 +63,7 @@ fn columns(found: &Matrix) -> Markup {
                     @for (letter, status) in test.letters().chars().zip(&test.statuses) {
                         td class=(colour(letter)) { (status.as_ref().map_or("–".to_owned(), |status| name(status.as_str()))) }
                     }
-                    td { (test.test.label()) }
+                    td.long { (test.test.label()) }
                 } } }
             } }
         }

@@ -26,7 +26,7 @@ use crate::files::read_input_text;
 use crate::profiles::{self, SuiteImages};
 use crate::runtime::{one_thread, runtime};
 use crate::sources::{self, SourceKind, registry};
-use crate::suite::{LATEST, default_plugins, latest};
+use crate::suite::{LATEST, default_plugins, latest, with_default_plugins};
 
 pub use check::{CheckOptions, CheckedImage, check};
 pub use copy::{LoadJobs, Saved, copy_jobs, load_jobs, pull, push_jobs, save, save_jobs};
@@ -46,8 +46,8 @@ pub struct ImageOptions {
     /// Use these images instead of those of a run
     #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "set", "kubernetes_version", "conformance_image", "own_image", "suite_list", "run_program", "repo_config"])]
     pub images: Vec<String>,
-    /// Plugin of the run, as for `run --plugin`; repeatable [default: `e2e` and `systemd-logs`]
-    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET)]
+    /// The plugins of the run.
+    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET, help = with_default_plugins("Plugin of the run, as for `run --plugin`; repeatable"))]
     pub plugins: Vec<String>,
     /// Set an option of the profile of the only plugin, such as its image; repeatable
     #[arg(long, value_name = "NAME=VALUE", requires = "plugins", help_heading = SET)]

@@ -11,6 +11,15 @@ pub(super) const MAX_ENTRIES: usize = 50;
 /// The size of a list in bytes of JSON at which the answer ends.
 const MAX_BYTES: usize = 40 << 10;
 
+/// The most bytes of JSON of an entry, except for a few notes on what was cut.
+const MAX_ENTRY_BYTES: usize = 32 << 10;
+
+/// The most bytes of JSON of a list that an answer has next to its pages, and of facts about a run.
+pub(super) const MAX_PART_BYTES: usize = 8 << 10;
+
+/// The bytes that the next member of an object or list needs. With fewer, the rest is cut.
+const MIN_ROOM: usize = 64;
+
 /// The most characters of a text, unless the tool is about this text.
 const MAX_CHARS: usize = 2_000;
 
@@ -43,7 +52,8 @@ impl Page {
         self.push_long(|| clean(entry()));
     }
 
-    /// Adds an entry that is already clean, because its texts may be longer than those of others.
+    /// Adds an entry that is already clean and bounded, because its texts may be longer than those of
+    /// others.
     pub(super) fn push_long(&mut self, entry: impl FnOnce() -> Value) {
         let at = self.total;
         self.total += 1;
@@ -52,7 +62,7 @@ impl Page {
         }
         let entry = entry();
         let bytes = entry.to_string().len();
-        // One entry always fits, because its texts and lists are bounded.
+        // One entry always fits, because it is bounded.
         if self.entries.len() >= MAX_ENTRIES || (self.bytes + bytes > MAX_BYTES && !self.entries.is_empty()) {
             self.is_full = true;
             return;
@@ -70,30 +80,104 @@ impl Page {
     }
 }
 
-/// Removes what no text of an answer may have, and cuts what is too long, with a note.
+/// Removes what no text of an entry may have, and cuts what is too long, with a note.
 pub(super) fn clean(value: Value) -> Value {
-    cleaned(value, MAX_LEVELS)
+    clean_within(value, MAX_ENTRY_BYTES)
 }
 
-fn cleaned(value: Value, levels: usize) -> Value {
-    match value {
-        Value::String(text) => text_of(&text, MAX_CHARS).into(),
-        Value::Array(_) | Value::Object(_) if levels == 0 => "(deeper levels are cut)".into(),
-        Value::Array(list) => {
-            let more = list.len().saturating_sub(MAX_MEMBERS);
-            let shown = list.into_iter().take(MAX_MEMBERS).map(|value| cleaned(value, levels - 1));
-            let note = (more > 0).then(|| json!(format!("({more} more are cut)")));
-            shown.chain(note).collect()
+/// Does the same as [`clean`], with at most `bytes` of JSON.
+pub(super) fn clean_within(value: Value, bytes: usize) -> Value {
+    Cleaner { room: bytes }.value(value, MAX_LEVELS)
+}
+
+/// Cleans a value, as long as there is room.
+struct Cleaner {
+    /// The bytes of JSON that the value may still take.
+    room: usize,
+}
+
+impl Cleaner {
+    fn value(&mut self, value: Value, levels: usize) -> Value {
+        if value.is_array() || value.is_object() {
+            // The brackets, and what separates it from the next value.
+            self.room = self.room.saturating_sub(3);
+            if levels == 0 {
+                return self.note("(deeper levels are cut)");
+            }
         }
-        Value::Object(members) => {
-            let more = members.len().saturating_sub(MAX_MEMBERS);
-            let shown = members.into_iter().filter(|(_, value)| !value.is_null()).take(MAX_MEMBERS);
-            let shown = shown.map(|(key, value)| (text_of(&key, MAX_CHARS), cleaned(value, levels - 1)));
-            let note = (more > 0).then(|| ("cut".to_owned(), json!(format!("{more} more members"))));
-            Value::Object(shown.chain(note).collect())
+        match value {
+            Value::String(text) => self.text(&text).into(),
+            Value::Array(list) => self.list(list, levels.saturating_sub(1)),
+            Value::Object(members) => self.object(members, levels.saturating_sub(1)),
+            other => {
+                self.take(&other);
+                other
+            }
         }
-        other => other,
     }
+
+    fn list(&mut self, list: Vec<Value>, levels: usize) -> Value {
+        let all = list.len();
+        let mut shown = Vec::new();
+        for value in list.into_iter().take(MAX_MEMBERS) {
+            if self.room < MIN_ROOM {
+                break;
+            }
+            shown.push(self.value(value, levels));
+        }
+        let more = all - shown.len();
+        if more > 0 {
+            shown.push(self.note(&format!("({more} more are cut)")));
+        }
+        shown.into()
+    }
+
+    fn object(&mut self, members: Map<String, Value>, levels: usize) -> Value {
+        let members = members.into_iter().filter(|(_, value)| !value.is_null());
+        // Lists and objects come last, because one of them may take all the room.
+        let (large, small): (Vec<_>, Vec<_>) = members.partition(|(_, value)| value.is_array() || value.is_object());
+        let mut more = large.len() + small.len();
+        let mut shown = Map::new();
+        for (key, value) in small.into_iter().chain(large).take(MAX_MEMBERS) {
+            if self.room < MIN_ROOM {
+                break;
+            }
+            let (key, value) = (self.text(&key), self.value(value, levels));
+            shown.insert(key, value);
+            more -= 1;
+        }
+        if more > 0 {
+            shown.insert("cut".to_owned(), self.note(&format!("{more} more members")));
+        }
+        shown.into()
+    }
+
+    /// Returns a note on what was cut. It is never cut itself: there is one for each open list or object.
+    fn note(&mut self, note: &str) -> Value {
+        let note = Value::from(note);
+        self.take(&note);
+        note
+    }
+
+    /// Returns the text, or its start if there is no room for more.
+    fn text(&mut self, text: &str) -> String {
+        let mut shown = text_of(text, MAX_CHARS);
+        if json_bytes(&shown.as_str().into()) > self.room {
+            // A character takes up to four bytes.
+            shown = text_of(text, self.room / 8);
+        }
+        self.take(&shown.as_str().into());
+        shown
+    }
+
+    fn take(&mut self, value: &Value) {
+        self.room = self.room.saturating_sub(json_bytes(value));
+    }
+}
+
+/// Returns the bytes that a value takes in JSON, with those that separate it from the next one.
+fn json_bytes(value: &Value) -> usize {
+    value.to_string().len() + 2
 }
 
 /// The text without control characters other than line breaks and tabs, and cut after `most`
@@ -150,6 +234,27 @@ mod tests {
         assert_eq!(seen, shown);
         assert!(answers > 3, "{answers}");
         assert!(Page::new(Some("-1")).is_err());
+    }
+
+    #[test]
+    fn an_entry_has_a_limit_for_all_its_texts() {
+        let text = "é\"\n".repeat(300);
+        let mut wide = json!(text);
+        for _ in 0..3 {
+            wide = Value::Object((0..20).map(|n| (format!("{n} {text}"), wide.clone())).collect());
+        }
+        let lists = json!(vec![vec![vec!["\"".repeat(3_000); 90]; 90]; 2]);
+        let numbers = json!(vec![vec![vec![0.123_456_789; 100]; 100]; 10]);
+        let empty = json!(vec![vec![vec![Vec::<u8>::new(); 100]; 100]; 100]);
+        for value in [wide, lists, numbers, empty] {
+            let shown = clean(value).to_string();
+            assert!((MAX_ENTRY_BYTES / 2..MAX_ENTRY_BYTES + 1_000).contains(&shown.len()), "{}", shown.len());
+            assert!(shown.contains(" more are cut)") || shown.contains(" more members\""), "{shown}");
+        }
+        // Texts and numbers of an object have room before its lists.
+        let shown = clean(json!({"a": vec!["x".repeat(2_000); 90], "z": "last", "y": 1}));
+        assert_eq!((&shown["z"], &shown["y"]), (&json!("last"), &json!(1)));
+        assert!(shown["a"].to_string().contains("more are cut)"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::difference::Change;
 use crate::difference::LEGEND;
 use crate::error::AppError;
 use crate::history::{History, Selection, TestHistory};
-use crate::mcp::answer::{Page, clean};
+use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{DiffArgs, HistoryArgs};
 use crate::results::{Comparison, compare};
@@ -47,7 +47,7 @@ impl Archives {
         answer.insert("ran-after".to_owned(), difference.ran_after.into());
         answer.insert("unknown-after".to_owned(), difference.unknown_after.into());
         answer.insert("counts".to_owned(), counts.into());
-        answer.insert("plugins-that-ran-nothing".to_owned(), clean(json!(silent)));
+        answer.insert("plugins-that-ran-nothing".to_owned(), clean_within(json!(silent), MAX_PART_BYTES));
         page.finish("changes", &mut answer);
         Ok(answer.into())
     }
@@ -75,9 +75,9 @@ impl Archives {
         let unreadable = report.unreadable.get(..MAX_LISTED).unwrap_or(&report.unreadable);
         let mut answer = Map::new();
         answer.insert("runs".to_owned(), report.runs.len().into());
-        answer.insert("clusters".to_owned(), clean(json!(clusters)));
+        answer.insert("clusters".to_owned(), clean_within(json!(clusters), MAX_PART_BYTES));
         answer.insert("more-clusters".to_owned(), report.clusters.len().saturating_sub(MAX_LISTED).into());
-        answer.insert("unreadable".to_owned(), clean(json!(unreadable)));
+        answer.insert("unreadable".to_owned(), clean_within(json!(unreadable), MAX_PART_BYTES));
         answer.insert("legend".to_owned(), LEGEND.into());
         page.finish("tests", &mut answer);
         Ok(answer.into())

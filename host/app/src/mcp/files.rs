@@ -19,7 +19,7 @@ const FACTS_FILE: &str = "/host-facts.json";
 /// The largest file with facts, in bytes.
 const MAX_FACTS: u64 = 4 << 20;
 
-/// The most lines of an answer, and the size in bytes at which it ends.
+/// The most lines of an answer, and the size in bytes of JSON at which it ends.
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 32 << 10;
 
@@ -147,28 +147,26 @@ impl<'a> Excerpt<'a> {
 
     fn line(&mut self, number: u64, line: &[u8]) -> ControlFlow<()> {
         self.last = number;
-        if number < self.from {
-            return ControlFlow::Continue(());
-        }
-        if self.lines.len() >= MAX_LINES || self.bytes >= MAX_BYTES {
-            self.next = Some(number);
-            return ControlFlow::Break(());
-        }
         let line = String::from_utf8_lossy(line);
-        let Some(wanted) = self.contains else {
-            self.show(number, &line);
-            return ControlFlow::Continue(());
-        };
-        if line.contains(wanted) {
-            self.matches += 1;
-            for (number, line) in std::mem::take(&mut self.before) {
-                self.show(number, &line);
+        if number < self.from {
+            // The page before may have ended within the lines after a match.
+            let gap = usize::try_from(self.from - number - 1).unwrap_or(usize::MAX);
+            if gap < self.around && self.contains.is_some_and(|wanted| line.contains(wanted)) {
+                self.after = self.around - gap;
             }
-            self.show(number, &line);
+            return ControlFlow::Continue(());
+        }
+        let Some(wanted) = self.contains else { return self.show(number, &line) };
+        if line.contains(wanted) {
+            for (number, line) in std::mem::take(&mut self.before) {
+                self.show(number, &line)?;
+            }
+            self.show(number, &line)?;
+            self.matches += 1;
             self.after = self.around;
         } else if self.after > 0 {
             self.after -= 1;
-            self.show(number, &line);
+            return self.show(number, &line);
         } else {
             self.before.push_back((number, line.into_owned()));
             if self.before.len() > self.around {
@@ -178,10 +176,17 @@ impl<'a> Excerpt<'a> {
         ControlFlow::Continue(())
     }
 
-    fn show(&mut self, number: u64, line: &str) {
-        let text = text_of(line, MAX_LINE);
-        self.bytes += text.len();
-        self.lines.push(json!({"line": number, "text": text}));
+    /// Shows a line, or ends the answer before it.
+    fn show(&mut self, number: u64, line: &str) -> ControlFlow<()> {
+        let entry = json!({"line": number, "text": text_of(line, MAX_LINE)});
+        let bytes = entry.to_string().len();
+        if self.lines.len() >= MAX_LINES || self.bytes + bytes > MAX_BYTES {
+            self.next = Some(number);
+            return ControlFlow::Break(());
+        }
+        self.bytes += bytes;
+        self.lines.push(entry);
+        ControlFlow::Continue(())
     }
 
     fn answer(self) -> Value {
@@ -233,11 +238,15 @@ mod tests {
     use super::*;
 
     fn log(text: &str, contains: Option<&str>, from_line: Option<u64>) -> Value {
+        log_around(text, contains, 1, from_line)
+    }
+
+    fn log_around(text: &str, contains: Option<&str>, around: usize, from_line: Option<u64>) -> Value {
         let args = LogArgs {
             run: String::new(),
             file: String::new(),
             contains: contains.map(str::to_owned),
-            around: Some(1),
+            around: Some(around),
             from_line,
         };
         let mut excerpt = Excerpt::new(&args);
@@ -255,7 +264,9 @@ mod tests {
         let found = log(text, Some("bad"), None);
         assert_eq!(shown(&found), [2, 3, 4, 5, 6, 8, 9]);
         assert_eq!((&found["matches"], &found["last-line-read"]), (&json!(3), &json!(9)));
-        assert_eq!(shown(&log(text, Some("bad"), Some(6))), [8, 9]);
+        // Line 6 follows a match before the page.
+        assert_eq!(shown(&log(text, Some("bad"), Some(6))), [6, 8, 9]);
+        assert_eq!(shown(&log(text, Some("bad"), Some(7))), [8, 9]);
         assert_eq!(shown(&log(text, Some("absent"), None)), [] as [u64; 0]);
     }
 
@@ -273,6 +284,24 @@ mod tests {
             }
         }
         assert_eq!(all, (1..=1_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_lines_after_a_match_are_shown_once_on_all_pages() {
+        let line = format!("{}\n", "ü".repeat(MAX_LINE));
+        let text = format!("bad\n{}", line.repeat(25));
+        let (mut all, mut pages, mut from) = (Vec::new(), 0, None);
+        loop {
+            let part = log_around(&text, Some("bad"), 20, from);
+            pages += 1;
+            all.extend(shown(&part));
+            from = part["next-line"].as_u64();
+            if from.is_none() {
+                break;
+            }
+        }
+        assert_eq!(all, (1..=21).collect::<Vec<_>>());
+        assert!(pages > 1, "the lines have no room in one answer");
     }
 
     #[test]

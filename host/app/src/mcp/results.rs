@@ -9,20 +9,24 @@ use plumbline_core::{FailedTests, Verdict};
 use serde_json::{Map, Value, json};
 
 use crate::error::AppError;
-use crate::mcp::answer::{Page, clean, ends_of, text_of};
+use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within, ends_of, text_of};
 use crate::mcp::archives::Archives;
-use crate::mcp::tools::{FailuresArgs, ItemArgs, RunArgs, RunsArgs};
+use crate::mcp::tools::{FailuresArgs, ItemArgs, RunsArgs, SummaryArgs};
 use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer};
 use crate::results::{Rendered, ResultsOptions, ShownResults, show};
 
 /// The most tests that failures are grouped by.
 const MAX_TESTS: usize = 10_000;
 
-/// The most different statuses of a plugin that are counted.
+/// The most different statuses of a plugin that are counted, and the most characters of each.
 const MAX_STATUSES: usize = 50;
+const MAX_STATUS: usize = 60;
 
 /// The most tests that a cause lists.
 const MAX_OF_CAUSE: usize = 10;
+
+/// The bytes of JSON of an item, except for its texts.
+const MAX_ITEM_BYTES: usize = 16 << 10;
 
 /// The characters of all texts of an item.
 const MAX_ITEM_CHARS: usize = 12_000;
@@ -45,19 +49,27 @@ impl Archives {
     }
 
     /// Returns the verdict over a run, and the counts of its plugins.
-    pub(super) fn summary(&self, args: &RunArgs) -> Result<Value, AppError> {
+    pub(super) fn summary(&self, args: &SummaryArgs) -> Result<Value, AppError> {
+        let mut page = Page::new(args.cursor.as_deref())?;
         let mut overview = Overview::default();
         let verdict = self.show(&args.run, None, &mut overview)?;
+        for plugin in overview.plugins {
+            page.push(|| plugin.into());
+        }
         let facts = overview.facts;
         let tool = facts.tool.map(|(tool, version)| format!("{tool} {version}"));
-        let more = overview.plugins.len().saturating_sub(MAX_LISTED_PLUGINS);
-        let plugins: Vec<Value> = overview.plugins.into_iter().take(MAX_LISTED_PLUGINS).map(Value::Object).collect();
-        let answer = json!({
-            "run": args.run, "verdict": verdict.as_str(), "exit-code": verdict.exit_code(), "id": facts.run, "tool": tool,
-            "kubernetes": facts.kubernetes, "started": facts.started, "ended": facts.ended, "plugins": plugins,
-            "more-plugins": Some(more).filter(|more| *more > 0),
+        let facts = json!({
+            "id": facts.run, "tool": tool, "kubernetes": facts.kubernetes, "started": facts.started, "ended": facts.ended,
         });
-        Ok(clean(answer))
+        let mut answer = match clean_within(facts, MAX_PART_BYTES) {
+            Value::Object(facts) => facts,
+            _ => Map::new(),
+        };
+        answer.insert("run".to_owned(), args.run.as_str().into());
+        answer.insert("verdict".to_owned(), verdict.as_str().into());
+        answer.insert("exit-code".to_owned(), verdict.exit_code().into());
+        page.finish("plugins", &mut answer);
+        Ok(answer.into())
     }
 
     /// Lists the tests that failed, or whose outcome is unknown.
@@ -130,9 +142,6 @@ impl Archives {
     }
 }
 
-/// The most plugins of a summary.
-const MAX_LISTED_PLUGINS: usize = 100;
-
 /// Counts the leaves of plugins by status.
 #[derive(Default)]
 struct Overview {
@@ -173,8 +182,9 @@ impl Renderer for Overview {
             Outcome::Excused => "excused",
             _ => leaf.item.status.as_str(),
         };
-        let is_known = self.counts.contains_key(status) || self.counts.len() < MAX_STATUSES;
-        *self.counts.entry(if is_known { status.to_owned() } else { "others".to_owned() }).or_default() += 1;
+        let status = text_of(status, MAX_STATUS);
+        let is_known = self.counts.contains_key(&status) || self.counts.len() < MAX_STATUSES;
+        *self.counts.entry(if is_known { status } else { "others".to_owned() }).or_default() += 1;
         Ok(())
     }
 
@@ -297,7 +307,7 @@ fn full(leaf: &Leaf<'_>) -> Value {
     let start = leaf.start().and_then(|start| jiff::Timestamp::from_millisecond(start).ok());
     entry.insert("start".to_owned(), json!(start));
     entry.insert("facts".to_owned(), json!(leaf.item.meta));
-    let mut entry = match clean(entry.into()) {
+    let mut entry = match clean_within(entry.into(), MAX_ITEM_BYTES) {
         Value::Object(entry) => entry,
         _ => Map::new(),
     };

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::error::{AppError, Explain as _};
+use crate::mcp::answer::{MAX_PART_BYTES, clean_within};
 use crate::mcp::archives::Archives;
 
 /// The cursor of a list.
@@ -28,9 +29,11 @@ pub(super) struct RunsArgs {
 /// Arguments of `summary`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunArgs {
+pub(super) struct SummaryArgs {
     /// The run, as `runs` lists it
     pub(super) run: String,
+    /// `cursor` of the answer before
+    pub(super) cursor: Cursor,
 }
 
 /// Arguments of `failures` and `causes`.
@@ -152,7 +155,7 @@ macro_rules! tools {
 
 tools! {
     "runs", RunsArgs, Archives::list, "Lists the runs whose results can be read, by name";
-    "summary", RunArgs, Archives::summary, "Returns the verdict of a run, what is known about it, and the counts of results for each plugin";
+    "summary", SummaryArgs, Archives::summary, "Returns the verdict of a run, what is known about it, and the counts of results for each plugin";
     "failures", FailuresArgs, Archives::failures, "Lists the tests of a run that failed or whose outcome is unknown, with nodes, reason, cause and ruling";
     "causes", FailuresArgs, Archives::causes, "Groups the failures of a run by cause, most frequent first";
     "item", ItemArgs, Archives::item, "Returns everything about one test of a run: details, times, ruling, and the file that has it";
@@ -183,7 +186,7 @@ pub(super) fn call(archives: &Archives, name: &str, arguments: Value) -> Result<
     let mut answer = (tool.call)(archives, arguments)?;
     let notes = archives.take_notes();
     if let Some(members) = answer.as_object_mut().filter(|_| !notes.is_empty()) {
-        members.insert("notes".to_owned(), json!(notes));
+        members.insert("notes".to_owned(), clean_within(json!(notes), MAX_PART_BYTES));
     }
     Ok(answer)
 }

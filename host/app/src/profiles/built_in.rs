@@ -15,6 +15,7 @@ use plumbline_core::closest;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_profile::{Listing, PROFILE_FILE, Profile, ProfileError, ProfileMode};
 
+use super::apply::ProfileRun;
 use crate::error::AppError;
 
 /// Name of the built-in plugin that runs the suite of Kubernetes. Its image may be another one.
@@ -94,6 +95,17 @@ pub(crate) fn default_plugin() -> Result<Option<&'static str>, AppError> {
 
 fn plugin_of(all: &ReadProfiles) -> Result<Option<&'static str>, AppError> {
     Ok(undamaged(all)?.first().map(|built_in| built_in.plugin))
+}
+
+/// What a run of the default plugins sets of the profile of the first one: nothing, so its default mode
+/// applies. `None` without such a profile, and for the suite of Kubernetes, whose definition has the
+/// values.
+pub(crate) fn default_run() -> Result<Option<ProfileRun>, AppError> {
+    built_in().map(default_run_in)
+}
+
+fn default_run_in(all: &[BuiltInProfile]) -> Option<ProfileRun> {
+    all.first().filter(|first| !first.is_suite).map(|_| ProfileRun::default())
 }
 
 /// The plugin of the suite of Kubernetes. `None` if this program does not contain the suite.
@@ -237,7 +249,7 @@ pub fn parse_mode(text: &str) -> Result<String, UnknownMode> {
 
 /// The suite of Kubernetes has no mode of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown mode{}: the modes are {}", meant(.0), all())]
+#[error("unknown mode{}: {}", meant(.0), all())]
 pub struct UnknownMode(String);
 
 fn meant(typed: &str) -> String {
@@ -246,7 +258,11 @@ fn meant(typed: &str) -> String {
 }
 
 fn all() -> String {
-    modes().iter().map(|mode| format!("`{}`", mode.name)).collect::<Vec<_>>().join(", ")
+    let names: Vec<String> = modes().iter().map(|mode| format!("`{}`", mode.name)).collect();
+    match names.is_empty() {
+        true => "this program does not contain the suite of Kubernetes, which has modes".to_owned(),
+        false => format!("the modes are {}", names.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +273,6 @@ mod tests {
 
     use super::*;
     use crate::context::{Context, Silent};
-    use crate::profiles::ProfileRun;
     use crate::profiles::apply::apply;
     use crate::profiles::bundle::unpacked;
     use crate::profiles::find::{listed_built_in, not_found};
@@ -348,6 +363,15 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_that_is_not_writable_is_reported_with_the_variable_that_names_another() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let toys = with_files("name: suite\ntitle: Toys\nversion: '1'\n", Some(TOYS), &[]);
+        let error = unpacked(&toys, &Cache::at(file.path().join("bundles"))).err().unwrap();
+        assert_eq!(error.summary(), "failed to load the built-in profile `suite`");
+        assert!(error.hint_text().unwrap().contains("XDG_CACHE_HOME"), "{}", error.in_full());
+    }
+
+    #[test]
     fn a_program_without_built_in_profiles_asks_for_a_name() {
         let error = chosen(&[], None).unwrap_err();
         assert_eq!(error.summary(), "no suite selected: this program has no built-in profile");
@@ -383,6 +407,9 @@ mod tests {
         assert_eq!(chosen(&all, Some("./three")).unwrap(), bundle("./three"));
         assert_eq!(suite_in(&all), Some(&all[1]));
         assert_eq!(suite_in(&all[..1]), None);
+        // A run of the default plugins applies the profile, unless it is that of Kubernetes.
+        assert_eq!(default_run_in(&all), Some(ProfileRun::default()));
+        assert_eq!((default_run_in(&all[1..]), default_run_in(&[])), (None, None));
         assert_eq!(listed_built_in(&all).len(), 2);
     }
 

@@ -18,7 +18,7 @@ pub use built_in::{
     BuiltInProfile, CLUSTER_VERSION, ChosenProfile, UnknownMode, built_in, mode_help, modes, parse_mode, profile_for,
     suite_profile, suite_tests, with_default_profile,
 };
-pub(crate) use built_in::{built_in_listing, default_plugin, suite_plugin, suite_required};
+pub(crate) use built_in::{built_in_listing, default_plugin, default_run, suite_plugin, suite_required};
 pub(crate) use bundle::built_in_bundle;
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::{SuiteImages, images};

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use plumbline_aggregator::Failure;
 use plumbline_core::failures::nodes_in;
-use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
+use plumbline_core::rollup::is_failure;
+use plumbline_core::{FailedTest, FailedTests, Item, TestId};
 
 use crate::report::text::{name, one_line, shortened};
 
@@ -63,7 +64,7 @@ impl<'a> TreeFailures<'a> {
             if !place.is_empty() {
                 found.several_places |= *first_place.get_or_insert_with(|| place.clone()) != place;
             }
-            if matches!(leaf.status, Status::Failed | Status::Timeout) {
+            if is_failure(&leaf.status) {
                 found.leaves += 1;
                 if let Some(test) = tests.entry(id) {
                     test.data.push(leaf);

@@ -5,8 +5,9 @@ use std::fmt;
 use std::io::Read;
 use std::rc::Rc;
 
+use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
-use plumbline_core::{Item, Status};
+use plumbline_core::rollup::is_failure;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -116,7 +117,7 @@ impl Nodes {
             }
             self.drift.extend(Drift::of(item));
             let path = walk.ancestors().skip(1).map(|above| above.name.as_str()).chain([item.name.as_str()]);
-            let has_failed = matches!(item.status, Status::Failed | Status::Timeout);
+            let has_failed = is_failure(&item.status);
             let is_counted = rulings.next(path, &item.status).map_or(has_failed, |ruled| ruled.ruling.counts);
             counts.add_leaf(has_failed, is_counted);
             if let Some((_, failed)) = nodes.last_mut().filter(|_| node.is_some()) {

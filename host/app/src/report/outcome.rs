@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use plumbline_aggregator::{Detected, Detections, Finished, Outcome, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
-use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
+use plumbline_core::rollup::{is_failure, meaning};
+use plumbline_core::{Status, Verdict, shell_quote, text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -181,7 +182,7 @@ fn counts(counts: &BTreeMap<String, u64>, judged: Option<&VerdictSummary>) -> Ve
     let rank = |status: &str| FIRST.iter().position(|first| *first == status).unwrap_or(FIRST.len());
     let mut counts: Vec<(&String, &u64)> = counts.iter().collect();
     counts.sort_by_key(|(status, _)| rank(status));
-    let last_failed = counts.iter().rposition(|(status, _)| matches!(status.as_str(), "failed" | "timeout"));
+    let last_failed = counts.iter().rposition(|(status, _)| is_failure(&status.as_str().into()));
     let excused = judged.filter(|judged| judged.excused > 0).map(|judged| match judged.excused {
         1 if judged.failures == 1 => ", excused".to_owned(),
         n if n == judged.failures => ", all excused".to_owned(),
@@ -195,9 +196,9 @@ fn counts(counts: &BTreeMap<String, u64>, judged: Option<&VerdictSummary>) -> Ve
 }
 
 fn style(status: &str) -> anstyle::Style {
-    let colour = match status {
-        "passed" => anstyle::AnsiColor::Green,
-        "failed" => anstyle::AnsiColor::Red,
+    let colour = match meaning(&status.into()) {
+        Status::Passed => anstyle::AnsiColor::Green,
+        Status::Failed => anstyle::AnsiColor::Red,
         _ => anstyle::AnsiColor::Yellow,
     };
     anstyle::Style::new().fg_color(Some(colour.into()))
@@ -210,7 +211,7 @@ fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a Verd
 fn is_green(finished: &Finished, plugin: &PluginOutcome) -> bool {
     let passed = match judged(finished, plugin) {
         Some(judged) => judged.status == VerdictStatus::Passed,
-        None => plugin.outcome.total.status == Status::Passed,
+        None => meaning(&plugin.outcome.total.status) == Status::Passed,
     };
     passed || finished.verdict == Verdict::Passed
 }
@@ -230,7 +231,8 @@ fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     if let Some(judged) = judged(finished, plugin) {
         return judged.counting.saturating_add(judged.checks_failed);
     }
-    ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
+    let counts = plugin.outcome.total.counts.iter();
+    counts.filter(|(status, _)| is_failure(&status.as_str().into())).map(|(_, n)| n).sum()
 }
 
 fn verdict(finished: &Finished) -> String {
@@ -241,10 +243,10 @@ fn verdict(finished: &Finished) -> String {
     // A file that was not read is not a check, and a test that was skipped neither passed nor failed.
     let (mut ran, mut others) = (required, BTreeMap::<&str, u64>::new());
     for (status, n) in finished.plugins.iter().flat_map(|plugin| &plugin.outcome.total.counts) {
-        match status.as_str() {
-            "passed" | "failed" | "timeout" => ran += n,
-            NOT_READ => {}
-            other => *others.entry(other).or_default() += n,
+        match meaning(&status.as_str().into()) {
+            Status::Passed | Status::Failed | Status::Timeout => ran += n,
+            Status::NotRead => {}
+            Status::Skipped | Status::Unknown | Status::Custom(_) => *others.entry(status).or_default() += n,
         }
     }
     let checks = if ran == 1 { "check" } else { "checks" };
@@ -280,7 +282,7 @@ fn verdict(finished: &Finished) -> String {
 }
 
 fn idle(finished: &Finished) -> Vec<String> {
-    let idle = finished.plugins.iter().filter(|plugin| plugin.outcome.total.status == Status::Skipped);
+    let idle = finished.plugins.iter().filter(|plugin| meaning(&plugin.outcome.total.status) == Status::Skipped);
     idle.map(|plugin| format!("`{}`", plugin.plugin)).collect()
 }
 

@@ -2,7 +2,9 @@
 //! and the words for missing, skipped and stalled results.
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_core::compact::ALL_JUDGED;
 use plumbline_core::progress::NEVER;
+use plumbline_core::rollup::{meaning, worst};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, PluginName, Status, Verdict};
 use plumbline_kubernetes::names;
@@ -111,6 +113,7 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         });
     }
     notes.extend(judged(&seen.status));
+    notes.extend(unseen_results(&seen.status));
     for entry in seen.status.plugins.iter().flatten() {
         if let Some(still) = stalled(&seen.status, entry, now) {
             let logs = logs_command(&entry.plugin, &seen.namespace);
@@ -201,6 +204,31 @@ pub fn judged(status: &RunStatus) -> Vec<String> {
     lines.collect()
 }
 
+/// Returns the results of plugins that none of their entries shows: why no result is expected, and a
+/// result as a whole that is worse than all others, such as that of a summary. The verdict of judges
+/// replaces the latter.
+pub fn unseen_results(status: &RunStatus) -> Vec<String> {
+    let totals = status.totals.iter().filter_map(|(plugin, total)| {
+        if let Some(reason) = &total.reason {
+            return Some(format!("{plugin}: {reason}, so no result is expected"));
+        }
+        let verdicts = status.verdicts.as_ref();
+        if verdicts.is_some_and(|all| all.contains_key(plugin) || all.contains_key(ALL_JUDGED)) {
+            return None;
+        }
+        let bad = worst(&total.status)?;
+        let mut entries = status.plugins.iter().flatten().filter(|entry| entry.plugin == *plugin);
+        if entries.any(|entry| entry.result_status.as_ref().and_then(worst) == Some(bad.clone())) {
+            return None;
+        }
+        let counts = total.counts.iter().flatten().filter(|(status, _)| worst(&status.as_str().into()).is_some());
+        let counts: Vec<String> = counts.map(|(status, n)| format!("{n} {status}")).collect();
+        let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+        Some(format!("{plugin}: {bad} as a whole{counts}"))
+    });
+    totals.map(|line| one_line(&line)).collect()
+}
+
 fn counted(status: &RunStatus) -> (u64, u64) {
     status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
         (done + if entry.status.is_final() { entry.count() } else { 0 }, all + entry.count())
@@ -224,8 +252,15 @@ fn verdict(status: &RunStatus) -> String {
 
 /// Returns how many tests failed. Judges can excuse some of them, and not every status has counts.
 fn failed(status: &RunStatus) -> String {
-    let counts = || status.plugins.iter().flatten().filter_map(|entry| entry.result_counts.as_ref()).flatten();
-    let failed: u64 = counts().filter(|(status, _)| *status == Status::Failed.as_str()).map(|(_, count)| count).sum();
+    // The result of a plugin as a whole has the leaves of all its entries.
+    let mut results: Vec<_> = status.totals.values().filter_map(|total| total.counts.as_ref()).collect();
+    for entry in status.plugins.iter().flatten() {
+        let has_total = status.totals.get(&entry.plugin).is_some_and(|total| total.counts.is_some());
+        results.extend(entry.result_counts.as_ref().filter(|_| !has_total));
+    }
+    let counts = || results.iter().copied().flatten();
+    let is_failed = |status: &str| meaning(&status.into()) == Status::Failed;
+    let failed: u64 = counts().filter(|(status, _)| is_failed(status)).map(|(_, count)| count).sum();
     if failed == 0 || status.verdicts.is_some() {
         return "at least one test or check failed".to_owned();
     }
@@ -407,6 +442,39 @@ mod tests {
         let lines = notes(&seen, now);
         let line = "e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks";
         assert!(lines.iter().any(|shown| shown == line), "{lines:?}");
+    }
+
+    #[test]
+    fn results_that_no_entry_shows_are_explained() {
+        let entry = |node: &str, counts: Value| json!({"plugin": "facts", "node": node, "status": "complete", "result-status": "passed", "result-counts": counts});
+        let seen = seen(
+            "checks",
+            json!({"status": "complete", "heartbeat": "2026-11-20T13:00:00Z", "totals": {
+            "facts": {"status": "failed", "counts": {"failed": 1, "passed": 6}},
+            "nowhere": {"status": "unknown", "counts": {}, "reason": "none of 3 nodes fits (module `daemonset`)"},
+        }, "plugins": [entry("n1", json!({"passed": 3})), entry("n2", json!({"passed": 3}))]}),
+        );
+        let now = "2026-11-20T13:00:00Z".parse().unwrap();
+        assert!(sentence(&seen, "plumbline").starts_with("The run is complete: 1 of 7 tests failed."));
+        insta::assert_snapshot!(notes(&seen, now).join("\n"), @"
+        facts: failed as a whole (1 failed)
+        nowhere: none of 3 nodes fits (module `daemonset`), so no result is expected
+        ");
+    }
+
+    #[test]
+    fn the_verdict_of_judges_replaces_the_result_as_a_whole() {
+        let verdict = json!({"status": "passed", "failures": 1, "excused": 1});
+        let notes_of = |judged: &str| {
+            let total = json!({"status": "failed", "counts": {"failed": 1, "passed": 6}});
+            let nowhere = json!({"status": "unknown", "counts": {}, "reason": "no node fits"});
+            let status = json!({"status": "complete", "totals": {"facts": total, "nowhere": nowhere}, "verdicts": {judged: verdict}});
+            unseen_results(&seen("checks", status).status)
+        };
+        let nowhere = "nowhere: no node fits, so no result is expected";
+        assert_eq!(notes_of("facts"), [nowhere]);
+        assert_eq!(notes_of(ALL_JUDGED), [nowhere]);
+        assert_eq!(notes_of("other"), ["facts: failed as a whole (1 failed)", nowhere]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use plumbline_core::rollup::worst;
 use plumbline_core::text::steers_terminal;
 use plumbline_core::{GLOBAL, Item, Meta, Status, reason};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value};
 
 use crate::report::failures::{Suites, TreeFailures};
-use crate::report::text::{LeafCounts, name, one_line};
+use crate::report::text::{LeafCounts, is_escaped, name, one_line};
 
 /// The prefix that Ginkgo puts before the name of a test.
 pub(super) const PREFIX: &str = "[It]";
@@ -121,8 +122,8 @@ struct Escaped;
 impl Formatter for Escaped {
     fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        let is_escaped = |c| matches!(c, '<' | '>' | '&') || steers_terminal(c);
-        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
+        let is_special = |before, c| matches!(c, '<' | '>' | '&') || steers_terminal(c) || is_escaped(before, c);
+        while let Some((at, c)) = rest.char_indices().find(|&(at, c)| is_special(rest.get(..at), c)) {
             let (before, after) = rest.split_at(at);
             CompactFormatter.write_string_fragment(out, before)?;
             // All of them are in the Basic Multilingual Plane.
@@ -248,7 +249,7 @@ const MAX_LISTED: usize = 100;
 pub fn unknown_report(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let (mut leaves, mut count) = (root.leaves(), 0);
     while let Some(leaf) = leaves.next() {
-        if leaf.status != Status::Unknown {
+        if worst(&leaf.status) != Some(Status::Unknown) {
             continue;
         }
         count += 1;

@@ -1,8 +1,9 @@
 //! Values as JSON and YAML, and text for one line: names, excerpts, sizes and durations.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 
+use plumbline_core::rollup::meaning;
 use plumbline_core::text::{printable, steers_terminal};
 use plumbline_core::{Item, Status};
 use serde::Serialize;
@@ -70,7 +71,7 @@ pub fn size(bytes: u64) -> String {
     if unit == "B" || value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
 }
 
-/// The number of leaves by status; timeouts count as failed.
+/// The number of leaves by what their statuses count as; timeouts count as failed.
 pub(crate) struct LeafCounts<'a> {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
@@ -82,11 +83,13 @@ impl<'a> LeafCounts<'a> {
     pub(crate) fn of(root: &'a Item) -> Self {
         let mut counts = Self { passed: 0, failed: 0, skipped: 0, others: BTreeMap::new() };
         for leaf in root.leaves() {
-            *match &leaf.status {
+            *match meaning(&leaf.status) {
                 Status::Passed => &mut counts.passed,
                 Status::Failed | Status::Timeout => &mut counts.failed,
                 Status::Skipped => &mut counts.skipped,
-                other => counts.others.entry(other.as_str()).or_default(),
+                Status::Unknown | Status::NotRead | Status::Custom(_) => {
+                    counts.others.entry(leaf.status.as_str()).or_default()
+                }
             } += 1;
         }
         counts
@@ -115,7 +118,11 @@ pub fn short_seconds(seconds: f64) -> String {
 
 /// Prints `value` as indented JSON.
 pub fn print_json(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(JsonText(&mut *out), value)?;
+    // The serializer writes many small pieces. The buffer passes each of them on as a whole, so it divides no
+    // character.
+    let mut buffer = BufWriter::new(JsonText(&mut *out));
+    serde_json::to_writer_pretty(&mut buffer, value)?;
+    buffer.into_inner().map_err(IntoInnerError::into_error)?;
     writeln!(out)
 }
 
@@ -135,19 +142,20 @@ pub fn print_yaml(value: &impl Serialize, out: &mut impl Write) -> io::Result<()
     writeln!(out, "{}", text.trim_end())
 }
 
-/// Escapes characters in JSON that control a terminal, which changes no value.
+/// Escapes characters in JSON that control a terminal, and starts of commands such as `##[` that CI
+/// services read in any line of a log. This changes no value.
 pub struct JsonText<W>(pub W);
 
 impl<W: Write> Write for JsonText<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Most text needs no search for characters that control a terminal.
-        if bytes.is_ascii() && !bytes.contains(&0x7f) {
+        // Most text needs no search.
+        if bytes.is_ascii() && !bytes.contains(&0x7f) && !bytes.contains(&b'#') {
             return self.0.write_all(bytes).map(|()| bytes.len());
         }
         // The serializer writes whole characters, and escapes those below U+0020 by itself.
         let text = std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| c >= '\u{7f}' && steers_terminal(c)) {
+        while let Some((at, c)) = rest.char_indices().find(|&(at, c)| is_escaped(rest.get(..at), c)) {
             let (before, after) = rest.split_at(at);
             // All of them are in the Basic Multilingual Plane.
             write!(self.0, "{before}\\u{:04x}", u32::from(c))?;
@@ -159,6 +167,15 @@ impl<W: Write> Write for JsonText<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// Returns whether JSON has a character in its escaped form, after the text `before`.
+pub(super) fn is_escaped(before: Option<&str>, c: char) -> bool {
+    match c {
+        // Outside of strings, nothing ends in `##`.
+        '[' => before.is_some_and(|before| before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##")),
+        c => c >= '\u{7f}' && steers_terminal(c),
     }
 }
 
@@ -203,6 +220,18 @@ mod data_tests {
     use super::*;
 
     #[test]
+    fn json_has_no_command_of_a_ci_service() {
+        let value =
+            serde_json::json!({"##[a]": ["##[add-mask]x", "ä ##vso[task.setvariable]x", "a##", "[##"], "#[b": "# ["});
+        let mut json = Vec::new();
+        print_json(&value, &mut json).unwrap();
+        let text = String::from_utf8(json).unwrap();
+        assert!(!text.contains("##[") && !text.contains("##vso["), "{text}");
+        assert!(text.contains(r##""#[b": "# [""##), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
     fn data_stays_what_it_is_and_steers_no_terminal() {
         let value = serde_json::json!({"a\u{9b}": ["\u{1b}[2J", "\u{202e}\u{7f}\u{200f}", "line\nline\tä 漢"]});
         let mut json = Vec::new();
@@ -216,5 +245,13 @@ mod data_tests {
             assert!(!text.chars().any(|c| c != '\n' && steers_terminal(c)), "{text:?}");
             assert_eq!(serde_saphyr::from_str::<serde_json::Value>(&text).unwrap(), value, "{text}");
         }
+    }
+
+    #[test]
+    fn no_character_of_a_long_document_is_divided() {
+        let texts: Vec<String> = (0..5_000).map(|length| "漢".repeat(length % 7) + "\u{9b}").collect();
+        let mut json = Vec::new();
+        print_json(&texts, &mut json).unwrap();
+        assert_eq!(serde_json::from_slice::<Vec<String>>(&json).unwrap(), texts);
     }
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use plumbline_core::judgement::{
     CheckOutcome, ClassCount, NO_RULING, PluginVerdict, RuledItem, Ruling, VerdictStatus, VerdictSummary,
 };
+use plumbline_core::rollup::is_failure;
 use plumbline_core::{GLOBAL, Item, Status};
 
 use crate::report::failures::nodes;
@@ -278,10 +279,9 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>, status: &'a Status) -> Strin
 pub(crate) fn judged(mut item: Item, ruled: Option<&RuledItem>) -> Item {
     let Some(ruled) = ruled else { return item };
     let text = because(&ruled.ruling);
-    let failed = matches!(item.status, Status::Failed | Status::Timeout);
-    let (status, detail) = match (failed, ruled.ruling.counts) {
+    let (status, detail) = match (is_failure(&item.status), ruled.ruling.counts) {
         (true, false) => (Status::Skipped, "skipped"),
-        (false, false) if item.status == Status::Skipped => (Status::Skipped, "skipped"),
+        (false, false) if item.status.meaning() == Status::Skipped => (Status::Skipped, "skipped"),
         (false, false) => return item,
         (_, true) => (Status::Failed, "failure"),
     };

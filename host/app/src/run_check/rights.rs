@@ -61,13 +61,14 @@ mod tests {
         let grants = "{files: [/etc/kubernetes, /etc/hostname, /var/run, /var/run/self, /opt/none]}";
         let found = directories(&check(grants, node.path()));
         let source = node.path().join("etc/kubernetes");
-        assert_eq!(found, [Directory { path: "/etc/kubernetes".to_owned(), source }]);
+        let root = Some(node.path().to_owned());
+        assert_eq!(found, [Directory { path: "/etc/kubernetes".to_owned(), source, root }]);
     }
 
     #[test]
     fn on_this_machine_paths_are_what_they_are() {
         let found = directories(&check("{files: [/proc/self, /no/such/directory]}", Path::new("")));
-        assert_eq!(found, [Directory { path: "/proc/self".to_owned(), source: "/proc/self".into() }]);
+        assert_eq!(found, [Directory { path: "/proc/self".to_owned(), source: "/proc/self".into(), root: None }]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Bundles in registries: `oci://registry/name:tag`, `oci://registry/name@sha256:…`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::future::Future;
 
 use jiff::Timestamp;
@@ -9,7 +8,7 @@ use plumbline_bundle::Cache;
 use plumbline_bundle::limits::{MAX_BUNDLE_BYTES, MAX_SIGNATURE_BYTES};
 use plumbline_bundle::signing::Attestation;
 use plumbline_registry::{
-    Cause, Client, Descriptor, Digest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media,
+    Cause, Client, Descriptor, Digest, ImageManifest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media,
 };
 use serde_json::Value;
 use tempfile::NamedTempFile;
@@ -147,49 +146,43 @@ pub async fn signatures(
     let listed = client.referrers(reference, manifest, None).await.map_err(|error| warn(&error)).ok()?;
     let is_signature = |kind: Option<&str>| kind.is_some_and(|kind| SIGNATURE_TYPES.contains(&kind));
     let listed = listed.iter().filter(|descriptor| is_signature(descriptor.artifact_type.as_deref()));
-    let (mut entries, mut bytes) = (Vec::new(), 0);
+    let mut list = SignatureList::new(limit);
     for descriptor in listed.take(MAX_SIGNATURES) {
-        match signature(client, reference, descriptor.digest, manifest, limit - bytes).await {
-            Ok(Some((entry, size))) => {
-                entries.push(entry);
-                bytes += size;
-            }
-            Ok(None) => {
+        match signature(client, reference, descriptor.digest, manifest, list.left()).await {
+            Ok(json) if json.as_deref().is_some_and(|json| list.push(json)) => {}
+            Ok(_) => {
                 let what = format!("`{reference}` has an invalid signature: {}", descriptor.digest);
                 context.reporter.warning(&what);
             }
             Err(error) => warn(&error),
         }
     }
-    written(&entries, limit)
+    list.finish()
 }
 
 /// Reads the signatures of a bundle from a layout, as a list of attestations. Unreadable signatures
 /// are left out with a warning.
 pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Option<Vec<u8>> {
-    let read = || -> Result<Vec<Value>, Cause> {
-        let mut entries = Vec::new();
-        for descriptor in layout.referrers(manifest)?.iter().take(MAX_SIGNATURES) {
-            let Manifest::Image(image) = layout.manifest(descriptor)?.manifest else { continue };
-            let is_signature = |layer: &&Descriptor| {
-                SIGNATURE_TYPES.contains(&layer.media_type.as_str()) && layer.size <= MAX_SIGNATURE_BYTES
-            };
-            for layer in image.layers.iter().filter(is_signature) {
-                let path = layout.blob(layer)?;
-                let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-                match read {
-                    Some(entry) => entries.push(entry),
-                    None => {
-                        let what = format!("the layout has an invalid signature: {}", layer.digest);
-                        context.reporter.warning(&what);
-                    }
-                }
+    let read = || -> Result<SignatureList, Cause> {
+        let (mut list, mut count) = (SignatureList::new(MAX_SIGNATURE_BYTES), 0);
+        for descriptor in layout.referrers(manifest)? {
+            let Manifest::Image(image) = layout.manifest(&descriptor)?.manifest else { continue };
+            let Some(layer) = signature_layer(&image) else { continue };
+            count += 1;
+            if count > MAX_SIGNATURES {
+                break;
+            }
+            let fits = layer.size <= list.left();
+            let json = if fits { read_start(&layout.blob(layer)?, layer.size).ok() } else { None };
+            if !json.is_some_and(|json| list.push(&json)) {
+                let what = format!("the layout has an invalid signature: {}", layer.digest);
+                context.reporter.warning(&what);
             }
         }
-        Ok(entries)
+        Ok(list)
     };
     match read() {
-        Ok(entries) => written(&entries, MAX_SIGNATURE_BYTES),
+        Ok(list) => list.finish(),
         Err(cause) => {
             context.reporter.warning(&format!("failed to read signatures in the layout: {cause}"));
             None
@@ -197,37 +190,142 @@ pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Op
     }
 }
 
-fn written(entries: &[Value], limit: u64) -> Option<Vec<u8>> {
-    let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
-    Some(text.into_bytes()).filter(|text| !text.is_empty() && text.len() as u64 <= limit)
+/// A list of attestations, one per line, of at most `limit` bytes.
+struct SignatureList {
+    lines: String,
+    limit: u64,
 }
 
-/// Fetches a signature of at most `limit` bytes, and returns it with its size. `None` if it is not
-/// a signature of `subject`, or is too large.
+impl SignatureList {
+    const fn new(limit: u64) -> Self {
+        Self { lines: String::new(), limit }
+    }
+
+    /// Returns the number of bytes that may be added.
+    const fn left(&self) -> u64 {
+        self.limit - self.lines.len() as u64
+    }
+
+    /// Adds an attestation. Returns whether it is JSON and fits.
+    fn push(&mut self, json: &[u8]) -> bool {
+        let line = serde_json::from_slice::<Value>(json).map(|entry| format!("{entry}\n")).unwrap_or_default();
+        let fits = !line.is_empty() && line.len() as u64 <= self.left();
+        if fits {
+            self.lines += &line;
+        }
+        fits
+    }
+
+    fn finish(self) -> Option<Vec<u8>> {
+        Some(self.lines.into_bytes()).filter(|lines| !lines.is_empty())
+    }
+}
+
+/// Returns the layer with the signature, of which a referrer has one.
+fn signature_layer(image: &ImageManifest) -> Option<&Descriptor> {
+    image.layers.iter().find(|layer| SIGNATURE_TYPES.contains(&layer.media_type.as_str()))
+}
+
+/// Fetches a signature of at most `limit` bytes. `None` if it is not a signature of `subject`, or is
+/// too large.
 async fn signature(
     client: &Client,
     reference: &Reference,
     digest: Digest,
     subject: Digest,
     limit: u64,
-) -> Result<Option<(Value, u64)>, RegistryError> {
+) -> Result<Option<Vec<u8>>, RegistryError> {
     let Manifest::Image(image) = client.manifest(&reference.by_digest(digest)).await?.manifest else { return Ok(None) };
     // Anyone can add an entry to the list of referrers. Only the manifest itself proves the
     // subject.
-    if image.subject.is_none_or(|there| there.digest != subject) {
+    if image.subject.as_ref().is_none_or(|there| there.digest != subject) {
         return Ok(None);
     }
-    let is_signature = |layer: &&Descriptor| SIGNATURE_TYPES.contains(&layer.media_type.as_str());
-    let Some(layer) = image.layers.iter().find(is_signature).filter(|layer| layer.size <= limit) else {
-        return Ok(None);
-    };
+    let Some(layer) = signature_layer(&image).filter(|layer| layer.size <= limit) else { return Ok(None) };
     let blob = client.blob(reference, layer).await?;
-    let bytes = read_start(blob.path(), layer.size);
-    Ok(bytes.ok().and_then(|bytes| Some((serde_json::from_slice(&bytes).ok()?, layer.size))))
+    Ok(read_start(blob.path(), layer.size).ok())
 }
 
 pub(super) fn found(context: &Context, reference: &str) -> Result<ResolvedPlugin, AppError> {
     let pulled = pull(context, reference)?;
     let found = unpacked(pulled.tar.as_file(), reference, SourceKind::Registry)?;
     Ok(ResolvedPlugin { signatures: pulled.signatures, pinned: Some(pulled.pinned), ..found })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::Silent;
+
+    fn put(layout: &Layout, kind: &str, bytes: &[u8]) -> Descriptor {
+        let file = NamedTempFile::new().unwrap();
+        fs::write(file.path(), bytes).unwrap();
+        let descriptor = Descriptor::of(kind, bytes);
+        layout.put_blob(&descriptor, file.path()).unwrap();
+        descriptor
+    }
+
+    /// Adds a manifest to a layout. `number` makes it different from others.
+    fn list(layout: &Layout, number: usize, subject: Option<&Descriptor>, layers: &[&Descriptor]) -> Descriptor {
+        let config = put(layout, media::OCI_EMPTY, b"{}");
+        let mut manifest = json!({
+            "schemaVersion": 2, "mediaType": media::OCI_MANIFEST, "config": config, "layers": layers,
+            "annotations": {"number": number.to_string()},
+        });
+        if let Some(subject) = subject {
+            manifest["subject"] = json!(subject);
+        }
+        let descriptor = put(layout, media::OCI_MANIFEST, manifest.to_string().as_bytes());
+        layout.list(descriptor.clone(), None).unwrap();
+        descriptor
+    }
+
+    fn lines(layout: &Layout, subject: &Descriptor) -> Option<usize> {
+        let list = signatures_in(&Context::new(Silent), layout, subject.digest)?;
+        assert!(list.len() as u64 <= MAX_SIGNATURE_BYTES);
+        Some(list.iter().filter(|byte| **byte == b'\n').count())
+    }
+
+    #[test]
+    fn a_layout_has_one_signature_for_each_referrer_and_together_at_most_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::create(dir.path()).unwrap();
+        let bundle = list(&layout, 0, None, &[]);
+        let small = put(&layout, media::SIGSTORE_BUNDLE, br#"{"small": 1}"#);
+        list(&layout, 1, Some(&bundle), &[&small; 500]);
+        assert_eq!(lines(&layout, &bundle), Some(1));
+
+        let bundle = list(&layout, 2, None, &[]);
+        let large = json!({"large": "x".repeat(400 << 10)}).to_string();
+        let large = put(&layout, media::SIGSTORE_BUNDLE, large.as_bytes());
+        for number in 3..6 {
+            list(&layout, number, Some(&bundle), &[&large]);
+        }
+        assert_eq!(lines(&layout, &bundle), Some(2));
+
+        let bundle = list(&layout, 6, None, &[]);
+        // It takes more space when it is written than when it is read.
+        let growing = format!("[{}1]", "1e15,".repeat(60 << 10));
+        let growing = put(&layout, media::SIGSTORE_BUNDLE, growing.as_bytes());
+        list(&layout, 7, Some(&bundle), &[&growing]);
+        list(&layout, 8, Some(&bundle), &[&small]);
+        assert_eq!(lines(&layout, &bundle), Some(1));
+    }
+
+    #[test]
+    fn other_referrers_in_a_layout_do_not_hide_signatures() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::create(dir.path()).unwrap();
+        let bundle = list(&layout, 0, None, &[]);
+        let signature = put(&layout, media::SIGSTORE_BUNDLE, br#"{"signature": 1}"#);
+        let other = put(&layout, "application/spdx+json", b"{}");
+        for number in 1..=120 {
+            list(&layout, number, Some(&bundle), &[if number % 6 == 0 { &signature } else { &other }]);
+        }
+        assert_eq!(lines(&layout, &bundle), Some(20));
+    }
 }

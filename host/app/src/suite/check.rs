@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_conformance::lists::{Checked, SUITE, SelectionError, TestList, check_list, check_selection, read_dir};
+use plumbline_conformance::images::is_suite_image;
+use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list, check_selection, read_dir};
 use plumbline_conformance::submission::{Release, Required};
 use plumbline_conformance::suite::{Chosen, chosen};
 use plumbline_core::Definition;
@@ -13,7 +14,7 @@ use plumbline_registry::{Client, Reference, Settings, Timeouts};
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
-use crate::profiles::{suite_plugin, suite_required, suite_tests};
+use crate::profiles::{suite_plugin, suite_profile, suite_required, suite_tests};
 use crate::sources::url;
 use crate::suite::SuiteOptions;
 use crate::suite::test_names::{list_at, read_error};
@@ -74,19 +75,20 @@ async fn check_tests(
     let Some(Chosen { focus, skip }) = chosen(definition) else { return Ok(()) };
     let (focus, skip) = (Some(focus.as_str()), skip.as_deref());
     let version = Some(version).filter(|version| version.starts_with('v'));
+    let prefix = suite_profile()?.profile.name_prefix();
     let checked = match &options.e2e_lists {
-        None => check_selection(&suite_tests()?, version, focus, skip),
+        None => check_selection(&suite_tests()?, version, prefix, focus, skip),
         Some(place) => {
             let version = version.ok_or_else(|| {
                 AppError::usage("the Kubernetes version of the test names is unknown")
                     .hint("name it with `--kubernetes-version`, such as `v1.30.2`, or leave out `--e2e-lists`")
             })?;
             let list = read_list(context, place, version).await?;
-            check_list(&list, &format!("{SUITE} "), focus, skip)
+            check_list(&list, prefix, focus, skip)
         }
     };
     // Other images may have other tests.
-    let own = definition.spec.image().is_some_and(is_of_the_project);
+    let own = definition.spec.image().is_some_and(is_suite_image);
     match checked {
         Ok(checked) => {
             report_selection(context, &checked, options.selects(), version.is_some());
@@ -115,12 +117,6 @@ async fn check_tests(
                 .hint(format!("{near}list the tests that a focus selects with `plumbline conformance tests`")))
         }
     }
-}
-
-/// Whether the image is `registry.k8s.io/conformance`, or its copy in another registry.
-fn is_of_the_project(image: &str) -> bool {
-    let name = image.rsplit('/').next().unwrap_or(image);
-    name.split([':', '@']).next() == Some("conformance")
 }
 
 /// Reports how many tests run. If no tests are selected and the version is unknown, it reports
@@ -198,14 +194,8 @@ async fn read_list(context: &Context, place: &str, version: &str) -> Result<Test
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
-    fn the_projects_image_is_known_wherever_it_is() {
-        for image in ["registry.k8s.io/conformance:v1.30.2", "mirror:5000/k8s/conformance@sha256:0", "conformance"] {
-            assert!(is_of_the_project(image), "{image}");
-        }
-        assert!(!is_of_the_project("example.org/conformance/own:v1"));
+    fn files_of_a_definition_are_where_the_suite_looks_for_them() {
         assert_eq!(plumbline_conformance::suite::CONFIG_DIR, plumbline_kubernetes::names::PLUGIN_CONFIG_DIR);
     }
 }

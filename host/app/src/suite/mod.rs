@@ -349,6 +349,13 @@ pub fn default_plugins() -> Result<Vec<&'static str>, AppError> {
     Ok(default_plugin()?.into_iter().chain([SYSTEMD_LOGS]).collect())
 }
 
+/// Appends the names of the default plugins to the help of an option.
+#[must_use]
+pub fn with_default_plugins(help: &str) -> String {
+    let names: Vec<String> = default_plugins().unwrap_or_default().iter().map(|name| format!("`{name}`")).collect();
+    format!("{help} [default: {}]", names.join(" and "))
+}
+
 /// The other plugin with an option for its image.
 const SYSTEMD_LOGS: &str = "systemd-logs";
 
@@ -453,6 +460,11 @@ mod tests {
         assert_eq!(twice.settings().unwrap_err().causes(), ["option `focus` has several values"]);
     }
 
+    /// Returns the text before each name that the suite matches expressions against.
+    fn prefix() -> &'static str {
+        suite_profile().unwrap().profile.name_prefix()
+    }
+
     /// Returns what the mode `conformance-lite` skips, if the profile is in this program.
     fn lite_skip() -> Option<&'static str> {
         built_in()?;
@@ -473,7 +485,8 @@ mod tests {
             let required = Required::embedded(&lists, release).unwrap().unwrap();
             for (index, expression) in expressions.iter().enumerate() {
                 let selection = Selection::parse(Some(expression), None).unwrap();
-                let skipped: Vec<&String> = required.names.iter().filter(|name| selection.runs(name)).collect();
+                let skipped: Vec<&String> =
+                    required.names.iter().filter(|name| selection.runs(prefix(), name)).collect();
                 match index < 3 {
                     true => assert!(skipped.len() > 1, "{version}: `{expression}` skips {skipped:?}"),
                     false => assert_eq!(skipped.len(), 1, "{version}: `{expression}` skips {skipped:?}"),
@@ -491,7 +504,7 @@ mod tests {
         let (lists, tests) = (suite_required().unwrap(), suite_tests().unwrap());
         let of_required = |(version, release): (&'static str, Release)| {
             let required = Required::embedded(&lists, release).unwrap().unwrap();
-            (version, required.names.iter().filter(|name| lite.runs(name)).count())
+            (version, required.names.iter().filter(|name| lite.runs(prefix(), name)).count())
         };
         let expected = [
             ("v1.29.15", 321),
@@ -508,7 +521,7 @@ mod tests {
         // Two conformance tests of v1.33 are not in its list of required tests.
         for (version, required) in expected {
             let Some(all) = tests.exact(version) else { continue };
-            let selected = all.unwrap().specs().filter(|name| lite.runs(name)).count();
+            let selected = all.unwrap().specs().filter(|name| lite.runs(prefix(), name)).count();
             assert_eq!(selected, required + if version == "v1.33.13" { 2 } else { 0 }, "{version}");
         }
     }

@@ -5,8 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use plumbline_conformance::lists::{
-    Embedded, ListError, MAX_PACKED, SUITE, Selection, TestList, is_suite_node, near, parse, read_dir, read_file,
-    resolve,
+    Embedded, ListError, MAX_PACKED, Selection, TestList, is_suite_node, near, parse, read_dir, read_file, resolve,
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use plumbline_profile::{ListingFormat, Profile};
@@ -153,14 +152,22 @@ fn of(list: &TestList) -> String {
     format!("of the {} tests{version} in {}", list.tests.len(), list.source)
 }
 
-/// Warns if the suite would select other tests: it matches expressions against its own name and that
-/// of the test.
-pub fn warn_of_anchors(context: &Context, selection: &Selection, list: &TestList, selected: &[&str]) {
+/// Warns if the suite would select other tests: it matches expressions against the prefix of its profile
+/// and the name of the test.
+pub fn warn_of_anchors(
+    context: &Context,
+    profile: &Profile,
+    selection: &Selection,
+    list: &TestList,
+    selected: &[&str],
+) {
+    let prefix = profile.name_prefix();
     let here = selected.iter().filter(|name| !is_suite_node(name)).count();
-    let there = list.specs().filter(|test| selection.runs(test)).count();
+    let there = list.specs().filter(|test| selection.runs(prefix, test)).count();
     if here != there {
         context.reporter.warning(&format!(
-            "with these expressions, the suite itself selects {there} tests, not {here}: it matches them against `{SUITE} NAME`, so `^` matches before `{SUITE}`"
+            "with these expressions, the suite itself selects {there} tests, not {here}: it matches them against `{prefix}NAME`, so `^` matches before `{}`",
+            prefix.trim_end()
         ));
     }
 }

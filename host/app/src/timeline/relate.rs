@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_aggregator::is_failure;
 use plumbline_core::failures::Level;
 use plumbline_core::item::{seconds, started};
+use plumbline_core::rollup::is_failure;
 use plumbline_core::timeline::TimelineKind;
 use plumbline_core::{GLOBAL, Item};
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl<'a> Relating<'a> {
         }
         let number = self.next;
         self.next += 1;
-        if is_failure(Some(&item.status)) && self.failures < MAX_FAILURES {
+        if is_failure(&item.status) && self.failures < MAX_FAILURES {
             self.failures += 1;
             self.failure(number, item);
         }

@@ -1,7 +1,7 @@
 //! The facts of a tree that a verdict needs.
 
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
-use plumbline_core::rollup::{REASON, Tally, worst};
+use plumbline_core::rollup::{REASON, Tally, is_failure, worst};
 use plumbline_core::{Item, Status};
 
 use crate::report::text::one_line;
@@ -32,13 +32,14 @@ impl TreeFacts {
 
     /// Returns whether a leaf failed.
     pub(crate) fn has_failures(&self) -> bool {
-        self.count(&[Status::Failed, Status::Timeout]) > 0
+        self.count(is_failure) > 0
     }
 
-    /// Returns the number of leaves with one of these statuses.
-    pub(super) fn count(&self, statuses: &[Status]) -> u64 {
-        let counts = self.tally.counts();
-        statuses.iter().filter_map(|status| counts.get(status.as_str())).fold(0_u64, |sum, n| sum.saturating_add(*n))
+    /// Returns the number of leaves whose status `counts`.
+    pub(super) fn count(&self, counts: impl Fn(&Status) -> bool) -> u64 {
+        let by_status = self.tally.counts();
+        let counted = by_status.iter().filter(|(status, _)| counts(&status.as_str().into()));
+        counted.map(|(_, n)| *n).fold(0, u64::saturating_add)
     }
 
     /// Returns whether the status of the root is better than that of an item below it.

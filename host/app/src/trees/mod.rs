@@ -335,16 +335,8 @@ impl Trees {
             source.definition = Arc::new(definition);
             return Ok(source);
         }
-        let cannot = |error: &dyn std::error::Error| {
-            AppError::usage(format!("invalid definition of plugin `{plugin}` in the archive"))
-                .because(error)
-                .hint("pass one with `--reprocess --plugin NAME --definition FILE`")
-        };
-        let mut document = match self.archive.definition(plugin) {
-            Some(member) => {
-                let bytes = self.archive.read(&member, MAX_DEFINITION).map_err(|error| cannot(&error))?;
-                serde_json::from_slice(&bytes).map_err(|error| cannot(&error))?
-            }
+        let mut document = match self.archived_definition(plugin)? {
+            Some(document) => document,
             None => {
                 let nodes = self.archive.files_below(&format!("plugins/{plugin}/results")).count();
                 let driver = if nodes > 1 && plugin != "e2e" { Driver::DaemonSet } else { Driver::Job };
@@ -356,8 +348,15 @@ impl Trees {
         {
             *name = STAND_IN.into();
         }
-        let parsed = Definition::from_json(document).map_err(|error| cannot(&error))?;
+        let parsed = Definition::from_json(document).map_err(|error| invalid_definition(plugin, &error))?;
         Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
+    }
+
+    /// The `definition.json` of a plugin, if the archive has it.
+    fn archived_definition(&mut self, plugin: &str) -> Result<Option<Value>, AppError> {
+        let Some(member) = self.archive.definition(plugin) else { return Ok(None) };
+        let bytes = self.archive.read(&member, MAX_DEFINITION).map_err(|error| invalid_definition(plugin, &error))?;
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| invalid_definition(plugin, &error))
     }
 
     /// Removes unknown modules from the definition of an archived plugin. An archive does not
@@ -396,6 +395,13 @@ fn cannot_open(name: &str, error: &ReadError) -> AppError {
         ReadError::Stream { source, .. } => failed.because(source).hint(RETRIEVE_AGAIN),
         other => failed.because(other).hint(RETRIEVE_AGAIN),
     }
+}
+
+/// The error for the definition of an archived plugin.
+fn invalid_definition(plugin: &str, error: &dyn std::error::Error) -> AppError {
+    AppError::usage(format!("invalid definition of plugin `{plugin}` in the archive"))
+        .because(error)
+        .hint("pass one with `--reprocess --plugin NAME --definition FILE`")
 }
 
 /// The plugin's name in the `definition.json` of an archive.

@@ -16,8 +16,10 @@ use plumbline_aggregator::{
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE, parse_archive_name};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::Status;
-use plumbline_core::judgement::{PluginVerdict, VerdictStatus};
+use plumbline_core::judgement::{JudgeRecord, PluginVerdict, VERDICT_VERSION, VerdictStatus};
+use plumbline_core::rollup::{is_failure, worst};
 use plumbline_sandbox::PluginInfo;
+use serde_json::Value;
 
 use crate::error::{AppError, Explain as _};
 use crate::report::text::one_line;
@@ -50,7 +52,7 @@ impl Trees {
     fn written_verdict(&mut self, plugin: &str) -> Result<Option<PluginVerdict>, AppError> {
         let member = format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}");
         if self.archive.size(&member).is_none() {
-            return Ok(None);
+            return Ok(missing_verdict(plugin, self.judges(plugin)?));
         }
         let cannot = |error: &dyn std::error::Error| {
             AppError::usage(format!("failed to read the verdict on plugin `{plugin}` in `{}`", self.name))
@@ -63,6 +65,19 @@ impl Trees {
             Some(reason) => Err(self.inconsistent(plugin, reason)),
             None => Ok(Some(verdict)),
         }
+    }
+
+    /// The judges in the archived definition of `plugin`.
+    fn judges(&mut self, plugin: &str) -> Result<Vec<String>, AppError> {
+        // Only Plumbline has judges. Definitions in archives of other tools may be unreadable.
+        if self.archive.info().plumbline_version.is_none() {
+            return Ok(Vec::new());
+        }
+        let Some(document) = self.archived_definition(plugin)? else { return Ok(Vec::new()) };
+        let definition = document.get("Definition").unwrap_or(&document);
+        let judges = definition.pointer("/plumbline/verdict").and_then(Value::as_array).into_iter().flatten();
+        let name = |entry: &Value| entry.get("judge").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(judges.map(name).collect())
     }
 
     /// The error for a verdict that cannot be that of the results of `plugin`.
@@ -149,6 +164,20 @@ impl Trees {
     }
 }
 
+/// The verdict on a plugin whose judges left none, because the run was interrupted or the file was
+/// removed. The statuses of items must not decide in their place. `None` if there are no judges.
+fn missing_verdict(plugin: &str, judges: Vec<String>) -> Option<PluginVerdict> {
+    let error = "the archive has no verdict: judge the results with `--reprocess`";
+    let record = |judge| JudgeRecord { judge, error: Some(error.to_owned()), ..JudgeRecord::default() };
+    let chain: Vec<JudgeRecord> = judges.into_iter().map(record).collect();
+    (!chain.is_empty()).then(|| PluginVerdict {
+        version: VERDICT_VERSION,
+        plugin: plugin.to_owned(),
+        chain,
+        ..PluginVerdict::default()
+    })
+}
+
 /// Why a verdict is not about `plugin`, or cannot have passed. Judges write no such verdict, so the
 /// file was damaged or edited.
 fn inconsistency(plugin: &str, verdict: &PluginVerdict) -> Option<String> {
@@ -180,19 +209,20 @@ pub(crate) fn contradiction(verdict: &PluginVerdict, facts: &TreeFacts) -> Optio
     if verdict.status != VerdictStatus::Passed {
         return None;
     }
-    let failures = facts.count(&[Status::Failed, Status::Timeout]);
+    let failures = facts.count(is_failure);
     if failures > verdict.failures {
         return Some(format!("the tree has failures that it does not count: {}", failures - verdict.failures));
     }
     // A verdict that passed has a ruling on each unknown item.
-    let ruled = verdict.items.iter().filter(|item| item.status == Status::Unknown).count() as u64;
-    let unknown = facts.count(&[Status::Unknown]).saturating_sub(ruled.saturating_add(verdict.left_out));
+    let is_unknown = |status: &Status| worst(status) == Some(Status::Unknown);
+    let ruled = verdict.items.iter().filter(|item| is_unknown(&item.status)).count() as u64;
+    let unknown = facts.count(is_unknown).saturating_sub(ruled.saturating_add(verdict.left_out));
     (unknown > 0).then(|| format!("the tree has unknown items that it does not count: {unknown}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -37,13 +37,12 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let text = TALLY.replace("result-format: tally", "result-format: taly, result-fromat: x")
-        + "plumbline: {expectations: daemonst, summarizer: host-fact, optoins: {}}\n";
+        + "plumbline: {expectations: daemonst, summarizer: host-fact}\n";
     write(dir.path(), &[("plugin.yaml", text.as_bytes())]);
     let checked = check(dir.path()).unwrap();
     let findings = lines(&checked);
     for part in [
         "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
-        "did you mean `options`?",
         "error: plugin.yaml: `result-format: taly` is not a known module",
         "error: plugin.yaml: `plumbline.expectations: daemonst` is not a known module",
         "error: plugin.yaml: `plumbline.summarizer: host-fact` is not a known module",
@@ -55,6 +54,10 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
         |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
     assert!(hint("taly").starts_with("did you mean `tally`?"), "{}", hint("taly"));
     assert!(hint("daemonst").starts_with("did you mean `daemonset`?"));
+    write(dir.path(), &[("plugin.yaml", (TALLY.to_owned() + "plumbline: {optoins: {}}\n").as_bytes())]);
+    let findings = lines(&check(dir.path()).unwrap());
+    let wrong = "error: plugin.yaml: `plumbline.optoins` is not a known key: did you mean `options`?";
+    assert!(findings.iter().any(|line| line.contains(wrong)), "{findings:#?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::args::name::Name;
 use crate::args::shared::{OutputArgs, WaitOutput, insert, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail, fail_cluster};
 use crate::error::{INCOMPLETE, INTERRUPTED, PrintError as _, SYSTEM};
+use crate::output::stderr;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -84,7 +85,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
         return Ok(after(&plan.problems, global));
     }
     // If nobody reads stderr, the deletion still continues, because it was requested.
-    let _ = show(&plan, &cluster, &mut anstream::stderr().lock());
+    let _ = show(&plan, &cluster, &mut stderr());
     // `sonobuoy delete` never asks.
     let asks = !args.yes && Name::current() == Name::Plumbline;
     if asks && !plan.objects.is_empty() && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 use jiff::Timestamp;
+use plumbline_app::cluster_run::apply_default_profile;
 use plumbline_app::judges::{self, JudgeOptions};
 use plumbline_app::manifest::{
     self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, ScheduleOptions, SuiteChecks, definition_text,
@@ -146,15 +147,17 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppE
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let mut plugins = sources::find_all(&context, &args.plugins, &default_plugins()?, Environment::Cluster)?;
-    judges::apply(&context, &args.judge, &mut plugins, false, &Limits::default())?;
-    let run = &args.run;
+    let (run, cluster) = (&args.run, args.cluster.connect_options());
+    let version = run.kubernetes_version.as_deref();
+    let by_default = args.plugins.is_empty() && apply_default_profile(&context, &mut plugins, &cluster, version)?;
+    judges::apply(&context, &args.judge, &mut plugins, by_default, &Limits::default())?;
     let mut config = run.config(&args.cluster.namespace, args.timeout)?;
     args.schedule.apply(&mut config);
     manifest::check_modules(&plugins, &config)?;
     let questions = run.questions(&config, false);
     let runtime = runtime()?;
     let answers = match questions.any() {
-        true => runtime.block_on(manifest::ask_cluster(&args.cluster.connect_options()))?,
+        true => runtime.block_on(manifest::ask_cluster(&cluster))?,
         false => Answers::default(),
     };
     let circumstances = Circumstances {

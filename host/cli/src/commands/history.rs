@@ -17,7 +17,7 @@ use plumbline_app::{AppError, Context};
 use crate::args::global::Global;
 use crate::args::shared::{RegistryArgs, context};
 use crate::error::{INCOMPLETE, PrintError as _};
-use crate::output::print_raw;
+use crate::output::print_as;
 use crate::ui::say;
 
 /// The exit codes of `history`, for `--help`.
@@ -72,7 +72,9 @@ pub(crate) fn history(args: &HistoryArgs, global: &Global) -> Result<ExitCode, A
     });
     let report = history.report(&args.selection)?;
     let every = args.selection.test.is_some();
-    print_raw("failed to print the history", |out| {
+    // A list of known failures is data, whose names stay as they are.
+    let is_text = args.format == HistoryFormat::Text && !args.propose_known_failures;
+    print_as(is_text, "failed to print the history", |out| {
         if args.propose_known_failures {
             let tests = known_failures(&report, args.failed_runs);
             let source = format!("history of {} runs", report.runs.len());

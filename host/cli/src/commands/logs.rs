@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::args::global::Global;
 use crate::args::shared::{DataFormat, OutputArgs};
+use crate::ci::WithoutCommands;
 use crate::commands::cluster::{ClusterArgs, connect, fail_cluster};
 use crate::commands::query::cluster_error;
 use crate::error::INTERRUPTED;
@@ -89,7 +90,8 @@ async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
         (DataFormat::Text, true) => Form::Prefix,
         (DataFormat::Text, false) => Form::Header,
     };
-    let mut printer = Printer { safe: stdout.is_terminal(), ..Printer::new(stdout, form) };
+    let safe = stdout.is_terminal();
+    let mut printer = Printer { safe, ..Printer::new(WithoutCommands::stdout(stdout), form) };
     let mut tell = |event: LogEvent| printer.take(&event);
     let done = if args.follow {
         tokio::select! {

@@ -18,7 +18,7 @@ use crate::commands::results_args::{DiffArgs, DiffFormat, ResultsArgs, ResultsCo
 use crate::commands::results_attest;
 use crate::commands::results_text::Text;
 use crate::error::{FAILED, verdict_code};
-use crate::output::{Foreign, print_raw};
+use crate::output::{Foreign, print_as};
 use crate::ui::say;
 
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, AppError> {
@@ -30,7 +30,8 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
         Some(ResultsCommand::Push(args)) => return results_attest::push(args),
         Some(ResultsCommand::Pull(args)) => return results_attest::pull(args),
     }
-    let mut out = BufWriter::new(Foreign::stdout());
+    let is_text = args.format.or_else(|| args.mode.format()).is_none();
+    let mut out = BufWriter::new(Foreign::stdout(is_text));
     let mut seen = ShownResults::default();
     match print(args, &mut seen, &mut out) {
         Ok(()) => printed(out.flush())?,
@@ -130,7 +131,7 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppErro
     let context = context(&RegistryArgs::default());
     let Comparison { difference: found, matrix, silent } =
         compare(&context, &paths, args.plugin.as_ref(), &args.limits)?;
-    print_raw("failed to print the differences", |out| match (args.format, &matrix) {
+    print_as(args.format == DiffFormat::Text, "failed to print the differences", |out| match (args.format, &matrix) {
         (DiffFormat::Text, None) => diff_text(&found, out),
         (DiffFormat::Text, Some(matrix)) => matrix_text(matrix, out),
         (DiffFormat::Json, None) => print_json(&found, out),

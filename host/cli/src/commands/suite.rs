@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::args::shared::{RegistryArgs, RemoteArgs, context};
 use crate::commands::profiles::modes_of_profile;
-use crate::output::print_raw;
+use crate::output::print_as;
 
 /// Where Sonobuoy's project publishes lists of tests, by version.
 const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
@@ -121,7 +121,7 @@ pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppErr
     let selection = test_names::selection(tests.focus.as_deref(), tests.skip.as_deref())?;
     let list = list_of(&reference, args)?;
     let selected = test_names::selected(&list, &selection, tests.focus.as_deref(), tests.skip.as_deref())?;
-    print_raw("failed to print the tests", |out| print_tests(tests, &list, &selected, out))
+    print_as(tests.format.is_none(), "failed to print the tests", |out| print_tests(tests, &list, &selected, out))
 }
 
 /// Reads the tests of another profile than that of the suite of Kubernetes.
@@ -158,9 +158,9 @@ fn of_built_in(built_in: &BuiltInProfile, args: &E2eArgs) -> Result<ExitCode, Ap
     let list = test_names::read(&context, built_in, &source)?;
     let selected = test_names::selected(&list, &selection, args.focus.as_deref(), args.skip.as_deref())?;
     if args.focus.is_some() || args.skip.is_some() {
-        test_names::warn_of_anchors(&context, &selection, &list, &selected);
+        test_names::warn_of_anchors(&context, &built_in.profile, &selection, &list, &selected);
     }
-    print_raw("failed to print the tests", |out| print_tests(args, &list, &selected, out))
+    print_as(args.format.is_none(), "failed to print the tests", |out| print_tests(args, &list, &selected, out))
 }
 
 /// The document of `-o json`. Keys are never removed or renamed.

@@ -8,10 +8,10 @@ use plumbline_app::report::status::{logs_command, period, stalled};
 use plumbline_app::report::text::one_line;
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::progress::MAX_REASON;
-use plumbline_core::rollup::counts_in;
-use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
+use plumbline_core::rollup::meaning;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, PluginTotal, RunStatus};
 use plumbline_core::text::excerpt;
-use plumbline_core::{GLOBAL, ProgressUpdate};
+use plumbline_core::{GLOBAL, ProgressUpdate, Status};
 use plumbline_kubernetes::status::{Seen, Waiting};
 
 use crate::ui::line::Tone;
@@ -50,7 +50,8 @@ impl<'a> RunView<'a> {
         Self { status: &seen.status, waiting: &seen.waiting, started: seen.began, logs: Logs::Cluster(&seen.namespace) }
     }
 
-    /// Returns the plugins of the run, in the order of its plan.
+    /// Returns the plugins of the run, in the order of its plan. Those without expected results
+    /// follow.
     pub(super) fn plugins(&self, now: Timestamp) -> Vec<Plugin<'a>> {
         let mut plugins: Vec<Plugin<'a>> = Vec::new();
         let mut places = BTreeMap::<&str, usize>::new();
@@ -61,6 +62,15 @@ impl<'a> RunView<'a> {
             });
             if let Some(plugin) = plugins.get_mut(place) {
                 plugin.add(self, entry, now);
+            }
+        }
+        for (name, total) in &self.status.totals {
+            let place = *places.entry(name).or_insert_with(|| {
+                plugins.push(Plugin { name: one_line(name), ..Plugin::default() });
+                plugins.len() - 1
+            });
+            if let Some(plugin) = plugins.get_mut(place) {
+                plugin.add_total(total);
             }
         }
         for plugin in &mut plugins {
@@ -188,6 +198,16 @@ impl<'a> Plugin<'a> {
         }
     }
 
+    /// Adds the result of the plugin as a whole, which has the leaves of all its entries.
+    fn add_total(&mut self, total: &PluginTotal) {
+        if self.result.is_some() || self.expected == 0 {
+            self.result = Some(one_line(total.status.as_str()));
+        }
+        if let Some(counts) = &total.counts {
+            self.counts = counts.iter().map(|(status, n)| (one_line(status), *n)).collect();
+        }
+    }
+
     /// Sets the phase, once all entries are processed.
     fn settle(&mut self, view: &RunView<'_>) {
         // Sonobuoy's aggregator reports neither launches nor a run ID.
@@ -248,14 +268,10 @@ pub(super) fn results(plugins: &[Plugin<'_>]) -> (u64, u64) {
 }
 
 pub(super) fn tone_of(status: &str) -> Tone {
-    let is_bad = |word: &str| matches!(word, "failed" | "timeout");
-    match status {
-        "passed" => Tone::Good,
-        word if is_bad(word) => Tone::Bad,
-        text if counts_in(text).is_some_and(|counts| counts.iter().any(|&(word, n)| n > 0 && is_bad(word))) => {
-            Tone::Bad
-        }
-        _ => Tone::Warning,
+    match meaning(&status.into()) {
+        Status::Passed => Tone::Good,
+        Status::Failed | Status::Timeout => Tone::Bad,
+        Status::Skipped | Status::Unknown | Status::NotRead | Status::Custom(_) => Tone::Warning,
     }
 }
 

@@ -65,6 +65,19 @@ fn nodes_are_summed_whether_they_were_folded_or_not() {
 }
 
 #[test]
+fn the_result_of_a_whole_plugin_counts() {
+    let entry = |node: &str| json!({"plugin": "facts", "node": node, "status": "complete", "result-status": "passed", "result-counts": {"passed": 3}});
+    let mut seen = seen(json!([entry("n1"), entry("n2")]));
+    seen.status.totals = serde_json::from_value(json!({
+        "facts": {"status": "failed", "counts": {"failed": 1, "passed": 6}},
+        "nowhere": {"status": "unknown", "counts": {}, "reason": "none of 3 nodes fits"},
+    }))
+    .unwrap();
+    let all: Vec<String> = plugins(&seen).iter().map(|p| format!("{}: {:?} {:?}", p.name, p.phase, p.counts)).collect();
+    assert_eq!(all, [r#"facts: Ended("failed") {"failed": 1, "passed": 6}"#, r#"nowhere: Ended("unknown") {}"#]);
+}
+
+#[test]
 fn impossible_numbers_saturate() {
     let huge = |node: &str| {
         json!({"plugin": "p", "node": node, "status": "running", "folded": u64::MAX, "progress":

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plumbline_core::text;
 
+use crate::ci::WithoutCommands;
 use crate::ui::line::{Line, Tone};
 
 /// Whether only warnings are printed.
@@ -152,7 +153,7 @@ pub(super) fn say_line(line: &Line) {
 fn print_line(line: &Line) {
     let text = line.render(colours());
     // An error means that nobody reads stderr.
-    let _ = above(|err| writeln!(err, "{text}"));
+    let _ = above(|err| writeln!(WithoutCommands::new(err), "{text}"));
 }
 
 fn above<T>(print: impl FnOnce(&mut io::StderrLock<'_>) -> io::Result<T>) -> io::Result<T> {
@@ -187,7 +188,7 @@ impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Each call contains one complete event.
         let event = log_event(bytes);
-        above(|err| writeln!(err, "{event}")).map(|()| bytes.len())
+        above(|err| writeln!(WithoutCommands::new(err), "{event}")).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -64,6 +64,10 @@ fn events_on_the_pod_and_metrics_show_what_a_run_does() {
         answer.is_some_and(|answer| answer.contains("plumbline_plugins{state=\"running\"} 1\n"))
     });
     work(&pod, &plugin).expect(0);
+    let name = plugin["metadata"]["name"].as_str().unwrap();
+    let ended = json!({"name": "plugin", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
+    let status = json!({"phase": "Running", "containerStatuses": [ended]});
+    assert!(pod.double.update("pods", "checks", name, |pod| pod["status"] = status));
     wait_for("the end of the run", || running.err().contains("this pod keeps running"));
 
     // `kubectl describe pod` selects events by these fields.

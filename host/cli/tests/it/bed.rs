@@ -85,6 +85,9 @@ impl Bed {
         }
         for name in [
             "CI",
+            "GITHUB_ACTIONS",
+            "TF_BUILD",
+            "TEAMCITY_VERSION",
             "COLUMNS",
             "LINES",
             "NO_COLOR",

@@ -215,7 +215,7 @@ fn a_report_shows_durations_against_an_earlier_run() {
     let passed = r#"<td><span class="status passed">passed</span></td>"#;
     for (after, before, item, name) in [("1 min 1 s", "10.0 s", 1, "slow"), ("20.0 s", "1 min 40 s", 2, "quick")] {
         let row = format!(
-            r##"<td class="n">{after}</td><td class="n">{before}</td>{passed}<td><a href="#item-{item}">{name}</a></td>"##
+            r##"<td class="n">{after}</td><td class="n">{before}</td>{passed}<td class="long"><a href="#item-{item}">{name}</a></td>"##
         );
         assert!(page.contains(&row), "{row}: {page}");
     }

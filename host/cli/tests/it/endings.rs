@@ -182,6 +182,7 @@ failed() { report "$1" '<testcase name="a"/><testcase name="b"><failure message=
 skipped() { report "$1" '<testcase name="a"><skipped/></testcase><testcase name="b"><skipped/></testcase>'; }
 mixed() { report "$1" '<testcase name="a"/><testcase name="b"><skipped/></testcase>'; }
 none() { echo '<testsuites/>' > "$1"; }
+zero() { echo '<testsuites tests="0"/>' > "$1"; }
 rubbish() { echo 'no report' > "$1"; }
 empty() { : > "$1"; }
 "#;

@@ -83,7 +83,7 @@ fn a_module_says_what_it_is_without_being_run() {
     let junit = built_in("junit.wasm");
     let junit = junit.to_str().unwrap();
     let shown = bed.plumbline(&["plugin", "inspect", junit]).expect(0).out;
-    for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.xml"] {
+    for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.[xX][mM][lL]"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(shown.contains("  may          read the files of a result\n               emit items\n"), "{shown}");

@@ -134,11 +134,21 @@ fn near_names_of_standard_statuses_count_as_these() {
         ("error", 1),
         ("Errored", 1),
         ("failure", 1),
+        ("fail", 1),
+        ("FAIL", 1),
+        ("Crashed", 1),
+        ("panicked", 1),
+        ("aborted", 1),
+        ("cancelled", 1),
+        ("not ok", 1),
         ("FAILED: 1", 1),
         ("FAILED: 0, x: 1", 0),
         ("Unknown", 3),
         ("TIMEOUT", 3),
+        ("timedout", 3),
+        ("Timed-Out", 3),
         ("Skipped", 0),
+        ("skip", 0),
         ("warning", 0),
         ("failed badly", 0),
     ] {
@@ -149,10 +159,14 @@ fn near_names_of_standard_statuses_count_as_these() {
         let trees: Value = serde_json::from_str(&done.out).unwrap();
         assert!(trees[0].to_string().contains(&format!("\"status\":\"{status}\"")), "{trees}");
     }
-    items(&bed, "x.jsonl", &["Skipped"]);
-    bed.plumbline(&["results", "x.jsonl"]).expect(5);
+    for status in ["Skipped", "skip"] {
+        items(&bed, "x.jsonl", &[status]);
+        bed.plumbline(&["results", "x.jsonl"]).expect(5);
+    }
     assert_eq!(worst(&"Failed: 1, passed: 3".into()), Some(Status::Failed));
     bed.write("m.yaml", "name: m\nstatus: passed\nitems:\n- {name: a, status: passed}\n- {name: b, status: Failed}\n");
+    bed.plumbline(&["results", "m.yaml", "--result-format", "manual"]).expect(1);
+    bed.write("m.yaml", "name: m\nitems: [{name: a, status: fail}, {name: b, status: passed}]\n");
     bed.plumbline(&["results", "m.yaml", "--result-format", "manual"]).expect(1);
 }
 
@@ -224,6 +238,34 @@ fn a_verdict_that_contradicts_itself_or_the_tree_does_not_pass() {
             assert!(alone.err.contains("inconsistent verdict on plugin `p`"), "{}", alone.err);
         }
     }
+}
+
+#[test]
+fn results_whose_judges_left_no_verdict_do_not_pass() {
+    let bed = Bed::new();
+    archive(&bed, "run", &[("p", tree("p", "passed", &["passed", "passed"]))]);
+    bed.write("run/meta/config.json", r#"{"PlumblineVersion": "1.0.0"}"#);
+    let definition = json!({
+        "sonobuoy-config": {"driver": "Job", "plugin-name": "p", "result-format": "manual"}, "spec": {},
+        "config-map": {"checks.yaml": "- {class: failure, want: '== 0', id: A}\n"},
+        "plumbline": {"verdict": [{"judge": "checks", "data": ["checks.yaml"]}]},
+    });
+    bed.write("run/plugins/p/definition.json", &json!({"Definition": definition}).to_string());
+    bed.write("run/plugins/p/results/global/p.yaml", "name: p\nitems: [{name: t0, status: passed}]\n");
+    let done = bed.plumbline(&["results", "run"]).expect(3);
+    assert!(
+        done.out.contains("checks: the archive has no verdict: judge the results with `--reprocess`"),
+        "{}",
+        done.out
+    );
+    for format in ["json", "html", "junit", "ctrf", "github", "sarif", "openreports"] {
+        let done = bed.plumbline(&["results", "run", "-o", format]).expect(3);
+        assert!(done.out.contains("the archive has no verdict"), "{format}: {}", done.out);
+    }
+    bed.plumbline(&["results", "run", "--reprocess"]).expect(0);
+    // A definition that cannot be read does not say that there are no judges.
+    bed.write("run/plugins/p/definition.json", "{");
+    bed.plumbline(&["results", "run"]).expect(2);
 }
 
 #[test]

@@ -277,10 +277,19 @@ fn statements(bed: &Bed) -> [Value; 3] {
     })
 }
 
+/// Returns a statement about a run that passed, and that repeated only the failed tests of another run.
+fn rerun(passed: &Value) -> Value {
+    let mut statement = passed.clone();
+    let configuration = statement["predicate"]["configuration"].as_array_mut().unwrap();
+    configuration.push(json!({"name": "suite of e2e", "annotations": {"rerun": "true"}}));
+    statement
+}
+
 #[test]
 fn the_rule_for_conforma_admits_only_a_cluster_that_passed() {
     let bed = Bed::new();
     let [passed, failed, elsewhere] = statements(&bed);
+    let rerun = rerun(&passed);
     let rules = format!("{EXAMPLE}/conforma.rego");
     let denials = |statements: &[&Value], clusters: &[&str]| {
         let attestations: Vec<Value> = statements.iter().map(|statement| json!({"statement": statement})).collect();
@@ -299,6 +308,7 @@ fn the_rule_for_conforma_admits_only_a_cluster_that_passed() {
         (&[&passed], &other, "test_results.cluster"),
         (&[&elsewhere], &[CLUSTER], "test_results.cluster"),
         (&[&passed, &elsewhere], &[CLUSTER], "test_results.cluster"),
+        (&[&rerun], &[CLUSTER], "test_results.rerun"),
     ] {
         assert_eq!(denials(statements, clusters).unwrap(), [code], "{statements:#?}");
     }
@@ -312,6 +322,7 @@ fn the_rule_for_conforma_admits_only_a_cluster_that_passed() {
 fn the_rules_for_cosign_admit_only_a_run_that_passed() {
     let bed = Bed::new();
     let [passed, failed, elsewhere] = statements(&bed);
+    let rerun = rerun(&passed);
     let rules = fs::read_to_string(format!("{EXAMPLE}/cluster.rego")).unwrap();
     let own = rules.replace("00000000-0000-4000-8000-000000000000", CLUSTER);
     assert_ne!(own, rules);
@@ -321,6 +332,8 @@ fn the_rules_for_cosign_admit_only_a_run_that_passed() {
         (passed_rules.as_str(), &passed, true),
         (&passed_rules, &elsewhere, true),
         (&passed_rules, &failed, false),
+        (&passed_rules, &rerun, false),
+        ("own.rego", &rerun, false),
         ("own.rego", &passed, true),
         ("own.rego", &failed, false),
         ("own.rego", &elsewhere, false),

@@ -91,7 +91,7 @@ fn an_exit_code_that_says_that_no_test_was_found_counts_if_tests_ran() {
     let bed = Bed::new();
     bed.write("none.yaml", &definition(PASSED));
     assert!(local(&bed, &["-p", "none.yaml"]).expect(1).out.contains("process exited with code 5"));
-    bed.write("none.yaml", &definition("<testsuite/>"));
+    bed.write("none.yaml", &definition("<testsuite tests=\"0\"/>"));
     local(&bed, &["-p", "none.yaml"]).expect(5);
 }
 

@@ -288,6 +288,58 @@ fn hostile_archives_are_data_for_clients() {
     client.close();
 }
 
+/// Every answer is below the limit that [`Client::call`] checks.
+#[test]
+fn answers_about_a_hostile_archive_have_a_limit() {
+    let bed = Bed::new();
+    let plugins = ["p0", "p1", "p2", "p3"];
+    bed.write("a/meta/info.json", &json!({"plugins": plugins}).to_string());
+    let item = |n: usize| json!({"name": format!("t{n}"), "status": format!("{n} {}", "s".repeat(1_900))});
+    let items: Vec<Value> = (0..60).map(item).collect();
+    for plugin in plugins {
+        let tree = json!({"name": plugin, "status": "failed", "items": items});
+        bed.write(&format!("a/plugins/{plugin}/sonobuoy_results.yaml"), &tree.to_string());
+    }
+    let group = |n: usize| (format!("{n}"), json!(vec!["\"".repeat(500); 100]));
+    let groups: Value = Value::Object((0..30).map(group).collect());
+    let facts = json!({"ansible_facts": {"hostile": groups, "kernel": "6.1"}});
+    bed.write("a/plugins/p0/results/n1/host-facts.json", &facts.to_string());
+    let (long, short) = ("\u{10000}".repeat(990), "x\n".repeat(20));
+    let log = format!("{}{short}{}match {long}\n", format!("match {long}\n").repeat(8), format!("{long}\n").repeat(20));
+    bed.write("a/plugins/p0/results/global/log", &log);
+
+    let mut client = Client::start(&bed, &["a"]);
+    let (mut cursor, mut seen) = (Value::Null, Vec::new());
+    loop {
+        let part = client.call("summary", &json!({"run": "a", "cursor": cursor}));
+        // The last one is the verdict, which no result explains.
+        assert_eq!(part["total"], 5);
+        seen.extend(part["plugins"].as_array().unwrap().clone());
+        cursor = part["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen.pop().unwrap()["plugin"], "plumbline");
+    assert_eq!(seen.iter().map(|plugin| plugin["plugin"].as_str().unwrap()).collect::<Vec<_>>(), plugins);
+    for plugin in &seen {
+        let counts = plugin["results"].as_object().unwrap();
+        assert_eq!(counts.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 60, "{plugin}");
+    }
+    let answer = client.call("facts", &json!({"run": "a", "node": "n1"}));
+    assert_eq!(answer["total"], 2);
+    assert!(answer["facts"][0].to_string().contains("more are cut)"), "{answer}");
+    let (mut from, mut lines) = (json!(1), Vec::new());
+    while !from.is_null() {
+        let arguments = json!({"run": "a", "file": "plugins/p0/results/global/log", "contains": "match", "around": 20, "from_line": from});
+        let part = client.call("log", &arguments);
+        lines.extend(part["lines"].as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()));
+        from = part["next-line"].clone();
+    }
+    assert_eq!(lines, (1..=49).collect::<Vec<_>>());
+    client.close();
+}
+
 #[test]
 fn a_client_that_disconnects_at_once_is_not_an_error() {
     let bed = Bed::new();

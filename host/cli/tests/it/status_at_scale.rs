@@ -34,7 +34,7 @@ fn status() -> RunStatus {
             node: node(n),
             status,
             result_status: result,
-            progress: Some(progress),
+            progress: Some(Box::new(progress)),
             ..PluginStatus::default()
         }
     };

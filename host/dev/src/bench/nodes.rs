@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use plumbline_aggregator::{
-    BoxFuture, DispatchError, Dispatcher, Exit, Launch, Modules, Report, Run, Settings, Source, WorkDir,
+    BoxFuture, Completed, DispatchError, Dispatcher, Exit, Launch, Modules, Report, Run, Settings, Source, WorkDir,
 };
-use plumbline_core::{Definition, Node, NodeName, PluginName, Verdict};
+use plumbline_core::{Definition, Node, NodeName, Verdict};
 use plumbline_dev::Result;
 use plumbline_dev::proc::{cpu_seconds, status_kib};
 use plumbline_phonehome::{Client, ClientConfig, Hello, RetryPolicy, Source as Body, Timestamp, Upload};
@@ -87,7 +87,7 @@ impl Dispatcher for Fleet {
         })
     }
 
-    fn settle<'a>(&'a self, _: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+    fn settle<'a>(&'a self, _: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {
         Box::pin(async { Vec::new() })
     }
 

@@ -111,6 +111,8 @@ async fn work(worker: PodWorker, kind: Kind, body: Bytes, slots: Arc<Semaphore>)
     let upload = Upload::result(Source::Bytes(body), "application/octet-stream", Some("result.json".into()));
     match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
         Outcome::Stored => Ok(start.elapsed().as_secs_f64()),
-        Outcome::AlreadyReceived => Err(format!("the aggregator had a result or an error of {key} already").into()),
+        Outcome::AlreadyReceived | Outcome::OtherReceived => {
+            Err(format!("the aggregator had a result or an error of {key} already").into())
+        }
     }
 }

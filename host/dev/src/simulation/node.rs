@@ -80,7 +80,9 @@ async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {
     let upload = Upload::result(Source::Bytes(RESULT.clone()), CONTENT_TYPE_ARCHIVE, Some("results.tar.gz".into()));
     match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
         Outcome::Stored => Ok(()),
-        Outcome::AlreadyReceived => Err("the aggregator had a result or an error already".into()),
+        Outcome::AlreadyReceived | Outcome::OtherReceived => {
+            Err("the aggregator had a result or an error already".into())
+        }
     }
 }
 

@@ -75,7 +75,7 @@ fn table(title: &str, listed: &[ChangedItem], all: usize) -> Markup {
                     td.n { (seconds(changed.change.seconds_after)) }
                     td.n { (seconds(changed.change.seconds_before)) }
                     td { @if let Some(after) = &changed.change.after { (status(after.as_str())) } }
-                    td { @match changed.item {
+                    td.long { @match changed.item {
                         Some(item) => { a href={ "#item-" (item) } { (changed.change.test.label()) } },
                         None => { (changed.change.test.label()) },
                     } }
@@ -134,7 +134,7 @@ impl Slowest {
                         tbody { @for slow in &self.0 { tr {
                             td.n { (short_seconds(slow.seconds)) }
                             td { (status(slow.status.as_str())) }
-                            td { a href={ "#item-" (slow.item) } { (slow.label) } }
+                            td.long { a href={ "#item-" (slow.item) } { (slow.label) } }
                             td { (slow.plugin) }
                         } } }
                     } }

@@ -1,12 +1,13 @@
 //! The page while it is being written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use maud::{PreEscaped, html};
 use plumbline_archive::results::ResultsArchive;
-use plumbline_core::Verdict;
 use plumbline_core::judgement::RuledItem;
+use plumbline_core::rollup::meaning;
+use plumbline_core::{Status, Verdict};
 use serde_json::json;
 
 use crate::difference::Previous;
@@ -90,6 +91,8 @@ struct Rules {
 /// does not grow with the texts of items.
 pub(crate) struct Page {
     pub(super) strings: Strings,
+    /// The standard statuses that statuses of plugins count as, by their numbers among the strings.
+    meanings: BTreeMap<u32, Status>,
     pub(super) columns: Columns,
     pub(super) texts: Texts,
     rules: Rules,
@@ -112,6 +115,7 @@ impl Page {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             strings: Strings::new()?,
+            meanings: BTreeMap::new(),
             columns: Columns::new()?,
             texts: Texts::new()?,
             rules: Rules { known: HashMap::new(), spool: Spool::new()? },
@@ -151,6 +155,17 @@ impl Page {
     /// Whether the table has room for another item. Failures have a reserve.
     pub(super) fn has_room(&self, is_bad: bool) -> bool {
         self.columns.len() < if is_bad { MAX_ROWS.saturating_mul(2) } else { MAX_ROWS }
+    }
+
+    /// Adds what a status of a plugin counts as. `number` is that of the status among the strings.
+    pub(super) fn add_meaning(&mut self, number: u32, status: &Status) {
+        if !status.is_custom() {
+            return;
+        }
+        let counted = meaning(status);
+        if !counted.is_custom() {
+            self.meanings.insert(number, counted);
+        }
     }
 
     /// The number of the ruling in the page's data, counted from 1, or 0 without a ruling.
@@ -210,7 +225,7 @@ impl Page {
             .map(|row| json!({"name": row.plugin, "first": row.first, "count": row.rows, "nodes": row.nodes.len()}))
             .collect();
         let head = json!({"plugins": plugins, "causes": causes, "texts": blocks, "cluster": self.cluster,
-            "logs": self.logs.shown});
+            "logs": self.logs.shown, "meanings": self.meanings});
         let (strings, rulings, columns) = (self.strings, self.rules.spool, self.columns);
         element("data", out, |mut out| {
             serde_json::to_writer(&mut out, &head)?;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use plumbline_core::item::seconds;
 use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::rollup::meaning;
 use plumbline_core::{Item, Status};
 
 use crate::report::nodes::NodeResults;
@@ -75,11 +76,11 @@ impl PluginRow {
     }
 
     pub(super) fn add(&mut self, leaf: &Item) {
-        let count = match &leaf.status {
+        let count = match meaning(&leaf.status) {
             Status::Passed => &mut self.passed,
             Status::Failed | Status::Timeout => &mut self.failed,
             Status::Skipped => &mut self.skipped,
-            _ => &mut self.other,
+            Status::Unknown | Status::NotRead | Status::Custom(_) => &mut self.other,
         };
         *count = count.saturating_add(1);
         if let Some(seconds) = seconds(&leaf.meta) {

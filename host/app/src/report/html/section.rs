@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
 use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::{PluginVerdict, RuledItem};
+use plumbline_core::rollup::meaning;
 use plumbline_core::{FailedTests, Item, Status, TestId};
 use serde_json::Value;
 
@@ -110,7 +111,8 @@ impl<'a> Section<'a> {
         let id = TestId::of(self.above.iter(), item);
         let path = self.above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
         let ruled = self.rulings.next(path, &item.status);
-        let has_failed = matches!(item.status, Status::Failed | Status::Timeout);
+        let counted = meaning(&item.status);
+        let has_failed = matches!(counted, Status::Failed | Status::Timeout);
         let counts = ruled.map_or(has_failed, |ruled| ruled.ruling.counts);
         self.row.add(item);
         self.page.nodes.drift.extend(Drift::of(item));
@@ -127,7 +129,7 @@ impl<'a> Section<'a> {
         let number = self.page.columns.len();
         let source = source(&self.row.directory, &self.above, item);
         let reason = reason(item, ruled);
-        let is_fine = matches!(item.status, Status::Passed | Status::Skipped);
+        let is_fine = matches!(counted, Status::Passed | Status::Skipped);
         let texts = (has_failed || counts || ruled.is_some() || !is_fine)
             .then(|| texts_of(item, &source))
             .filter(|texts| !texts.texts.is_empty());
@@ -171,16 +173,12 @@ impl<'a> Section<'a> {
         let page = &mut *self.page;
         let ruling = page.ruling(ruled)?;
         let mut number_of = |text: &str| page.strings.number(text);
-        let row = [
-            number_of(&name(id.node.as_deref().unwrap_or_default()))?,
-            number_of(&name(&id.name))?,
-            number_of(&name(&place))?,
-            number_of(&name(item.status.as_str()))?,
-            number_of(reason.unwrap_or_default())?,
-            number_of(&name(source))?,
-            ruling,
-            text,
-        ];
+        let node = number_of(&name(id.node.as_deref().unwrap_or_default()))?;
+        let (test, place) = (number_of(&name(&id.name))?, number_of(&name(&place))?);
+        let status = number_of(&name(item.status.as_str()))?;
+        let (reason, source) = (number_of(reason.unwrap_or_default())?, number_of(&name(source))?);
+        page.add_meaning(status, &item.status);
+        let row = [node, test, place, status, reason, source, ruling, text];
         let start = started(&item.meta, &item.details).map(Timestamp::as_millisecond);
         page.columns.push(row, seconds(&item.meta), start)
     }
@@ -266,7 +264,7 @@ fn shown_place(id: &TestId) -> String {
 
 /// The line that explains an item: why it failed or was skipped, or else the ruling on it.
 fn reason(item: &Item, ruled: Option<&RuledItem>) -> Option<String> {
-    let own = match item.status {
+    let own = match meaning(&item.status) {
         Status::Passed => None,
         Status::Skipped => item.details.get("skipped").and_then(Value::as_str).map(str::to_owned),
         _ => plumbline_core::reason(&item.name, &item.details, &item.meta),

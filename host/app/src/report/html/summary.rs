@@ -1,8 +1,9 @@
 //! The parts of the page that need no script: the head, the tables of plugins, verdicts and nodes.
 
 use maud::{Markup, html};
-use plumbline_core::Verdict;
 use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::rollup::meaning;
+use plumbline_core::{Status, Verdict};
 
 use crate::report::facts::{Counts, ReportFacts, STARTED};
 use crate::report::html::row::PluginRow;
@@ -27,7 +28,7 @@ pub(super) fn header(title: &str, verdict: Verdict, facts: &ReportFacts, rows: &
     html! {
         header {
             h1 { (title) }
-            p.verdict { (status(verdict.as_str())) " " (counts.sentence()) }
+            p.verdict { span class={ "status " (verdict_class(verdict)) } { (verdict.as_str()) } " " (counts.sentence()) }
             dl.facts { @for (title, fact) in facts.titled(nodes) { div {
                 dt { (title) }
                 dd { @match facts.started.filter(|_| title == STARTED) {
@@ -60,8 +61,8 @@ pub(super) fn plugins(rows: &[PluginRow]) -> Markup {
                 } }
                 tbody { @for row in rows { tr {
                     th scope="row" { (row.plugin) }
-                    td { (status(&row.status.brief())) @if let Some(reason) = &row.reason { br; span.soft { (name(reason)) } } }
-                    @if is_judged { td { @if let Some(verdict) = &row.verdict {
+                    td class=[row.reason.as_ref().map(|_| "long")] { (status(&row.status.brief())) @if let Some(reason) = &row.reason { br; span.soft { (name(reason)) } } }
+                    @if is_judged { td.long { @if let Some(verdict) = &row.verdict {
                         (status(verdict.status.as_str())) br; span.soft { (name(&sentence(verdict))) }
                     } } }
                     @for count in [row.passed, row.failed, row.skipped, row.other] { td.n { (count) } }
@@ -83,11 +84,22 @@ pub(super) fn status(text: &str) -> Markup {
     html! { span class={ "status " (colour(text)) } { (name(text)) } }
 }
 
-pub(super) fn colour(status: &str) -> &'static str {
-    match status {
-        "passed" => "passed",
-        "failed" | "timeout" | "system failure" => "failed",
+/// The class of a status for the style.
+fn colour(status: &str) -> &'static str {
+    match meaning(&status.into()) {
+        Status::Passed => "passed",
+        Status::Failed | Status::Timeout => "failed",
         _ => "odd",
+    }
+}
+
+/// The class of the verdict of a run. Its words are not those of statuses: an interrupted run has not
+/// failed.
+fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed | Verdict::SystemFailure => "failed",
+        Verdict::Incomplete | Verdict::NothingToJudge | Verdict::Interrupted => "odd",
     }
 }
 
@@ -113,11 +125,11 @@ fn verdict_of(row: &PluginRow, verdict: &PluginVerdict) -> Markup {
                 thead { tr { @for title in ["check", "description", "outcome", "wanted", "found", "reason"] { th scope="col" { (title) } } } }
                 tbody { @for check in verdict.checks.iter().take(MAX_CHECKS).map(|judged| &judged.check) { tr {
                     th scope="row" { (name(&check.id)) }
-                    td { (name(&check.name)) }
+                    td.long { (name(&check.name)) }
                     td { (status(check.outcome.as_str())) }
                     td { (name(&check.want)) }
                     td { (name(&check.got)) }
-                    td { (name(&check.reason)) }
+                    td.long { (name(&check.reason)) }
                 } } }
             } } }
             @if verdict.checks.len() > MAX_CHECKS { p.soft { "and " (verdict.checks.len() - MAX_CHECKS) " more checks" } }
@@ -162,8 +174,8 @@ pub(super) fn drift(drift: &[Drift]) -> Markup {
                 thead { tr { th scope="col" { "fact" } th scope="col" { "most nodes" } th scope="col" { "other nodes" } } }
                 tbody { @for it in drift.iter().take(MAX_DRIFT) { tr {
                     th scope="row" { (name(&it.fact)) }
-                    td { code { (name(&it.majority.0)) } span.soft { " on " (it.majority.1) } }
-                    td { @for (value, nodes, names) in it.differing.iter().take(MAX_VALUES) { div {
+                    td.long { code { (name(&it.majority.0)) } span.soft { " on " (it.majority.1) } }
+                    td.long { @for (value, nodes, names) in it.differing.iter().take(MAX_VALUES) { div {
                         code { (name(value)) } span.soft { " on " (nodes) ": " (some_names(names, *nodes)) }
                     } }
                     @if it.differing.len() > MAX_VALUES { div.soft { "and " (it.differing.len() - MAX_VALUES) " more values" } } }
@@ -196,5 +208,27 @@ pub(super) fn timeline() -> Markup {
             div id="lanes" {}
         }
         "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_failed_run_is_red() {
+        let shown = |verdict| header("run", verdict, &ReportFacts::default(), &[]).into_string();
+        for (verdict, class) in [
+            (Verdict::Passed, "passed"),
+            (Verdict::Failed, "failed"),
+            (Verdict::SystemFailure, "failed"),
+            (Verdict::Incomplete, "odd"),
+            (Verdict::NothingToJudge, "odd"),
+            (Verdict::Interrupted, "odd"),
+        ] {
+            let wanted = format!("<span class=\"status {class}\">{verdict}</span>");
+            assert!(shown(verdict).contains(&wanted), "{wanted}: {}", shown(verdict));
+        }
+        assert!(status("interrupted").into_string().contains("status failed"), "a test that was interrupted");
     }
 }

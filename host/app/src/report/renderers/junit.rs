@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plumbline_core::failures::{CLASSNAME, message_and_body};
 use plumbline_core::item::seconds;
+use plumbline_core::rollup::meaning;
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -62,19 +63,20 @@ impl Renderer for Junit<'_> {
 }
 
 fn case(item: &Item, place: String) -> TestCase {
-    let mut status = match &item.status {
+    let counted = meaning(&item.status);
+    let mut status = match &counted {
         Status::Passed => TestCaseStatus::success(),
         Status::Skipped => TestCaseStatus::skipped(),
         Status::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Status::Timeout | Status::Unknown => TestCaseStatus::non_success(NonSuccessKind::Error),
-        // The meaning of custom statuses is not known, so they are skipped with a message.
-        other @ (Status::NotRead | Status::Custom(_)) => {
+        // The meaning of other statuses is not known, so they are skipped with a message.
+        Status::NotRead | Status::Custom(_) => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_message(fit(&format!("status: {other}")));
+            skipped.set_message(fit(&format!("status: {}", item.status)));
             skipped
         }
     };
-    match &item.status {
+    match &counted {
         Status::Failed => {
             if let Some(reason) = reason(&item.name, &item.details, &item.meta) {
                 status.set_message(fit(&reason));

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
 use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::RuledItem;
+use plumbline_core::rollup::{is_failure, meaning};
 use plumbline_core::{Digest, Item, Status, TestId, reason};
 use serde_json::Value;
 
@@ -35,7 +36,8 @@ pub(crate) enum Outcome {
     Excused,
     /// The file was collected and not read.
     NotRead,
-    /// A status that only the plugin knows.
+    /// A status that only the plugin knows, and that says neither that the check passed nor that it
+    /// failed.
     Custom,
 }
 
@@ -83,7 +85,7 @@ impl<'a> Leaf<'a> {
     /// A leaf that is not in the tree.
     pub(crate) fn own(plugin: &'a str, above: &'a [Item], item: Item) -> Self {
         let (id, status) = (TestId::of(above.iter(), &item), item.status.clone());
-        let reason = match status {
+        let reason = match meaning(&status) {
             Status::Passed | Status::Skipped => None,
             _ => reason(&item.name, &item.details, &item.meta),
         };
@@ -98,12 +100,11 @@ impl<'a> Leaf<'a> {
 
     /// What the leaf means, with the ruling of the judges.
     pub(crate) fn outcome(&self) -> Outcome {
-        let is_excused = matches!(self.status, Status::Failed | Status::Timeout);
-        match &self.item.status {
+        match meaning(&self.item.status) {
             Status::Passed => Outcome::Passed,
             Status::Failed => Outcome::Failed,
             Status::Timeout | Status::Unknown => Outcome::Broken,
-            Status::Skipped if is_excused => Outcome::Excused,
+            Status::Skipped if is_failure(&self.status) => Outcome::Excused,
             Status::Skipped => Outcome::Skipped,
             Status::NotRead => Outcome::NotRead,
             Status::Custom(_) => Outcome::Custom,
@@ -112,7 +113,7 @@ impl<'a> Leaf<'a> {
 
     /// One line that explains the outcome: the check's own, or else the reason of the judge.
     pub(crate) fn message(&self) -> Option<String> {
-        let own = match self.item.status {
+        let own = match meaning(&self.item.status) {
             Status::Skipped => detail(&self.item, "skipped"),
             _ => self.reason.as_deref().map(Cow::from),
         };
@@ -123,7 +124,7 @@ impl<'a> Leaf<'a> {
 
     /// The whole text of what went wrong.
     pub(super) fn trace(&self) -> Option<Cow<'_, str>> {
-        if matches!(self.item.status, Status::Passed | Status::Skipped) {
+        if matches!(meaning(&self.item.status), Status::Passed | Status::Skipped) {
             return None;
         }
         TEXTS.iter().find_map(|key| match message_and_body(key, &self.item.details) {

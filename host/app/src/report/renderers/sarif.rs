@@ -209,7 +209,7 @@ fn suppression(leaf: &Leaf<'_>) -> Option<Value> {
     let excused = || leaf.ruled.map(|ruled| ruled.ruling.reason.clone()).unwrap_or_default();
     let justification = match leaf.outcome() {
         Outcome::Excused => excused(),
-        Outcome::Skipped if leaf.status == Status::Skipped => {
+        Outcome::Skipped if leaf.status.meaning() == Status::Skipped => {
             let text = leaf.message()?;
             text.strip_prefix("suppressed")?.trim_start_matches(": ").to_owned()
         }

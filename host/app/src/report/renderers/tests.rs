@@ -132,6 +132,38 @@ fn successes(format: &Format, text: &str) -> usize {
     }
 }
 
+/// What each format calls a failure.
+fn failures(format: &Format, text: &str) -> usize {
+    match format {
+        Format::Junit => text.matches("<error").count() + text.matches("<failure").count(),
+        Format::Ctrf => text.matches("\"status\":\"failed\"").count(),
+        Format::Allure(_) => {
+            text.matches("\"status\":\"failed\"").count() + text.matches("\"status\":\"broken\"").count()
+        }
+        Format::Github => text.matches("::error ").count(),
+        Format::Sarif => text.matches("\"level\":\"error\"").count(),
+        Format::Openreports(_) => text.matches("result: fail").count() + text.matches("result: error").count(),
+    }
+}
+
+#[test]
+fn a_status_that_counts_as_failed_is_a_failure_in_every_format() {
+    let at = |item: Item| Item { meta: [("location".to_owned(), "a.rs:1".to_owned())].into(), ..item };
+    for status in ["FAILED", "error", "errored", "Failure", "fail", "timed-out", "Unknown", "failed: 1, passed: 2"] {
+        for leaf in [leaf("t", status), at(leaf("t", status))] {
+            let root = item("p", vec![leaf, self::leaf("good", "passed")]);
+            for format in &TEXTS {
+                let text = rendered(format, std::slice::from_ref(&root));
+                assert_eq!(failures(format, &text), 1, "{format:?}: {status}: {text}");
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let format = Format::Allure(dir.path().to_owned());
+            rendered(&format, &[root]);
+            assert_eq!(failures(&format, &files(dir.path())), 1, "allure: {status}");
+        }
+    }
+}
+
 #[test]
 fn only_a_leaf_that_passed_is_a_success() {
     let at = |item: Item| Item { meta: [("location".to_owned(), "a.rs:1".to_owned())].into(), ..item };
@@ -139,7 +171,7 @@ fn only_a_leaf_that_passed_is_a_success() {
         ["passed", "failed", "timeout", "unknown", "skipped", "not-read", "warning", "PASSED", "pass", "success", "ok"]
     {
         let root = item("p", vec![at(leaf("t", status))]);
-        let want = usize::from(status == "passed");
+        let want = usize::from(matches!(status, "passed" | "PASSED"));
         for format in TEXTS.iter().filter(|format| **format != Format::Github) {
             let text = rendered(format, std::slice::from_ref(&root));
             assert_eq!(successes(format, &text), want, "{format:?}: {status}: {text}");

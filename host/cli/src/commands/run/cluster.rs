@@ -22,8 +22,9 @@ use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::VerdictSummary;
+use plumbline_core::rollup::{is_failure, worst};
 use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{Item, Status, Verdict, shell_path};
+use plumbline_core::{Item, Verdict, shell_path};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
 use serde_json::{Value, json};
@@ -223,17 +224,15 @@ pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStat
 }
 
 fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatus) -> bool {
-    match judged {
-        Some(judged) => to_list(judged) > 0,
-        None => status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin).any(|entry| {
-            entry
-                .result_status
-                .as_ref()
-                .is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped | Status::NotRead))
-        }),
+    if let Some(judged) = judged {
+        return to_list(judged) > 0;
     }
+    let entries = status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin);
+    let total = status.totals.get(plugin).map(|total| Some(&total.status));
+    let mut results = entries.map(|entry| entry.result_status.as_ref()).chain(total);
+    results.any(|result| result.is_none_or(|status| worst(status).is_some()))
 }
 
 fn failed_leaves(root: &Item) -> u64 {
-    root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout)).count() as u64
+    root.leaves().filter(|leaf| is_failure(&leaf.status)).count() as u64
 }

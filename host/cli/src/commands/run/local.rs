@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         let watch = Watch::start(&started.run, options.wait_output, started.continued, &started.record.work);
         let cancel = CancellationToken::new();
         let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&started.dispatcher)));
-        let executed = started.execute(cancel).await;
+        let executed = Box::pin(started.execute(cancel)).await;
         signals.abort();
         watch.stop().await;
         let run = executed?;

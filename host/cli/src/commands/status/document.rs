@@ -40,6 +40,9 @@ pub(crate) fn run_document(cluster: &str, seen: &Seen, status: &RunStatus, now: 
     if let (Some(verdicts), Some(fields)) = (&status.verdicts, document.as_object_mut()) {
         fields.insert("verdicts".to_owned(), json!(verdicts));
     }
+    if let (false, Some(fields)) = (status.totals.is_empty(), document.as_object_mut()) {
+        fields.insert("totals".to_owned(), json!(status.totals));
+    }
     document
 }
 
@@ -53,7 +56,7 @@ fn plugin(entry: &PluginStatus) -> Value {
         "counts": entry.result_counts,
         "last-heartbeat": entry.last_heartbeat,
         "reason": entry.reason,
-        "progress": entry.progress.as_ref().map(progress),
+        "progress": entry.progress.as_deref().map(progress),
     })
 }
 

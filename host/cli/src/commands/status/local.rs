@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use plumbline_app::local_runs::{self, LocalRun, LocalStatus};
-use plumbline_app::report::status::{failure, judged, period, skipped, stalled};
+use plumbline_app::report::status::{failure, judged, period, skipped, stalled, unseen_results};
 use plumbline_app::{AppError, report};
 use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
@@ -55,6 +55,10 @@ fn print_run(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut imp
     let judged = judged(&seen.status);
     if !judged.is_empty() {
         writeln!(out, "\n{}", judged.join("\n"))?;
+    }
+    let unseen = unseen_results(&seen.status);
+    if !unseen.is_empty() {
+        writeln!(out, "\n{}", unseen.join("\n"))?;
     }
     let failure = failure(&seen.status);
     if !failure.is_empty() {

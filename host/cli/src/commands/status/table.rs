@@ -67,7 +67,7 @@ fn result(entry: &PluginStatus) -> &str {
 }
 
 fn progress(entry: &PluginStatus) -> String {
-    entry.progress.as_ref().map(counts).unwrap_or_default()
+    entry.progress.as_deref().map(counts).unwrap_or_default()
 }
 
 fn counts(progress: &ProgressUpdate) -> String {

@@ -12,8 +12,8 @@ const FAILED: &str = "junit failed";
 macro_rules! endings {
     ($($name:literal: $process:expr, $done:expr, $files:expr, $format:expr, $items:expr, $script:expr => $code:expr $(, $extra:expr)?;)*) => {
         /// Every ending that matters. In a script, `$R` is the results directory. `passed`,
-        /// `failed`, `skipped`, `mixed`, `none`, `rubbish` and `empty` are functions that write
-        /// such a report.
+        /// `failed`, `skipped`, `mixed`, `none`, `zero`, `rubbish` and `empty` are functions that
+        /// write such a report.
         pub(super) const ENDINGS: &[Ending] = &[$(Ending {
             name: $name,
             process: $process,
@@ -35,7 +35,8 @@ endings! {
     "skipped_only": Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 5;
     "skipped_next_to_passed":
         Exits(0), "file", "one", "junit", "passed, skipped", "mixed $R/r.xml; finish r.xml" => 0;
-    "no_test": Exits(0), "file", "one", "junit", "none", "none $R/r.xml; finish r.xml" => 5;
+    "no_test": Exits(0), "file", "one", "junit", "unknown", "none $R/r.xml; finish r.xml" => 5;
+    "no_test_stated": Exits(0), "file", "one", "junit", "none", "zero $R/r.xml; finish r.xml" => 5;
     "not_junit": Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5;
     "unknown_next_to_passed":
         Exits(0), "directory", "several", "junit", "passed, unknown", "passed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 3;
@@ -47,6 +48,8 @@ endings! {
     "empty_report": Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml" => 5;
     "empty_report_next_to_passed":
         Exits(0), "directory", "one empty", "junit", "passed, unknown", "passed $R/d/a.xml; empty $R/d/b.xml; finish d" => 3;
+    "no_test_next_to_passed":
+        Exits(0), "directory", "one without a test", "junit", "passed, unknown", "passed $R/d/a.xml; none $R/d/b.xml; finish d" => 3;
     "no_matching_file":
         Exits(0), "directory", "of another format", "junit", "none", "echo 1 > $R/a.txt; finish ." => 5;
     "empty_directory": Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d" => 5;
@@ -112,6 +115,8 @@ endings! {
     // Definitions that allow empty results.
     "allowed_skipped_only":
         Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 0, AllowEmpty;
+    "allowed_no_test_stated":
+        Exits(0), "file", "one", "junit", "none", "zero $R/r.xml; finish r.xml" => 0, AllowEmpty;
     "allowed_nothing":
         Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d" => 0, AllowEmpty;
     "allowed_raw_runs_on":

@@ -8,12 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_conformance::lists::SUITE;
 use serde_json::json;
 
 use super::plan::{Case, Counts, Fate, Settings};
 use crate::plugin::common::{post, say};
 
+/// The name of the suite, before the names of its tests.
+pub(super) const SUITE: &str = "Kubernetes e2e suite";
 /// The name of the log.
 pub(super) const LOG_FILE: &str = "e2e.log";
 /// The marks of skipped tests on one line.

@@ -13,6 +13,7 @@ use plumbline_core::duration::parse_duration;
 use plumbline_core::go_quote;
 use plumbline_dev::Result;
 
+use super::output::SUITE;
 use crate::plugin::common::say;
 
 /// Simulate the image of the conformance suite: the same variables, reports, log, archive and done
@@ -224,6 +225,7 @@ impl Counts {
 pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case> {
     // A focus with the whole name of a test is that of a rerun.
     let named: BTreeSet<&str> = alternatives(&settings.focus).map(plain_name).collect();
+    let prefix = format!("{SUITE} ");
     let case = |name: &str| {
         let node = is_suite_node(name);
         let again = || named.contains(go_quote(name).as_str());
@@ -231,7 +233,7 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
         let flakes = || settings.flaky.as_ref().is_some_and(|flaky| flaky.is_match(name)) && !again();
         let fate = match () {
             () if node => Fate::Passed,
-            () if !settings.selection.runs(name) => Fate::Skipped,
+            () if !settings.selection.runs(&prefix, name) => Fate::Skipped,
             () if !settings.dry_run && (fails() || flakes()) => Fate::Failed,
             () => Fate::Passed,
         };

@@ -40,6 +40,7 @@ class Data {
     this.blocks = head.texts;
     this.cluster = head.cluster;
     this.logs = head.logs;
+    this.meanings = head.meanings;
     this.strings = body.strings;
     this.rulings = body.rulings;
     for (const [key, column] of Object.entries(body.items)) {
@@ -57,7 +58,7 @@ class Data {
 
   severityOf(item) {
     const ruling = this.rulings[this.ruling[item] - 1];
-    const status = this.strings[this.status[item]];
+    const status = this.meanings[this.status[item]] ?? this.strings[this.status[item]];
     const failed = status === "failed" || status === "timeout";
     if (ruling ? ruling[1] : failed) return SEVERITY.failed;
     if (failed) return SEVERITY.excused;
