@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use plumbline_core::ledger::{ErrorRecord, Record};
+use plumbline_core::limits::ERROR_BYTES;
 use plumbline_core::run_status::RunStatus;
 use plumbline_phonehome::HeartbeatAnswer;
 
@@ -12,6 +13,9 @@ fuzz_target!(|document: &[u8]| {
         let written = serde_json::to_vec(&error.to_error_json()).expect("has a JSON form");
         let again = ErrorRecord::from_json(&written).expect("our own document is readable");
         assert_eq!(again.error, error.error);
+    }
+    if let Ok(error) = ErrorRecord::received(document) {
+        assert!(error.memory() <= ERROR_BYTES);
     }
     let _ = HeartbeatAnswer::parse(document);
     if let Ok(status) = serde_json::from_slice::<RunStatus>(document) {

@@ -276,6 +276,31 @@ const tests = {
     }
   },
 
+  async "no heading of a table wraps, and no short word is broken"(browser, { url }) {
+    for (const viewport of [{ width: 360, height: 740 }, { width: 1280, height: 900 }]) {
+      const { page } = await open(browser, url, { viewport });
+      const broken = await page.evaluate(() => {
+        const lines = (range) => new Set(Array.from(range.getClientRects(), (line) => Math.round(line.top))).size;
+        const found = [];
+        for (const cell of document.querySelectorAll("table th, table td")) {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          if (cell.closest("thead") && lines(range) > 1) found.push(cell.textContent);
+          const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+          while (texts.nextNode()) {
+            for (const word of texts.currentNode.data.matchAll(/(?<![^\s/-])[^\s/-]{1,12}(?![^\s/-])/g)) {
+              range.setStart(texts.currentNode, word.index);
+              range.setEnd(texts.currentNode, word.index + word[0].length);
+              if (!cell.matches(".long") && lines(range) > 1) found.push(word[0]);
+            }
+          }
+        }
+        return found;
+      });
+      assert.deepEqual(broken, [], `${viewport.width} pixels`);
+    }
+  },
+
   async "it prints what is folded, and leaves out what needs a pointer"(browser, { url }) {
     const { page } = await open(browser, url);
     await page.emulateMedia({ media: "print" });

@@ -38,8 +38,8 @@ Work:
                   and --check installs and inspects what was written. --twice builds the program of this machine a
                   second time, and compares (docs/releasing.md)
   deploy          set up, then regenerate the files below deploy/ with `plumbline gen`
-  bindings        regenerate what derives from the contract and the definition's reader: the SDKs' bindings,
-                  docs/wit.md, the JSON Schemas
+  bindings        regenerate what derives from the contract and the templates: the SDKs' bindings, docs/wit.md, the
+                  excerpts in the authors' guides
   book            make the documentation a book in target/book, with mdBook, which is built if it is missing
   suite-data      regenerate the names of the suite's tests for the newest release of every minor version of Kubernetes
                   from 1.29 on; needs Go and builds the suite of each version it does not know, 4 minutes each
