@@ -116,7 +116,8 @@ fn plan_judge(
 
 /// Returns whether a pattern may match files of the survey. If that is not certain, it may.
 fn may_match_survey(pattern: &str) -> bool {
-    pattern.starts_with(['*', '?', '[', '{']) || SURVEYED.iter().any(|dir| pattern.contains(dir))
+    let first = pattern.split('/').next().unwrap_or_default();
+    first.contains(['*', '?', '[', '{', '\\']) || SURVEYED.iter().any(|dir| pattern.contains(dir))
 }
 
 /// Sets the day in the options of a judge, because modules have no clock. Entries of lists can
@@ -221,8 +222,9 @@ mod tests {
 
     #[test]
     fn patterns_that_may_match_the_survey_are_recognized() {
-        for pattern in ["podlogs/x/*", "hosts/**", "resources/ns/*", "**", "{a,podlogs}/**", "?odlogs/*", "[p]odlogs/*"]
-        {
+        let direct = ["podlogs/x/*", "hosts/**", "resources/ns/*"];
+        let wild = ["**", "{a,podlogs}/**", "?odlogs/*", "[p]odlogs/*", "pod*/**", "podlog?/x/*", "pod\\logs/**"];
+        for pattern in direct.into_iter().chain(wild) {
             assert!(may_match_survey(pattern), "{pattern}");
         }
         for pattern in ["meta/clusterhealth.json", "plugins/*/results/**"] {
