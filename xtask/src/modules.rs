@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
+use crate::lock::Lock;
 use crate::paths::Workspace;
 use crate::process;
 use crate::report::print_status;
@@ -56,8 +57,15 @@ pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
     STOCK.into_iter().chain(GUESTS)
 }
 
+/// Compiled modules that are not packed yet. Until this is dropped, other processes wait with theirs.
+pub(crate) struct CoreModules<'a> {
+    workspace: &'a Workspace,
+    _lock: Lock,
+}
+
 /// Compiles all modules to core modules.
-pub(crate) fn compile(workspace: &Workspace, std: &TargetStd) -> Result<(), Error> {
+pub(crate) fn compile<'a>(workspace: &'a Workspace, std: &TargetStd) -> Result<CoreModules<'a>, Error> {
+    let lock = Lock::take(&workspace.root().join("target"))?;
     print_status("building the modules");
     let build_dir = workspace.modules_build();
     discard_foreign(&build_dir, std.identity())?;
@@ -65,34 +73,33 @@ pub(crate) fn compile(workspace: &Workspace, std: &TargetStd) -> Result<(), Erro
     cargo.args(["--profile", "module", "--target-dir"]).arg(&build_dir);
     cargo.args(packages().flat_map(|package| ["-p", package]));
     std.apply(&mut cargo, workspace.root());
-    process::run_with_output(&mut cargo)
+    process::run_with_output(&mut cargo)?;
+    Ok(CoreModules { workspace, _lock: lock })
 }
 
-/// Packs all modules as components into `modules`, with code for the machine that `packer` runs on.
-/// `packer` returns a command for the program [`PACK`]. Unchanged files are not written, so that
-/// crates that include them are not compiled again.
-pub(crate) fn pack(
-    workspace: &Workspace,
-    modules: &Path,
-    packer: impl Fn() -> Result<Command, Error>,
-) -> Result<(), Error> {
-    let build_dir = workspace.modules_build();
-    let cores = build_dir.join(Target::MODULE.triple).join("module");
-    let mut all = Vec::new();
-    for (packages, directory) in [(&STOCK[..], modules.to_path_buf()), (&GUESTS[..], modules.join("guests"))] {
-        let packed = build_dir.join("packed");
-        remove_dir(&packed)?;
-        fs::create_dir_all(&packed).map_err(Error::io("create", &packed))?;
-        let mut pack = packer()?;
-        pack.current_dir(workspace.root()).arg("--out").arg(&packed);
-        pack.args(packages.iter().map(|package| cores.join(core_file(package))));
-        process::run_with_output(&mut pack)?;
-        let names: Vec<String> = packages.iter().map(|package| component_name(package)).collect();
-        synchronise(&packed, &directory, &names)?;
-        all.extend(names);
+impl CoreModules<'_> {
+    /// Packs all modules as components into `modules`, with code for the machine that `packer` runs on.
+    /// `packer` returns a command for the program [`PACK`]. Unchanged files are not written, so that
+    /// crates that include them are not compiled again.
+    pub(crate) fn pack(&self, modules: &Path, packer: impl Fn() -> Result<Command, Error>) -> Result<(), Error> {
+        let build_dir = self.workspace.modules_build();
+        let cores = build_dir.join(Target::MODULE.triple).join("module");
+        let mut all = Vec::new();
+        for (packages, directory) in [(&STOCK[..], modules.to_path_buf()), (&GUESTS[..], modules.join("guests"))] {
+            let packed = build_dir.join("packed");
+            remove_dir(&packed)?;
+            fs::create_dir_all(&packed).map_err(Error::io("create", &packed))?;
+            let mut pack = packer()?;
+            pack.current_dir(self.workspace.root()).arg("--out").arg(&packed);
+            pack.args(packages.iter().map(|package| cores.join(core_file(package))));
+            process::run_with_output(&mut pack)?;
+            let names: Vec<String> = packages.iter().map(|package| component_name(package)).collect();
+            synchronise(&packed, &directory, &names)?;
+            all.extend(names);
+        }
+        print_status(format_args!("modules in {}: {}", modules.display(), all.join(", ")));
+        Ok(())
     }
-    print_status(format_args!("modules in {}: {}", modules.display(), all.join(", ")));
-    Ok(())
 }
 
 /// Removes everything that was compiled with another standard library. Cargo does not notice a

@@ -82,13 +82,13 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
 pub(crate) fn setup(workspace: &Workspace) -> Result<TargetStd, Error> {
     let start = Instant::now();
     let std = target_std::ensure(Target::MODULE)?;
-    modules::compile(workspace, &std)?;
+    let modules = modules::compile(workspace, &std)?;
     // Select the whole workspace, and a test, which adds the features of development dependencies.
     // Otherwise the WebAssembly engine would be compiled twice: for this program, and for the tests.
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     let cargo = cargo.args(["--workspace", "--bin", modules::PACK, "--test", modules::PACK_TEST]);
     let packer = built::build(cargo)?.program(modules::PACK)?;
-    modules::pack(workspace, &workspace.modules(), || Ok(Command::new(&packer)))?;
+    modules.pack(&workspace.modules(), || Ok(Command::new(&packer)))?;
     print_status(format_args!("set-up took {}", steps::seconds(start.elapsed())));
     Ok(std)
 }

@@ -88,9 +88,9 @@ impl<'w> Release<'w> {
     pub(crate) fn setup(&self) -> Result<(), Error> {
         let start = Instant::now();
         let std = target_std::ensure(Target::MODULE)?;
-        modules::compile(self.workspace, &std)?;
+        let modules = modules::compile(self.workspace, &std)?;
         process::run_with_output(&mut self.cargo(&[modules::PACK]))?;
-        modules::pack(self.workspace, &self.modules(), || self.platform.command(&self.path(modules::PACK)))?;
+        modules.pack(&self.modules(), || self.platform.command(&self.path(modules::PACK)))?;
         print_status(format_args!("set-up took {}", steps::seconds(start.elapsed())));
         Ok(())
     }
