@@ -13,6 +13,15 @@ for name in parameters snapshot-parameters; do
     snapshot-parameters) set -- "$@" "--csi.testsnapshotparameters=$file" ;;
     esac
 done
+# The suite reads credentials from a file, which only this user can read and which does not stay.
+if [ -n "${CSI_CREDENTIALS:-}" ]; then
+    credentials=$(mktemp) || exit 73
+    trap 'rm -f "$credentials"' EXIT
+    trap 'exit 143' INT TERM
+    printf %s "$CSI_CREDENTIALS" >"$credentials"
+    unset CSI_CREDENTIALS
+    set -- "$@" "--csi.secrets=$credentials"
+fi
 [ -z "${CSI_FOCUS:-}" ] || set -- "$@" "--ginkgo.focus=$CSI_FOCUS"
 [ -z "${CSI_SKIP:-}" ] || set -- "$@" "--ginkgo.skip=$CSI_SKIP"
 log=$RESULTS_DIR/csi-sanity.log

@@ -110,9 +110,12 @@ options:
 #[test]
 fn a_secret_is_in_no_definition() {
     for place in [Place::Local, Place::Cluster] {
-        let applied = applied(place, &[given("password", "s3cret", true)]).unwrap();
-        assert!(!applied.definition.to_json().to_string().contains("s3cret"), "{place:?}");
-        assert_eq!(applied.secrets.len(), 1);
+        let given = [given("password", "s3cret", true), given("credentials", "node: s3cret\n", true)];
+        let Applied { definition, secrets } = applied(place, &given).unwrap();
+        assert!(!definition.to_json().to_string().contains("s3cret"), "{place:?}");
+        // A file is a secret as it is, with its last line break.
+        let values: Vec<&str> = secrets.values().map(String::as_str).collect();
+        assert_eq!(values, ["node: s3cret\n", "s3cret"]);
     }
 }
 

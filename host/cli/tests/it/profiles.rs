@@ -261,6 +261,34 @@ fn results_are_submitted_of_one_mode_if_the_profile_says_so() {
     assert!(refused.err.contains("its mode is not `quick`"), "{}", refused.err);
 }
 
+/// A program in the place of csi-sanity, which passes if it can read the credentials of the driver.
+const DRIVER_SUITE: &str = r#"#!/bin/sh
+for argument in "$@"; do
+    case $argument in
+    --csi.secrets=*) file=${argument#*=} ;;
+    --ginkgo.junit-report=*) report=${argument#*=} ;;
+    esac
+done
+[ "$(cat "$file")" = "CreateVolumeSecret: {key: s3cret}" ] && [ -z "${CSI_CREDENTIALS:-}" ] || exit 1
+printf %s "$file" >"${report%/*}/where.txt"
+echo "<testsuite name='CSI'><testcase name='[It] a'/></testsuite>" >"$report"
+"#;
+
+#[test]
+fn credentials_of_a_storage_driver_reach_its_suite_and_stay_nowhere() {
+    let bed = Bed::new();
+    let suite = bed.write("csi-sanity", DRIVER_SUITE);
+    fs::set_permissions(&suite, fs::Permissions::from_mode(0o755)).unwrap();
+    bed.write("credentials.yaml", "CreateVolumeSecret: {key: s3cret}\n");
+    let set = ["--mode", "identity", "--set", "endpoint=dns:///driver", "--set-file", "credentials=credentials.yaml"];
+    crate::suites::run(&bed, "csi", &suite.into_os_string(), &set).expect(0);
+    let written = bed.member("plugins/csi/results/global/where.txt");
+    assert!(!written.is_empty() && !std::path::Path::new(&written).exists(), "{written}");
+    for member in ["plugins/csi/definition.json", "plugins/csi/results/global/csi-sanity.log", "meta/run.log"] {
+        assert!(!bed.member(member).contains("s3cret"), "{member}");
+    }
+}
+
 /// A profile is the first plugin of its run, and others may follow.
 #[test]
 fn a_profile_runs_together_with_other_plugins() {

@@ -174,8 +174,10 @@ fn check_targets(path: &str, raw: &RawOption, kind: &OptionType) -> Result<(), P
         let why = "a secret has `env`, and no `arg`, `file`, `option`, `image` or `default`";
         return Err(invalid(at("secret"), &raw.name, why));
     }
-    if *kind == OptionType::File && (in_words || !in_files) {
-        let why = "an option of type `file` has `file` or `option`, and no `env`, `arg` or `image`";
+    // A secret has a variable and nothing else, whatever its type is.
+    if *kind == OptionType::File && !raw.secret && (in_words || !in_files) {
+        let why =
+            "an option of type `file` has `file` or `option`, and no `env`, `arg` or `image`, unless it is a secret";
         return Err(invalid(path, &raw.kind, why));
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::error::ProfileError;
 use crate::model::{OptionType, ProfileOption, Source, SubmittedFile};
 
 /// Checks the list of submitted files. An option that gives the content of one must have the type
-/// `file`.
+/// `file`, and must not be a secret: the archive does not contain its value.
 pub(super) fn submission(
     raw: Vec<RawSubmitted>,
     options: &[ProfileOption],
@@ -46,6 +46,7 @@ fn given(path: &str, name: Text, options: &[ProfileOption]) -> Result<Source, Pr
     let why = match options.iter().find(|option| option.name == name.value) {
         None => format!("unknown option `{}`", cut(&name.value)),
         Some(option) if option.kind != OptionType::File => "the option must have the type `file`".to_owned(),
+        Some(option) if option.secret => "the option is a secret".to_owned(),
         Some(_) => return Ok(Source::Option(name.value)),
     };
     Err(invalid(format!("{path}.option"), &name, why))

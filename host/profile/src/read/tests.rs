@@ -22,6 +22,7 @@ options:
 - {name: portal, help: Portal of the driver, type: url, env: PORTAL}
 - {name: parameters, help: Parameters of volumes, type: file, file: parameters.yaml}
 - {name: password, help: Password of the portal, type: string, secret: true, env: PASSWORD}
+- {name: credentials, help: Credentials of the driver, type: file, secret: true, env: CREDENTIALS}
 - {name: image, help: Image with the suite, type: string, image: true}
 - {name: focus, help: Tests to run, type: string, env: FOCUS}
 - {name: skip, help: Tests to skip, type: string, env: SKIP}
@@ -82,6 +83,7 @@ pub(crate) const DOCUMENTS: &[(&str, bool)] = &[
     ("name: a\ntitle: A\nversion: '1'\nlisting: {program: /a, format: lines}\n", false),
     ("name: a\ntitle: A\nversion: '1'\nlisting: {tests: [--list]}\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a_b.c}]\n", true),
+    ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: file, secret: true, env: A}]\n", true),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: a b}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\noptions: [{name: o, help: h, type: bool, option: ''}]\n", false),
     ("name: a\ntitle: A\nversion: '1'\nsubmission: [{name: x}]\n", false),
@@ -173,6 +175,11 @@ fn what_is_wrong_is_named_with_its_key_and_line() {
             format!("{}submission: [{{name: a, option: o}}]", option("type: bool, env: A")),
             "`submission[0].option`: the option must have the type `file`",
         ),
+        (
+            format!("{}submission: [{{name: a, option: o}}]", option("type: file, secret: true, env: A")),
+            "`submission[0].option`: the option is a secret",
+        ),
+        (option("type: file, secret: true, file: a"), "a secret has `env`"),
         (option("type: path, env: A"), "the profile has no `local`"),
         (option("type: string, env: A}\n- {name: o, help: h, type: string, env: B"), "option `o` is listed twice"),
         (option("type: string, env: A}\n- {name: p, help: h, type: string, env: A"), "`A` belongs to another option"),
