@@ -30,7 +30,7 @@ use crate::suite::{LATEST, default_plugins, latest, with_default_plugins};
 
 pub use check::{CheckOptions, CheckedImage, check};
 pub use copy::{LoadJobs, Saved, copy_jobs, load_jobs, pull, push_jobs, save, save_jobs};
-pub(crate) use question::{Question, ask, not_allowed};
+pub(crate) use question::{Question, ask, not_allowed, reference};
 
 /// The largest list of images, in bytes.
 const MAX_LIST: u64 = 4 << 20;

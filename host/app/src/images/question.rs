@@ -70,7 +70,7 @@ pub(crate) async fn ask(
     listed.map_err(|error| AppError::system(format!("failed to {error}")).hint(hint))
 }
 
-pub(super) fn reference(text: &str) -> Result<Reference, AppError> {
+pub(crate) fn reference(text: &str) -> Result<Reference, AppError> {
     Reference::of_image(text)
         .usage_error(format_args!("invalid image `{text}`"))
         .hint("write an image with its registry, such as `registry.example.com/name:tag`")

@@ -24,4 +24,5 @@ pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::{SuiteImages, images};
 pub(crate) use listing::{ask_tests, no_program, printed_tests};
 pub use listing::{tests_in_image, tests_of};
+pub(crate) use select::no_selection;
 pub use submit::{Submitted, can_submit, check_submission, mode_to_submit, submit};

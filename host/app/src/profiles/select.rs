@@ -2,7 +2,7 @@
 
 use plumbline_bundle::Bundle;
 use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list};
-use plumbline_profile::{MAX_TESTS, Profile, Settings};
+use plumbline_profile::{MAX_TESTS, Settings};
 
 use super::lists::read_list;
 use crate::context::Context;
@@ -25,7 +25,10 @@ pub(super) fn check_selection(context: &Context, bundle: &Bundle, settings: &Set
             context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
             Ok(())
         }
-        Err(error) => Err(rejected(&error, profile)),
+        Err(error) => {
+            let all = format!("`plumbline conformance tests {}` lists all tests", profile.name);
+            Err(no_selection(&error, &all))
+        }
     }
 }
 
@@ -36,16 +39,16 @@ pub(super) fn test_list(bundle: &Bundle, settings: &Settings<'_>, file: &str) ->
     Ok(TestList::new(settings.version(), names.iter().map(String::as_str), &source))
 }
 
-fn rejected(error: &SelectionError, profile: &Profile) -> AppError {
-    let tests = format!("`plumbline conformance tests {}` lists all tests", profile.name);
+/// The error for expressions that select no test. `all` says how to list all tests.
+pub(crate) fn no_selection(error: &SelectionError, all: &str) -> AppError {
     match error {
         SelectionError::Expression { .. } => AppError::usage("failed to select the tests")
             .because(error)
             .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it"),
         SelectionError::Nothing { near, .. } if !near.is_empty() => AppError::usage("no test selected")
             .because(error)
-            .hint(format!("similar tests:\n{}\n{tests}", near.join("\n"))),
-        _ => AppError::usage("no test selected").because(error).hint(tests),
+            .hint(format!("similar tests:\n{}\n{all}", near.join("\n"))),
+        _ => AppError::usage("no test selected").because(error).hint(all),
     }
 }
 

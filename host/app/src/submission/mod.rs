@@ -9,20 +9,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use plumbline_conformance::images::{listing, local_platform, program};
 use plumbline_conformance::submission::{
     self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Product, README, Release, Required, SubmissionError,
     SubmissionPath,
 };
 use plumbline_kubernetes::ServerVersion;
-use plumbline_registry::{Client, Reference};
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
 use crate::files::{self, read_start_text};
-use crate::modules::cache_root;
+use crate::images::{self, Question, ask};
 use crate::profiles::{no_program, suite_profile, suite_required};
 use crate::runtime::runtime;
+use crate::sources::registry::client;
 use crate::submission::read::{RunFacts, read_cases};
 
 pub(crate) use attested::attestation_finding;
@@ -342,25 +341,14 @@ fn from_image(
         return Err(AppError::usage(format!("the image with the suite of {release} is unknown"))
             .hint(format!("set it: `--required image:{example}`")));
     };
+    let hint = "pass the `conformance.yaml` of that Kubernetes version with `--required FILE`";
     let wrong = |error: &dyn std::error::Error| {
-        AppError::system(format!("failed to read the required tests from image `{image}`"))
-            .because(error)
-            .hint("pass the `conformance.yaml` of that Kubernetes version with `--required FILE`")
+        AppError::system(format!("failed to read the required tests from image `{image}`")).because(error).hint(hint)
     };
-    let place = Reference::of_image(&image)
-        .usage_error(format_args!("invalid image `{image}`"))
-        .hint("write an image with its registry, such as `registry.example.com/name:tag`")?;
-    let cache = cache_root().ok_or_else(|| {
-        AppError::usage("no directory for programs of images: the cache directory is unknown")
-            .hint("set `HOME` or `XDG_CACHE_HOME`")
-    })?;
+    images::reference(&image)?;
     context.reporter.progress(&format!("asking the suite in `{image}` which tests are required"));
-    let platform = local_platform().map_err(|error| wrong(&error))?;
-    let client = Client::new(context.registries.clone()).map_err(|error| wrong(&error))?;
-    let text = runtime()?.block_on(async {
-        let program =
-            program(&client, &place, &platform, &lists.program, &cache).await.map_err(|error| wrong(&error))?;
-        listing(&program.path, &lists.required, None).await.map_err(|error| wrong(&error))
-    })?;
+    let question = Question { program: &lists.program, args: &lists.required };
+    let asked = runtime()?.block_on(async { ask(context, &client(context)?, &image, question, None, hint).await });
+    let text = asked.map_err(|error| wrong(&error))?;
     Required::from_yaml(&text, release, format!("image {image}")).map_err(|error| wrong(&error))
 }

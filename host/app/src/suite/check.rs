@@ -14,7 +14,7 @@ use plumbline_registry::{Client, Reference, Settings, Timeouts};
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
-use crate::profiles::{suite_plugin, suite_profile, suite_required, suite_tests};
+use crate::profiles::{no_selection, suite_plugin, suite_profile, suite_required, suite_tests};
 use crate::sources::url;
 use crate::suite::SuiteOptions;
 use crate::suite::test_names::{list_at, read_error};
@@ -94,27 +94,17 @@ async fn check_tests(
             report_selection(context, &checked, options.selects(), version.is_some());
             Ok(())
         }
-        Err(error @ SelectionError::Expression { .. }) => Err(AppError::usage("failed to select the tests")
-            .because(&error)
-            .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it")),
         Err(SelectionError::List(error)) if options.e2e_lists.is_none() => {
             tracing::info!("focus and skip are not checked: {error}");
             Ok(())
         }
-        Err(error) if !own => {
+        Err(error) if !own && !matches!(error, SelectionError::Expression { .. }) => {
             context.reporter.warning(&format!("{error}; the image may have other tests"));
             Ok(())
         }
         Err(error) => {
-            let near = match &error {
-                SelectionError::Nothing { near, .. } if !near.is_empty() => {
-                    format!("similar tests:\n{}\n", near.join("\n"))
-                }
-                _ => String::new(),
-            };
-            Err(AppError::usage("no test selected")
-                .because(&error)
-                .hint(format!("{near}list the tests that a focus selects with `plumbline conformance tests`")))
+            let all = "list the tests that a focus selects with `plumbline conformance tests`";
+            Err(no_selection(&error, all))
         }
     }
 }

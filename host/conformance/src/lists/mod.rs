@@ -20,4 +20,4 @@ pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
 pub use selection::{
     Checked, Selection, SelectionError, alternatives, check_list, check_selection, near, rerun_focus, tags,
 };
-pub use sources::{Embedded, MAX_DELTAS, Read, read_dir, read_file, read_version, resolve, versions_in};
+pub use sources::{Embedded, Read, read_dir, read_file, read_version, resolve};

@@ -20,11 +20,6 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Creates a selection from compiled expressions.
-    pub fn new(focus: Option<GoRegex>, skip: Option<GoRegex>) -> Self {
-        Self { focus, skip }
-    }
-
     /// Creates a selection from strings. An empty string means no expression.
     ///
     /// # Errors

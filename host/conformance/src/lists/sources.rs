@@ -112,7 +112,7 @@ fn of_version(dir: &Path, version: &str) -> Result<Option<Vec<u8>>, ListError> {
 }
 
 /// Returns the versions of the lists in a directory, sorted by name.
-pub fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
+fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
     let failed = |error| ListError::Read { place: dir.display().to_string(), error };
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).map_err(failed)?.take(MAX_ENTRIES) {
@@ -157,7 +157,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ListError> {
 }
 
 /// Maximum length of a chain of deltas.
-pub const MAX_DELTAS: usize = 16;
+const MAX_DELTAS: usize = 16;
 
 /// Function that returns the bytes of the list of a version, or `None` if it does not exist.
 pub type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError> + 'a;

@@ -105,20 +105,21 @@ impl Settings {
             set(env, "AWS_SSH_KEY", &format!("{SSH_DIR}/{SSH_FILE}"));
             set(env, "KUBE_SSH_KEY", SSH_FILE);
         }
-        self.extend_args(env)?;
+        self.extend_args(definition, env)?;
         env.sort_by_cached_key(|variable| name_of(variable).unwrap_or_default().to_lowercase());
         Ok(Definition::from_json(json)?.definition)
     }
 
-    fn extend_args(&self, env: &mut Vec<Value>) -> Result<(), SettingsError> {
+    fn extend_args(&self, definition: &Definition, env: &mut Vec<Value>) -> Result<(), SettingsError> {
         let mut more = self.extra_args.clone();
         if self.credentials.is_some() {
             more.insert(0, format!("--e2e-docker-config-file={CREDENTIALS_DIR}/{CREDENTIALS_FILE}"));
         }
-        let Some(given) = text_of(env, EXTRA_ARGS) else {
+        let Some(given) = variable(definition, EXTRA_ARGS) else {
             return if more.is_empty() { Ok(()) } else { Err(SettingsError::FromCluster(EXTRA_ARGS)) };
         };
-        let separator = text_of(env, EXTRA_ARGS_SEPARATOR).ok_or(SettingsError::FromCluster(EXTRA_ARGS_SEPARATOR))?;
+        let separator =
+            variable(definition, EXTRA_ARGS_SEPARATOR).ok_or(SettingsError::FromCluster(EXTRA_ARGS_SEPARATOR))?;
         let port = self.progress_port.as_deref().unwrap_or(DEFAULT_PROGRESS_PORT);
         let mut args = with_progress(given, port, separator);
         for one in &more {
@@ -131,17 +132,6 @@ impl Settings {
 
 fn name_of(variable: &Value) -> Option<&str> {
     variable.get("name").and_then(Value::as_str)
-}
-
-/// Returns the value of a variable, or an empty string if it is not set. `None` if the value is
-/// only known in the cluster. Of duplicates, the last one applies.
-fn text_of<'a>(env: &'a [Value], name: &str) -> Option<&'a str> {
-    let Some(variable) = env.iter().rfind(|variable| name_of(variable) == Some(name)) else { return Some("") };
-    match variable.get("value") {
-        Some(Value::String(text)) => Some(text),
-        _ if variable.get("valueFrom").is_some_and(|from| !from.is_null()) => None,
-        _ => Some(""),
-    }
 }
 
 fn set(env: &mut Vec<Value>, name: &str, value: &str) {
@@ -247,21 +237,21 @@ pub struct Chosen {
 /// Returns the tests that the image will run with the environment of `definition`. `None` if the
 /// value of a variable is only known in the cluster.
 pub fn chosen(definition: &Definition) -> Option<Chosen> {
-    let focus = variable(definition, "E2E_FOCUS")?.filter(|text| !text.is_empty());
-    let skip = variable(definition, "E2E_SKIP")?.filter(|text| !text.is_empty());
-    let parallel = matches!(variable(definition, "E2E_PARALLEL")?, Some("y" | "Y" | "true"));
+    let focus = Some(variable(definition, "E2E_FOCUS")?).filter(|text| !text.is_empty());
+    let skip = Some(variable(definition, "E2E_SKIP")?).filter(|text| !text.is_empty());
+    let parallel = matches!(variable(definition, "E2E_PARALLEL")?, "y" | "Y" | "true");
     Some(Chosen {
         focus: focus.unwrap_or(DEFAULT_FOCUS).to_owned(),
         skip: skip.or(parallel.then_some(PARALLEL_SKIP)).map(str::to_owned),
     })
 }
 
-/// Returns the value of a variable, if it is set. The outer `None` means that the value is only
+/// Returns the value of a variable, or an empty string if it is not set. `None` if the value is only
 /// known in the cluster. Of duplicates, the last one applies.
-fn variable<'a>(definition: &'a Definition, name: &str) -> Option<Option<&'a str>> {
+fn variable<'a>(definition: &'a Definition, name: &str) -> Option<&'a str> {
     match definition.spec.env().iter().rfind(|variable| variable.name == name).map(|variable| &variable.value) {
-        None => Some(None),
-        Some(EnvValue::Text(text)) => Some(Some(text)),
+        None => Some(""),
+        Some(EnvValue::Text(text)) => Some(text),
         Some(EnvValue::From(_)) => None,
     }
 }
