@@ -70,85 +70,8 @@ pub(super) fn lost(error: ExecError) -> Result<String, RetrieveError> {
     if error.dropped { Ok(error.error.cause) } else { Err(error.into()) }
 }
 
-/// The source of archives.
-pub(super) trait Source {
-    /// Requests the missing bytes of `archive`, and appends those that arrive to `part`. If the
-    /// connection is lost before all of them have arrived, returns why.
-    async fn fetch(
-        &self,
-        archive: &FinishedArchive,
-        part: &mut Part,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<String>, RetrieveError>;
-}
-
-/// Downloads `archive` to `target`, and verifies it against the aggregator's list, and against the
-/// status `named` if that is this archive.
-pub(super) async fn download(
-    source: &impl Source,
-    archive: &FinishedArchive,
-    named: &TarInfo,
-    target: &Path,
-    retries: Retries,
-    tell: &mut Tell<'_>,
-) -> Result<Retrieved, RetrieveError> {
-    let FinishedArchive { name, size, sha256 } = archive;
-    let retrieved = Retrieved {
-        path: target.to_owned(),
-        size: *size,
-        sha256: sha256.clone(),
-        as_status_says: named.name == *name && !named.sha256.is_empty(),
-    };
-    if let Some(there) = digest_of(target, *size).await
-        && difference(&there, archive, named).is_none()
-    {
-        tell(Progress::Present(target));
-        return Ok(retrieved);
-    }
-    let mut part = Part::open(target, archive).await?;
-    tell(Progress::Begins { name, size: Some(*size), have: part.have() });
-    pieces(source, archive, &mut part, retries, tell).await?;
-    tell(Progress::Verifying);
-    let (archive, named) = (archive.clone(), named.clone());
-    match part.finish(move |digest| difference(digest, &archive, &named)).await? {
-        None => Ok(retrieved),
-        Some((why, aside)) => Err(RetrieveError::Wrong { name: name.clone(), why, aside: Some(aside) }),
-    }
-}
-
-async fn pieces(
-    source: &impl Source,
-    archive: &FinishedArchive,
-    part: &mut Part,
-    retries: Retries,
-    tell: &mut Tell<'_>,
-) -> Result<(), RetrieveError> {
-    let mut attempts = Attempts::new(retries);
-    while part.have() < archive.size {
-        let before = part.have();
-        let fetched = source.fetch(archive, part, tell).await;
-        if part.have() - before >= WORTH_BYTES {
-            attempts = Attempts::new(retries);
-        }
-        let cause = match fetched {
-            Ok(None) => continue,
-            Ok(Some(cause)) if attempts.again(&cause, tell).await => continue,
-            Ok(Some(cause)) => cause,
-            // The pod disappeared during the download. The error still reports the bytes received
-            // so far.
-            Err(error @ (RetrieveError::Cluster(_) | RetrieveError::Command { .. })) if part.have() > 0 => {
-                error.to_string()
-            }
-            Err(error) => return Err(error),
-        };
-        let (name, have, size, part) = (archive.name.clone(), part.have(), archive.size, part.path().to_owned());
-        return Err(RetrieveError::Interrupted { name, have, size, cause, part });
-    }
-    Ok(())
-}
-
 /// Returns how `digest` differs from the archive's, or `None` if it matches.
-pub(super) fn difference(digest: &Digest, archive: &FinishedArchive, named: &TarInfo) -> Option<String> {
+fn difference(digest: &Digest, archive: &FinishedArchive, named: &TarInfo) -> Option<String> {
     let Digest { bytes, sha256 } = digest;
     if (*bytes, sha256) != (archive.size, &archive.sha256) {
         return Some(format!(
@@ -182,6 +105,69 @@ pub(super) struct Remote<'a> {
 }
 
 impl Remote<'_> {
+    /// Downloads `archive` to `target`, and verifies it against the aggregator's list, and against the
+    /// status `named` if that is this archive.
+    pub(super) async fn download(
+        &self,
+        archive: &FinishedArchive,
+        named: &TarInfo,
+        target: &Path,
+        tell: &mut Tell<'_>,
+    ) -> Result<Retrieved, RetrieveError> {
+        let FinishedArchive { name, size, sha256 } = archive;
+        let retrieved = Retrieved {
+            path: target.to_owned(),
+            size: *size,
+            sha256: sha256.clone(),
+            as_status_says: named.name == *name && !named.sha256.is_empty(),
+        };
+        if let Some(there) = digest_of(target, *size).await
+            && difference(&there, archive, named).is_none()
+        {
+            tell(Progress::Present(target));
+            return Ok(retrieved);
+        }
+        let mut part = Part::open(target, archive).await?;
+        tell(Progress::Begins { name, size: Some(*size), have: part.have });
+        self.pieces(archive, &mut part, tell).await?;
+        tell(Progress::Verifying);
+        let (archive, named) = (archive.clone(), named.clone());
+        match part.finish(move |digest| difference(digest, &archive, &named)).await? {
+            None => Ok(retrieved),
+            Some((why, aside)) => Err(RetrieveError::Wrong { name: name.clone(), why, aside: Some(aside) }),
+        }
+    }
+
+    async fn pieces(
+        &self,
+        archive: &FinishedArchive,
+        part: &mut Part,
+        tell: &mut Tell<'_>,
+    ) -> Result<(), RetrieveError> {
+        let mut attempts = Attempts::new(self.options.retries);
+        while part.have < archive.size {
+            let before = part.have;
+            let fetched = self.fetch(archive, part, tell).await;
+            if part.have - before >= WORTH_BYTES {
+                attempts = Attempts::new(self.options.retries);
+            }
+            let cause = match fetched {
+                Ok(None) => continue,
+                Ok(Some(cause)) if attempts.again(&cause, tell).await => continue,
+                Ok(Some(cause)) => cause,
+                // The pod disappeared during the download. The error still reports the bytes received
+                // so far.
+                Err(error @ (RetrieveError::Cluster(_) | RetrieveError::Command { .. })) if part.have > 0 => {
+                    error.to_string()
+                }
+                Err(error) => return Err(error),
+            };
+            let (name, have, size, part) = (archive.name.clone(), part.have, archive.size, part.path.clone());
+            return Err(RetrieveError::Interrupted { name, have, size, cause, part });
+        }
+        Ok(())
+    }
+
     /// Lists the archives. Returns `None` if the image does not support the command.
     pub(super) async fn list(&self, tell: &mut Tell<'_>) -> Result<Option<Vec<FinishedArchive>>, RetrieveError> {
         let command = piece_command(&self.options.remote_dir, &["--list"]);
@@ -206,17 +192,17 @@ impl Remote<'_> {
             .map(Some)
             .map_err(|why| RetrieveError::Stream(format!("the aggregator's list of archives is invalid: {why}")))
     }
-}
 
-impl Source for Remote<'_> {
+    /// Requests the missing bytes of `archive`, and appends those that arrive to `part`. If the
+    /// connection is lost before all of them have arrived, returns why.
     async fn fetch(
         &self,
         archive: &FinishedArchive,
         part: &mut Part,
         tell: &mut Tell<'_>,
     ) -> Result<Option<String>, RetrieveError> {
-        let mut left = archive.size - part.have();
-        let (offset, length) = (part.have().to_string(), left.to_string());
+        let mut left = archive.size - part.have;
+        let (offset, length) = (part.have.to_string(), left.to_string());
         let more = ["--name", &archive.name, "--offset", &offset, "--length", &length];
         let command = piece_command(&self.options.remote_dir, &more);
         let mut stream = match ExecStream::start(self.cluster, self.target, &command, self.options.patience).await {
@@ -233,7 +219,7 @@ impl Source for Remote<'_> {
             };
             part.append(chunk.get(..read).unwrap_or_default()).await?;
             left = left.saturating_sub(read as u64);
-            tell(Progress::Bytes(part.have()));
+            tell(Progress::Bytes(part.have));
         }
         if left == 0 {
             // The exit code does not matter any more, because the digest shows whether these are
@@ -293,5 +279,37 @@ fn parse_list(out: &[u8]) -> Result<Vec<FinishedArchive>, String> {
 }
 
 #[cfg(test)]
-#[path = "download_tests.rs"]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_believed_only_as_far_as_it_makes_sense() {
+        let sha = "ab".repeat(32);
+        let list = |archives: serde_json::Value| parse_list(json!({ "archives": archives }).to_string().as_bytes());
+        let good = json!({"name": "a.tar.gz", "size": 1, "sha256": sha, "new": "key"});
+        assert_eq!(list(json!([good])).unwrap()[0].name, "a.tar.gz");
+        assert!(list(json!([])).unwrap().is_empty());
+        for (bad, why) in [
+            (json!([good, good]), "twice"),
+            (json!([{"name": "../a.tar.gz", "size": 1, "sha256": sha}]), "not the name"),
+            (json!([{"name": "a.tar.gz", "size": 1, "sha256": "AB"}]), "digest"),
+            (json!([{"name": "a.tar.gz", "size": -1, "sha256": sha}]), "invalid"),
+            (json!("x"), "invalid"),
+        ] {
+            let error = list(bad).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn images_that_do_not_know_pieces_are_recognised() {
+        let exit = |code, stderr: &str| Exit { code, stderr: stderr.into() };
+        assert!(is_unknown(&exit(1, "Error: unknown command \"archive-piece\" for \"sonobuoy\""), b""));
+        assert!(is_unknown(&exit(2, "error: unrecognized subcommand 'archive-piece'"), b""));
+        assert!(is_unknown(&exit(1, ""), b"Usage:\n  sonobuoy [command]"));
+        assert!(!is_unknown(&exit(0, "usage:"), b""));
+        assert!(!is_unknown(&exit(4, "error: failed to read `/tmp/x`: no such directory"), b""));
+    }
+}

@@ -19,10 +19,12 @@ const MAX_SIDE_BYTES: u64 = 4096;
 /// for the next attempt.
 pub(super) struct Part {
     file: tokio::fs::File,
-    path: PathBuf,
+    /// The file with the received bytes.
+    pub(super) path: PathBuf,
     side: PathBuf,
     target: PathBuf,
-    have: u64,
+    /// The number of received bytes.
+    pub(super) have: u64,
 }
 
 impl Part {
@@ -53,16 +55,6 @@ impl Part {
             Ok(Self { file: tokio::fs::File::from_std(file), path, side, target, have })
         })
         .await
-    }
-
-    /// Returns the number of received bytes.
-    pub(super) fn have(&self) -> u64 {
-        self.have
-    }
-
-    /// Returns the path of the file with the received bytes.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Appends bytes. They are passed to the operating system before this returns, so an
@@ -165,10 +157,10 @@ mod tests {
         part.append(b"01234").await.unwrap();
         assert!(matches!(Part::open(&target, &archive(10, "x")).await, Err(RetrieveError::Busy(_))));
         drop(part);
-        assert_eq!(Part::open(&target, &archive(10, "x")).await.unwrap().have(), 5);
+        assert_eq!(Part::open(&target, &archive(10, "x")).await.unwrap().have, 5);
         for other in [archive(10, "y"), archive(4, "x"), FinishedArchive { name: "b".into(), ..archive(10, "x") }] {
             let mut part = Part::open(&target, &other).await.unwrap();
-            assert_eq!(part.have(), 0, "{other:?}");
+            assert_eq!(part.have, 0, "{other:?}");
             part.append(b"01").await.unwrap();
         }
         let mut part = Part::open(&target, &archive(3, "x")).await.unwrap();

@@ -10,7 +10,7 @@ use plumbline_core::DigestWriter;
 use plumbline_core::run_status::TarInfo;
 use tokio::time::Instant;
 
-use super::download::{Remote, check_exit, download, is_unknown, piece_command};
+use super::download::{Remote, check_exit, is_unknown, piece_command};
 use super::error::{NotReady, RetrieveError};
 use super::options::{Progress, RetrieveOptions, Retrieved, Tell, Wait};
 use super::part::blocking;
@@ -55,7 +55,7 @@ pub async fn retrieve(
         }
         for (at, archive) in archives.iter().enumerate() {
             let target = options.target(&archive.name, at);
-            retrieved.push(download(&remote, archive, &named, &target, options.retries, tell).await?);
+            retrieved.push(remote.download(archive, &named, &target, tell).await?);
         }
     } else {
         retrieved = retrieve_stream(&remote, &named, tell).await?;

@@ -2,24 +2,31 @@
 
 use std::fs;
 
+use plumbline_dev::ExecReply;
 use plumbline_kubernetes::retrieve::{NotReady, Progress, RetrieveError, Stage, Wait, retrieve};
+use proptest::prelude::*;
 
 use super::bed::{ARCHIVE, Bed, bytes, carry_out, complete, queue, running};
 
 /// More than all interrupted connections transfer together.
 const SIZE: usize = (17 << 20) + 12_345;
 
+/// Drops connections after these numbers of bytes, if their command has this option. Further ones do not drop.
+fn drop_connections(bed: &Bed, option: &'static str, after: &[usize]) {
+    let cuts = queue(after);
+    bed.on_exec(move |dir, words| {
+        let cut_after = if words.contains(&option) { cuts.lock().unwrap().pop() } else { None };
+        ExecReply { cut_after, ..carry_out(dir, words) }
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_drop_anywhere_bring_the_same_bytes() {
     let data = bytes(SIZE);
     let bed = Bed::new(&complete(&data)).await;
     fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
-    let cuts = queue(&[0, 1, 100_000, 8_000_000, 31, 77_777, 65_536, 4_000_000, 0, 0, 70_000, 300_000]);
-    bed.on_exec(move |dir, words| {
-        let reply = carry_out(dir, words);
-        let cut_after = if words.contains(&"--offset") { cuts.lock().unwrap().pop() } else { None };
-        plumbline_dev::ExecReply { cut_after, ..reply }
-    });
+    let cuts = [0, 1, 100_000, 8_000_000, 31, 77_777, 65_536, 4_000_000, 0, 0, 70_000, 300_000];
+    drop_connections(&bed, "--offset", &cuts);
     let (result, events) = bed.retrieve(&bed.options()).await;
     let retrieved = result.unwrap();
     assert!(retrieved[0].as_status_says && retrieved.len() == 1);
@@ -30,6 +37,36 @@ async fn connections_that_drop_anywhere_bring_the_same_bytes() {
     let (again, events) = bed.retrieve(&bed.options()).await;
     assert_eq!(again.unwrap(), retrieved);
     assert!(events[0].starts_with("Present"), "{events:?}");
+
+    fs::write(&retrieved[0].path, vec![0; SIZE]).unwrap();
+    assert_eq!(bed.retrieve(&bed.options()).await.0.unwrap(), retrieved);
+    assert!(fs::read(&retrieved[0].path).unwrap() == data, "one that only looks so is replaced");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn the_download_equals_the_source(
+        size in 0_usize..300_000,
+        drops in proptest::collection::vec(0_usize..120_000, 0..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let data = bytes(size);
+        let read = runtime.block_on(async {
+            let bed = Bed::new(&complete(&data)).await;
+            fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+            drop_connections(&bed, "--offset", &drops);
+            // After a failure, the next attempt resumes. Each attempt uses at least four connections.
+            let mut result = bed.retrieve(&bed.options()).await.0;
+            for _ in 0..3 {
+                if result.is_err() {
+                    result = bed.retrieve(&bed.options()).await.0;
+                }
+            }
+            fs::read(&result.unwrap()[0].path).unwrap()
+        });
+        prop_assert!(read == data);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,12 +74,11 @@ async fn a_list_that_breaks_off_is_asked_for_again() {
     let data = bytes(10);
     let bed = Bed::new(&complete(&data)).await;
     fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
-    let cuts = queue(&[0, 20]);
-    bed.on_exec(move |dir, words| {
-        let cut_after = if words.contains(&"--list") { cuts.lock().unwrap().pop() } else { None };
-        plumbline_dev::ExecReply { cut_after, ..carry_out(dir, words) }
-    });
-    bed.retrieve(&bed.options()).await.0.unwrap();
+    fs::write(bed.pod().join("202611201301_plumbline_y.tar.gz"), b"second").unwrap();
+    drop_connections(&bed, "--list", &[0, 20]);
+    let retrieved = bed.retrieve(&bed.options()).await.0.unwrap();
+    // The status says nothing about the other archive.
+    assert_eq!(retrieved.iter().map(|archive| archive.as_status_says).collect::<Vec<_>>(), [true, false]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,7 +92,7 @@ async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
     bed.on_exec(move |dir, words| {
         let Some(at) = words.iter().position(|word| *word == "--offset") else { return carry_out(dir, words) };
         asked.lock().unwrap().push(words[at + 1].parse().unwrap());
-        plumbline_dev::ExecReply { cut_after: cuts.lock().unwrap().pop(), ..carry_out(dir, words) }
+        ExecReply { cut_after: cuts.lock().unwrap().pop(), ..carry_out(dir, words) }
     });
     let (result, _) = bed.retrieve(&bed.options()).await;
     let error = result.unwrap_err();
