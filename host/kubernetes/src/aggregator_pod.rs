@@ -26,7 +26,8 @@ const START_PATIENCE: Duration = Duration::from_secs(15);
 pub async fn own_pod_uid(cluster: &Cluster, namespace: &str, pod: &str) -> Result<String, ClusterError> {
     let what = format!("read pod `{pod}` in namespace `{namespace}`");
     let pods = kube::core::Request::new(format!("/api/v1/namespaces/{namespace}/pods"));
-    let found = send_with_retry(cluster, &what, START_PATIENCE, pods.get(pod, &GetParams::default())).await?;
+    let request = pods.get(pod, &GetParams::default());
+    let found: Value = send_with_retry(cluster, &what, START_PATIENCE, request).await?;
     let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
     uid.map(str::to_owned).ok_or_else(|| ClusterError::new(what, "it has no uid"))
 }

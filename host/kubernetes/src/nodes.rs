@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::pod_view::{line, text_at};
-use crate::retry::{Listing, PATIENCE, list};
+use crate::retry::{Listing, list};
 
 /// Nodes per page of a list. A node has 10 to 20 KiB, mostly image names.
 pub(crate) const NODES_PAGE: u32 = 100;
@@ -31,14 +31,7 @@ pub struct NodeList {
 /// # Errors
 /// Returns an error if the API server does not answer, or rejects the request for another reason.
 pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
-    let listing = Listing {
-        what: "list nodes",
-        path: "/api/v1/nodes",
-        labels: None,
-        page: NODES_PAGE,
-        metadata_only: false,
-        patience: PATIENCE,
-    };
+    let listing = Listing { page: NODES_PAGE, ..Listing::new("list nodes", "/api/v1/nodes") };
     match list(cluster, &listing, |object| node(&object)).await {
         Ok(nodes) => Ok(collect(nodes)),
         Err(error) if error.is_forbidden() => Ok(NodeList {

@@ -35,9 +35,6 @@ const DAEMON_SET_GRACE: u32 = 1;
 /// deleted with its namespace anyway.
 const CLEANUP_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Objects per page of a metadata list: the size that Kubernetes clients use.
-const PAGE: u32 = 500;
-
 /// The kinds of objects that the aggregator creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -131,7 +128,7 @@ pub(crate) async fn check_admission(
     let what = format!("create pods of DaemonSet `{name}` in namespace `{namespace}`");
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let request = kube::core::Request::new(Kind::Pod.path(namespace)).create(&dry_run, pod.to_string().into_bytes());
-    match send_with_retry(cluster, &what, PATIENCE, request).await {
+    match send_with_retry::<Value>(cluster, &what, PATIENCE, request).await {
         Err(error) if error.code == Some(422) => Err(error),
         Err(error) if error.code == Some(403) && !is_about_the_request(&error.cause) => Err(error),
         _ => Ok(()),
@@ -150,7 +147,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     let what = format!("create {} `{name}` in namespace `{namespace}`", kind.word());
     let collection = kube::core::Request::new(kind.path(namespace));
     let request = collection.create(&PostParams::default(), object.to_string().into_bytes());
-    let conflict = match send_with_retry(cluster, &what, PATIENCE, request).await {
+    let conflict = match send_with_retry::<Value>(cluster, &what, PATIENCE, request).await {
         Ok(_) => return Ok(Created::New),
         // The aggregator may not read ConfigMaps. The process of a check compares their content with
         // a digest. Any other conflict passes.
@@ -192,7 +189,8 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         let metadata = owners.map(|owners| json!({"ownerReferences": owners})).unwrap_or_else(|| json!({}));
         let patch = Patch::Merge(json!({"data": object.get("data"), "metadata": metadata}));
         let what = format!("update Secret `{name}` in namespace `{namespace}`");
-        send_with_retry(cluster, &what, PATIENCE, collection.patch(name, &PatchParams::default(), &patch)).await?;
+        let request = collection.patch(name, &PatchParams::default(), &patch);
+        send_with_retry::<Value>(cluster, &what, PATIENCE, request).await?;
     }
     Ok(Created::Adopted)
 }
@@ -248,7 +246,7 @@ async fn remove(
         preconditions: Some(Preconditions { uid, resource_version: None }),
         ..DeleteParams::default()
     };
-    match send_with_retry(cluster, &what, PATIENCE, collection.delete(name, &params)).await {
+    match send_with_retry::<Value>(cluster, &what, PATIENCE, collection.delete(name, &params)).await {
         // Another process may have deleted it first.
         Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error),
         _ => Ok(()),
@@ -291,14 +289,10 @@ async fn delete_all(
 ) -> Vec<ClusterError> {
     let mut errors = Vec::new();
     for kind in [Kind::DaemonSet, Kind::Pod] {
-        let listing = Listing {
-            what: &format!("list {}s of plugins in namespace `{namespace}`", kind.word()),
-            path: &kind.path(namespace),
-            labels: Some(selector),
-            page: PAGE,
-            metadata_only: true,
-            patience: CLEANUP_PATIENCE,
-        };
+        let what = format!("list {}s of plugins in namespace `{namespace}`", kind.word());
+        let path = kind.path(namespace);
+        let all = Listing::new(&what, &path);
+        let listing = Listing { labels: Some(selector), metadata_only: true, patience: CLEANUP_PATIENCE, ..all };
         // With a DaemonSet there may be thousands of pods, which are deleted with it. They are not
         // kept in memory.
         let to_go = |object: Value| Some(object).filter(|object| is_to_go(object, launched, owner));
@@ -344,7 +338,7 @@ pub(crate) async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name:
     let collection = kube::core::Request::new(kind.path(namespace));
     let act = || async {
         let request = collection.delete(name, &params);
-        send_with_retry(cluster, &what, CLEANUP_PATIENCE, request).await.map_err(Refusal::of)
+        send_with_retry::<Value>(cluster, &what, CLEANUP_PATIENCE, request).await.map_err(Refusal::of)
     };
     // A conflict is over as soon as another writer has finished.
     let may_pass = |error: &ClusterError, _| error.is_transient() || error.is_conflict();

@@ -417,9 +417,6 @@ pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Pods per page: the API server's own chunk size.
-const PAGE: u32 = 500;
-
 /// Returns the sorted names of the pods of all plugins in `namespace`, or of one plugin.
 ///
 /// # Errors
@@ -433,15 +430,11 @@ pub async fn plugin_pods(
     if let Some(plugin) = plugin {
         labels.push_str(&format!(",{}={plugin}", names::PLUGIN_LABEL));
     }
-    let listing = Listing {
-        what: &format!("list pods of plugins in namespace `{namespace}`"),
-        path: &format!("/api/v1/namespaces/{namespace}/pods"),
-        labels: Some(&labels),
-        page: PAGE,
-        metadata_only: true,
-        // The user waits.
-        patience: Duration::ZERO,
-    };
+    let what = format!("list pods of plugins in namespace `{namespace}`");
+    let path = format!("/api/v1/namespaces/{namespace}/pods");
+    let all = Listing::new(&what, &path);
+    // The user waits.
+    let listing = Listing { labels: Some(&labels), metadata_only: true, patience: Duration::ZERO, ..all };
     let pods = list(cluster, &listing, |pod| pod.pointer("/metadata/name")?.as_str().map(str::to_owned)).await?;
     // A pod may appear twice if the list changes between two pages.
     Ok(pods.into_iter().flatten().collect::<BTreeSet<_>>().into_iter().collect())

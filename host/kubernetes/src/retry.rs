@@ -28,6 +28,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// this timeout detects a connection that broke silently.
 const ATTEMPT: Duration = Duration::from_secs(30);
 
+/// Objects per page of a list: the API server's own chunk size.
+pub(crate) const PAGE: u32 = 500;
+
 /// Maximum number of pages of one list: 100,000 nodes, twenty times the largest supported cluster.
 /// A server whose list never ends is broken.
 const MAX_PAGES: usize = 1000;
@@ -121,16 +124,7 @@ fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
 
 /// Sends a request, and retries while that may help, for at most `patience`. `what` completes the
 /// message "failed to …".
-pub(crate) async fn send_with_retry(
-    cluster: &Cluster,
-    what: &str,
-    patience: Duration,
-    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
-) -> Result<Value, ClusterError> {
-    send_for(cluster, what, patience, request).await
-}
-
-async fn send_for<T: DeserializeOwned>(
+pub(crate) async fn send_with_retry<T: DeserializeOwned>(
     cluster: &Cluster,
     what: &str,
     patience: Duration,
@@ -186,6 +180,13 @@ pub(crate) struct Listing<'a> {
     pub(crate) patience: Duration,
 }
 
+impl<'a> Listing<'a> {
+    /// Selects all objects of a collection. Each page is retried for [`PATIENCE`].
+    pub(crate) fn new(what: &'a str, path: &'a str) -> Self {
+        Self { what, path, labels: None, page: PAGE, metadata_only: false, patience: PATIENCE }
+    }
+}
+
 #[derive(Deserialize)]
 struct Page {
     metadata: Option<PageMetadata>,
@@ -217,7 +218,7 @@ pub(crate) async fn list<T>(
         let begun = params.continue_token.is_some();
         let collection = kube::core::Request::new(listing.path);
         let request = if listing.metadata_only { collection.list_metadata(&params) } else { collection.list(&params) };
-        let page: Page = match send_for(cluster, listing.what, listing.patience, request).await {
+        let page: Page = match send_with_retry(cluster, listing.what, listing.patience, request).await {
             Err(error) if error.code == Some(410) && begun && restarts < MAX_RESTARTS => {
                 restarts += 1;
                 objects.clear();

@@ -30,9 +30,6 @@ const CLEARANCE: Duration = Duration::from_secs(180);
 /// Interval between looks at these pods.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
-/// Objects per page.
-const PAGE: u32 = 500;
-
 /// The most names in an error.
 const MAX_NAMED: usize = 5;
 
@@ -163,14 +160,9 @@ fn remains<'a>(own: &ScheduledPod, pods: &'a [Found], sets: &'a [Found]) -> Vec<
 
 async fn objects(cluster: &Cluster, own: &ScheduledPod, kind: Kind) -> Result<Vec<Found>, ClusterError> {
     let selector = format!("{}={},{}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL);
-    let listing = Listing {
-        what: &format!("list the {}s of runs in namespace `{}`", kind.word(), own.namespace),
-        path: &kind.path(&own.namespace),
-        labels: Some(&selector),
-        page: PAGE,
-        metadata_only: false,
-        patience: PATIENCE,
-    };
+    let what = format!("list the {}s of runs in namespace `{}`", kind.word(), own.namespace);
+    let path = kind.path(&own.namespace);
+    let listing = Listing { labels: Some(&selector), ..Listing::new(&what, &path) };
     list(cluster, &listing, |object| Found::read(&object)).await
 }
 
@@ -206,7 +198,7 @@ pub async fn record(cluster: &Cluster, namespace: &str, time: Timestamp) -> Resu
     let data = json!({"data": {LAST: time.to_string(), BEFORE: last.map(|time| time.to_string())}});
     let what = format!("write ConfigMap `{}`", names::SCHEDULE);
     let request = collection.patch(names::SCHEDULE, &PatchParams::default(), &Patch::Merge(data));
-    send_with_retry(cluster, &what, PATIENCE, request).await?;
+    send_with_retry::<Value>(cluster, &what, PATIENCE, request).await?;
     Ok(last)
 }
 
@@ -219,7 +211,7 @@ async fn create(
     let map = object(namespace, "v1", "ConfigMap", names::SCHEDULE, json!({"data": {LAST: time.to_string()}}));
     let what = format!("create ConfigMap `{}`", names::SCHEDULE);
     let request = collection.create(&PostParams::default(), map.to_string().into_bytes());
-    match send_with_retry(cluster, &what, PATIENCE, request).await {
+    match send_with_retry::<Value>(cluster, &what, PATIENCE, request).await {
         // The response to the first attempt was lost.
         Err(error) if !error.is_conflict() => Err(error),
         _ => Ok(None),

@@ -10,9 +10,7 @@ use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube::{Api, Resource};
 
 use crate::cluster::Cluster;
-
-/// Objects per page: the API server's own chunk size.
-const PAGE: u32 = 500;
+use crate::retry::PAGE;
 
 /// Maximum number of objects of one kind: twice the pods of two plugins on 5,000 nodes.
 const MAX_OBJECTS: usize = 20_000;

@@ -11,23 +11,15 @@ use super::options::{MonitorOptions, SettledPlugin, Watched};
 use crate::error::ClusterError;
 use crate::names;
 use crate::pod_view::{ContainerState, ContainerView, Ended, PodView, Role};
-use crate::retry::{Listing, PATIENCE, list};
-
-/// Pods per page of a list.
-const PAGE: u32 = 500;
+use crate::retry::{Listing, list};
 
 /// Lists the pods of a plugin, whose results wait meanwhile. A watch may be late or interrupted, or may
 /// have started after a restart of the aggregator.
 pub(super) async fn list_pods(options: &MonitorOptions, session: &str) -> Result<Vec<Arc<PodView>>, ClusterError> {
     let labels = format!("{}={session}", names::SESSION_LABEL);
-    let listing = Listing {
-        what: &format!("list the pods with the label `{labels}`"),
-        path: &format!("/api/v1/namespaces/{}/pods", options.namespace),
-        labels: Some(&labels),
-        page: PAGE,
-        metadata_only: false,
-        patience: PATIENCE,
-    };
+    let what = format!("list the pods with the label `{labels}`");
+    let path = format!("/api/v1/namespaces/{}/pods", options.namespace);
+    let listing = Listing { labels: Some(&labels), ..Listing::new(&what, &path) };
     let pods = list(&options.cluster, &listing, |pod| PodView::read(&pod)).await?;
     Ok(pods.into_iter().flatten().map(Arc::new).collect())
 }

@@ -32,6 +32,7 @@ use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
 use crate::object_text::ObjectText;
 use crate::pod_view::PodView;
+use crate::retry::PAGE;
 use crate::timeline::{Before, Observer, Recorder};
 use crate::watch::{Watch, watch};
 
@@ -100,9 +101,6 @@ enum Command {
     Watch(Box<Watched>, mpsc::Sender<Report>),
     Settle(Box<SettledPlugin>, oneshot::Sender<Vec<Exit>>),
 }
-
-/// Pods per page of a list: the size that Kubernetes clients use.
-const PAGE: u32 = 500;
 
 /// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
 /// time, so it is less than the usual five minutes.

@@ -9,9 +9,7 @@ use serde_json::{Map, Value};
 
 use super::fetch::{Fetch, FetchError, Request, WITHIN};
 use crate::error::ClusterError;
-
-/// Objects per page. If a page is too large, smaller ones are requested.
-const PAGE: u32 = 500;
+use crate::retry::PAGE;
 
 /// Maximum size of a page in bytes. Eight pages may be in memory at once.
 const MAX_PAGE: usize = 16 << 20;
@@ -52,6 +50,7 @@ pub(super) async fn list<S: Sink>(
     selection: &Selection,
     mut sink: S,
 ) -> Result<(S, Map<String, Value>), ClusterError> {
+    // If a page is too large, smaller ones are requested.
     let (mut limit, mut restarts) = (PAGE, 0);
     let mut token: Option<String> = None;
     let failed = |why: &dyn fmt::Display| ClusterError::new(what, why.to_string());

@@ -10,12 +10,10 @@ use super::list::{Selection, read_list, request};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names::is_safe_name;
+use crate::retry::PAGE;
 
 /// Requests per second.
 const RATE: u32 = 20;
-
-/// Objects per page. If a page is too large, a smaller one is requested.
-const PAGE: u32 = 500;
 
 /// Maximum size of an answer in bytes.
 const MAX_ANSWER: usize = 16 << 20;
@@ -73,6 +71,7 @@ impl ObjectReader {
             fields: objects.field_selector.to_owned(),
             metadata_only: false,
         };
+        // If a page is too large, a smaller one is requested.
         let mut limit = PAGE;
         let bytes = loop {
             let request = request(&path, &selection, limit, token.map(str::to_owned));

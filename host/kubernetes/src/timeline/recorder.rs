@@ -27,6 +27,7 @@ use crate::monitor::MonitorOptions;
 use crate::nodes::NodeView;
 use crate::object_text::ObjectText;
 use crate::pod_view::PodView;
+use crate::retry::PAGE;
 use crate::watch::{Watch, watch};
 
 /// How often entries that are due are written.
@@ -37,9 +38,6 @@ const API_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long the end of a run waits for the last entries. The disk may be stuck.
 const STOP_WAIT: Duration = Duration::from_secs(10);
-
-/// Warnings per page of a list: the size that Kubernetes clients use.
-const PAGE: u32 = 500;
 
 /// Seconds after which the watch of warnings is restarted, which costs one request.
 const WATCH_SECONDS: u32 = 240;
