@@ -54,8 +54,8 @@ pub const AGGREGATOR_SERVICE: &str = "sonobuoy-aggregator";
 pub const NETWORK_POLICY: &str = "plumbline-aggregator";
 /// The default service account of the aggregator.
 pub const SERVICE_ACCOUNT: &str = "sonobuoy-serviceaccount";
-/// The service account of plugins without permissions, and the name prefix of the accounts of other
-/// plugins.
+/// The service account of plugins without permissions, and the name prefix of the service account,
+/// Role and RoleBinding of other plugins.
 pub const PLUGIN_ACCOUNT: &str = "plumbline-plugin";
 /// The service account of plugins if the run creates none. It exists in every namespace.
 pub const EXISTING_PLUGIN_ACCOUNT: &str = "default";
@@ -138,12 +138,6 @@ pub fn plugin_of_pod(pod: &str) -> Option<(&str, bool)> {
 #[must_use]
 pub fn plugin_container(definition: &Definition) -> &str {
     definition.spec.name().unwrap_or("plugin")
-}
-
-/// Returns the name of the service account, Role and RoleBinding of a plugin with permissions.
-#[must_use]
-pub fn plugin_object(plugin: &PluginName) -> String {
-    format!("{PLUGIN_ACCOUNT}-{plugin}")
 }
 
 pub(crate) fn plugin_pods_selector() -> String {

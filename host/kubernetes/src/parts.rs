@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Capabilities, SecurityContext};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use plumbline_core::RunId;
 use serde_json::{Value, json};
 
 use crate::names;
@@ -28,6 +30,37 @@ pub(crate) fn put(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(fields) = object {
         fields.insert(key.to_owned(), value);
     }
+}
+
+/// Sets a field of an object that has none, or `null`.
+pub(crate) fn put_missing(object: &mut Value, key: &str, value: Value) {
+    if object.get(key).is_none_or(Value::is_null) {
+        put(object, key, value);
+    }
+}
+
+/// Sets the owner of an object, if there is one. It is not the controller, which would count or
+/// replace the object.
+pub(crate) fn set_owner(object: &mut Value, owner: Option<&OwnerReference>) {
+    if let (Some(owner), Some(metadata)) = (owner, object.get_mut("metadata")) {
+        put(metadata, "ownerReferences", json!([owner]));
+    }
+}
+
+/// Returns a Secret of one run, with base64 in `data`.
+pub(crate) fn secret_of_run(
+    namespace: &str,
+    name: &str,
+    run: &RunId,
+    owner: Option<&OwnerReference>,
+    data: Value,
+) -> Value {
+    let mut secret = object(namespace, "v1", "Secret", name, json!({"type": "Opaque", "data": data}));
+    if let Some(metadata) = secret.get_mut("metadata") {
+        put(metadata, "annotations", json!({names::RUN_ANNOTATION: run.to_string()}));
+    }
+    set_owner(&mut secret, owner);
+    secret
 }
 
 /// Removes the fields of an object that have no value. In `json!`, they are `None`.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::{BoxFuture, DispatchError, Vault};
 use plumbline_core::RunId;
 use serde_json::json;
@@ -11,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
 use crate::owned::{Kind, create, get};
+use crate::parts::secret_of_run;
 
 /// The key in the Secret.
 const KEY: &str = "authority.pem";
@@ -59,18 +60,9 @@ impl CaSecretStore {
     /// Creates the Secret. One of an earlier run is replaced. There is only one run per namespace,
     /// so that run is over.
     async fn write(&self, pem: &str) -> Result<(), ClusterError> {
-        let secret = Secret {
-            metadata: ObjectMeta {
-                name: Some(names::CA_SECRET.to_owned()),
-                labels: Some([(names::COMPONENT_LABEL.to_owned(), names::COMPONENT_VALUE.to_owned())].into()),
-                annotations: Some([(names::RUN_ANNOTATION.to_owned(), self.run.to_string())].into()),
-                owner_references: self.owner.clone().map(|owner| vec![owner]),
-                ..ObjectMeta::default()
-            },
-            data: Some([(KEY.to_owned(), ByteString(pem.as_bytes().to_vec()))].into()),
-            ..Secret::default()
-        };
-        create(&self.cluster, &self.namespace, Kind::Secret, &json!(secret)).await.map(drop)
+        let data = json!({KEY: ByteString(pem.as_bytes().to_vec())});
+        let secret = secret_of_run(&self.namespace, names::CA_SECRET, &self.run, self.owner.as_ref(), data);
+        create(&self.cluster, &self.namespace, Kind::Secret, &secret).await.map(drop)
     }
 }
 

@@ -35,7 +35,7 @@ impl PluginAccount {
         }
         match definition.api_permissions().is_empty() {
             true => Self::Shared,
-            false => Self::Own(names::plugin_object(&definition.name)),
+            false => Self::Own(format!("{}-{}", names::PLUGIN_ACCOUNT, definition.name)),
         }
     }
 

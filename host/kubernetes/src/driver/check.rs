@@ -9,13 +9,16 @@ use plumbline_aggregator::{CompiledCheck, Launch};
 use plumbline_core::definition::Definition;
 use plumbline_core::size::Bytes;
 use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Digest, ModuleLimits};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::error::DriverError;
+use super::pod_spec::take_list;
 use super::stage::{Stage, WorkerSecurity};
 use crate::chunks::chunks_of;
 use crate::names;
-use crate::parts::{config_maps_volume, confined, field_variable, name, names_of, object, put, variable};
+use crate::parts::{
+    config_maps_volume, confined, field_variable, name, names_of, object, put, put_missing, set_owner, variable,
+};
 
 /// The directory with the chunks of the component.
 const COMPONENT_DIR: &str = "/check";
@@ -127,14 +130,14 @@ impl CheckPod {
     pub(super) fn container(&self, stage: &Stage, definition: &Definition) -> Result<Value, DriverError> {
         let text = self.run.to_variable();
         let text = text.map_err(|error| DriverError::CheckRun { plugin: definition.name.clone(), error })?;
-        let mut raw = definition.spec.raw().clone();
-        let mut env = take_list(&mut raw, "env");
+        let mut container = Value::Object(definition.spec.raw().clone());
+        let mut env = take_list(definition, &mut container, "spec", "env")?;
         if !env.iter().any(|variable| name(variable) == Some("NODE_NAME")) {
             env.push(field_variable("NODE_NAME", "spec.nodeName"));
         }
         // Kubernetes expands `$(NAME)` in values.
         env.push(variable(CHECK_VARIABLE, &text.replace('$', "\\u0024")));
-        let mut mounts = take_list(&mut raw, "volumeMounts");
+        let mut mounts = take_list(definition, &mut container, "spec", "volumeMounts")?;
         mounts.push(json!({"name": VOLUME, "mountPath": COMPONENT_DIR, "readOnly": true}));
         mounts.extend(
             host_volumes(definition)
@@ -147,11 +150,8 @@ impl CheckPod {
             // The monitor quotes the termination message.
             ("terminationMessagePolicy", json!("FallbackToLogsOnError")),
         ];
-        let mut container = Value::Object(raw);
         for (key, value) in defaults {
-            if container.get(key).is_none_or(Value::is_null) {
-                put(&mut container, key, value);
-            }
+            put_missing(&mut container, key, value);
         }
         put(&mut container, "name", json!(names::plugin_container(definition)));
         put(&mut container, "image", json!(stage.worker_image));
@@ -198,9 +198,7 @@ fn config_maps(stage: &Stage, name: &str, chunks: Vec<(String, Vec<u8>)>) -> Vec
     let map = |(at, (key, bytes)): (usize, (String, Vec<u8>))| {
         let fields = json!({"binaryData": {key: ByteString(bytes)}, "immutable": true});
         let mut map = object(&stage.namespace, "v1", "ConfigMap", &format!("{name}-{at}"), fields);
-        if let (Some(owners), Some(metadata)) = (stage.owner_references(), map.get_mut("metadata")) {
-            put(metadata, "ownerReferences", json!(owners));
-        }
+        set_owner(&mut map, stage.owner.as_ref());
         map
     };
     chunks.into_iter().enumerate().map(map).collect()
@@ -242,11 +240,4 @@ fn security_context(security: WorkerSecurity, reads_files: bool) -> Option<Value
         _ => {}
     }
     Some(context)
-}
-
-fn take_list(fields: &mut Map<String, Value>, key: &str) -> Vec<Value> {
-    match fields.remove(key) {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    }
 }

@@ -14,7 +14,7 @@ use super::error::DriverError;
 use super::stage::{Stage, WorkerSecurity};
 use super::worker::{self, PROGRESS_PORT_VARIABLE, RESULTS_VARIABLES};
 use crate::names;
-use crate::parts::{mount, name, put, variable};
+use crate::parts::{mount, name, put, put_missing, variable};
 
 /// Default grace period in seconds of a pod with a native sidecar.
 ///
@@ -144,9 +144,7 @@ pub(super) fn pod_spec(
     if stage.has_sidecar(definition) {
         put(&mut worker, "restartPolicy", json!("Always"));
         init.push(worker);
-        if spec.get("terminationGracePeriodSeconds").is_none_or(Value::is_null) {
-            put(&mut spec, "terminationGracePeriodSeconds", json!(SIDECAR_GRACE_SECONDS));
-        }
+        put_missing(&mut spec, "terminationGracePeriodSeconds", json!(SIDECAR_GRACE_SECONDS));
     } else {
         containers.push(worker);
     }
@@ -182,15 +180,10 @@ fn complete_restricted<'a>(pod: &mut Value, containers: impl IntoIterator<Item =
 
 /// Sets a field of the security context of a pod or a container, unless it is set.
 fn fill(of: &mut Value, field: &str, value: Value) {
-    let Some(object) = of.as_object_mut() else { return };
-    let context = object.entry("securityContext").or_insert(Value::Null);
-    if context.is_null() {
-        *context = json!({});
-    }
+    put_missing(of, "securityContext", json!({}));
     // The API server rejects a context that is not a mapping.
-    let Some(context) = context.as_object_mut() else { return };
-    if context.get(field).is_none_or(Value::is_null) {
-        context.insert(field.to_owned(), value);
+    if let Some(context) = of.get_mut("securityContext") {
+        put_missing(context, field, value);
     }
 }
 
@@ -241,9 +234,7 @@ fn plugin_container(stage: &Stage, definition: &Definition) -> Result<Value, Dri
         return Err(DriverError::NoImage(definition.name.clone()));
     }
     put(&mut plugin, "image", json!(stage.worker_image));
-    if plugin.get("imagePullPolicy").is_none_or(Value::is_null) {
-        put(&mut plugin, "imagePullPolicy", json!(stage.image_pull_policy));
-    }
+    put_missing(&mut plugin, "imagePullPolicy", json!(stage.image_pull_policy));
     Ok(plugin)
 }
 
@@ -331,7 +322,12 @@ fn check_names<'a>(definition: &Definition, containers: impl Iterator<Item = &'a
 
 /// Removes and returns the list of mappings under `key` of the object at `path`. Absent, `null` and
 /// empty mean the same, as for the API server.
-fn take_list(definition: &Definition, object: &mut Value, path: &str, key: &str) -> Result<Vec<Value>, DriverError> {
+pub(super) fn take_list(
+    definition: &Definition,
+    object: &mut Value,
+    path: &str,
+    key: &str,
+) -> Result<Vec<Value>, DriverError> {
     let items = match object.as_object_mut().and_then(|fields| fields.remove(key)) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items,

@@ -67,12 +67,6 @@ impl Stage {
     pub(super) fn has_sidecar(&self, definition: &Definition) -> bool {
         self.native_sidecar && !definition.driver.is_per_node()
     }
-
-    /// Returns the owner references of created objects. The owner is not their controller, which
-    /// would count or replace them.
-    pub(super) fn owner_references(&self) -> Option<[&OwnerReference; 1]> {
-        self.owner.as_ref().map(|owner| [owner])
-    }
 }
 
 /// The user and privileges of the worker.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, WorkerSecurity};
 use crate::names;
-use crate::parts::{confined, field_variable, labels, merged, variable, without_nulls};
+use crate::parts::{confined, field_variable, merged, secret_of_run, variable, without_nulls};
 
 /// Resource requests and limits. The worker waits on one thread with a few MiB. The limit leaves
 /// room for compressing a directory and for TLS.
@@ -149,22 +149,11 @@ pub(super) fn security_context(security: WorkerSecurity, pod: &Value, plugin: &V
 #[must_use]
 pub fn secret(stage: &Stage, definition: &Definition, run: &RunId, access: &WorkerAccess) -> Value {
     let encoded = |text: &str| ByteString(text.as_bytes().to_vec());
-    json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": without_nulls(json!({
-            "name": names::CERTIFICATES_SECRET,
-            "namespace": stage.namespace,
-            "labels": labels(),
-            "annotations": {names::RUN_ANNOTATION: run.to_string()},
-            "ownerReferences": stage.owner_references(),
-        })),
-        "type": "Opaque",
-        "data": {
-            certificate_key(&definition.name): encoded(&access.client_cert),
-            private_key_key(&definition.name): encoded(&access.client_key),
-        },
-    })
+    let data = json!({
+        certificate_key(&definition.name): encoded(&access.client_cert),
+        private_key_key(&definition.name): encoded(&access.client_key),
+    });
+    secret_of_run(&stage.namespace, names::CERTIFICATES_SECRET, run, stage.owner.as_ref(), data)
 }
 
 fn certificate_key(plugin: &PluginName) -> String {

@@ -10,7 +10,7 @@ use super::error::DriverError;
 use super::pod_spec::pod_spec;
 use super::stage::Stage;
 use crate::names;
-use crate::parts::without_nulls;
+use crate::parts::{set_owner, without_nulls};
 
 /// Annotation on objects that stay after the run, because their definition says `skip-cleanup`.
 ///
@@ -53,7 +53,6 @@ pub fn workload(
         "namespace": stage.namespace,
         "labels": labels,
         "annotations": annotations,
-        "ownerReferences": stage.owner_references(),
     });
     let pod_spec = pod_spec(stage, definition, access, check)?;
     let spec = if definition.driver.is_per_node() {
@@ -69,7 +68,9 @@ pub fn workload(
     } else {
         pod_spec
     };
-    Ok(json!({"apiVersion": api_version, "kind": kind, "metadata": without_nulls(metadata), "spec": spec}))
+    let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec});
+    set_owner(&mut object, stage.owner.as_ref());
+    Ok(object)
 }
 
 /// Returns the labels of every object of a plugin.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::ManifestError;
 use crate::driver::{default_pod_spec, level_of};
 use crate::names;
-use crate::parts::{merged, mount, name, put};
+use crate::parts::{merged, mount, name, put, put_missing};
 
 /// Maximum length of a volume name (DNS-1123 label).
 const MAX_VOLUME_NAME: usize = 63;
@@ -153,9 +153,7 @@ fn list<'a>(
     object: &'a mut Value,
     key: &str,
 ) -> Result<&'a mut Vec<Value>, ManifestError> {
-    if object.get(key).is_none_or(Value::is_null) {
-        put(object, key, json!([]));
-    }
+    put_missing(object, key, json!([]));
     match object.get_mut(key) {
         Some(Value::Array(items)) => Ok(items),
         _ => Err(ManifestError::Shape(plugin.clone(), format!("{path}.{key}"), "a list")),

@@ -97,6 +97,14 @@ fn a_check_that_did_not_arrive_is_an_error() {
     assert_eq!(error, "plugin `look`: its check did not reach the aggregator");
 }
 
+#[test]
+fn a_list_of_the_wrong_type_is_rejected_and_not_left_out() {
+    let definition = definition(&yaml("Job", "{}").replace("spec: {", "spec: {volumeMounts: all, "));
+    let check = CheckPod::new(&stage(), &definition, SESSION, b"component", None, 1, ModuleLimits::default()).unwrap();
+    let error = workload(&stage(), &definition, SESSION, &access(), Some(&check)).unwrap_err();
+    assert_eq!(error.to_string(), "plugin `look`: `spec.volumeMounts` is not a list");
+}
+
 /// Bytes that do not compress.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 7u64;
