@@ -8,6 +8,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBind
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube::{Api, Resource};
+use serde::{Serialize, Serializer};
 
 use crate::cluster::Cluster;
 use crate::retry::PAGE;
@@ -21,6 +22,13 @@ pub(super) struct Kind {
     resource: fn() -> ApiResource,
     /// The name for messages.
     pub(super) word: &'static str,
+}
+
+/// Writes the word.
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word)
+    }
 }
 
 impl Kind {

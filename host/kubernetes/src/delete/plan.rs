@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use kube::api::ObjectMeta;
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::kinds::{CLUSTER_WIDE, ELSEWHERE, Kind, NAMESPACE, OF_OTHERS, OF_RUN};
 use crate::cluster::Cluster;
@@ -62,14 +61,17 @@ pub struct DeleteOptions {
     pub rbac: Rbac,
 }
 
-/// An object in the cluster.
-#[derive(Debug, Clone)]
+/// An object in the cluster. As JSON it has `kind`, `namespace` (`null` for objects without one) and
+/// `name`.
+#[derive(Debug, Clone, Serialize)]
 pub struct Object {
     pub(super) kind: &'static Kind,
     pub(super) namespace: Option<String>,
     pub(super) name: String,
+    #[serde(skip)]
     pub(super) uid: Option<String>,
     /// Whether it was already being deleted when it was listed.
+    #[serde(skip)]
     pub terminating: bool,
 }
 
@@ -88,17 +90,6 @@ impl Object {
     #[must_use]
     pub fn is_namespace(&self) -> bool {
         self.kind.word == "namespace"
-    }
-}
-
-/// Writes `kind`, `namespace` (`null` for objects without one) and `name`.
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Object", 3)?;
-        fields.serialize_field("kind", self.kind.word)?;
-        fields.serialize_field("namespace", &self.namespace)?;
-        fields.serialize_field("name", &self.name)?;
-        fields.end()
     }
 }
 
@@ -147,17 +138,14 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
         Err(error) => return Err(ClusterError::api(what, &error)),
     }
     if options.rbac == Rbac::Enabled {
-        let mut selector = format!("{COMPONENT_LABEL}={COMPONENT_VALUE}");
-        if !options.all {
-            selector.push_str(&format!(",{NAMESPACE_LABEL}={namespace}"));
-        }
+        let of_runs = format!("{COMPONENT_LABEL}={COMPONENT_VALUE}");
+        let of_run = format!("{of_runs},{NAMESPACE_LABEL}={namespace}");
         for kind in &CLUSTER_WIDE {
-            labelled(cluster, kind, &selector, None, &mut plan).await;
+            labelled(cluster, kind, if options.all { &of_runs } else { &of_run }, None, &mut plan).await;
         }
         // These are permissions of the run in other namespaces.
-        let selector = format!("{COMPONENT_LABEL}={COMPONENT_VALUE},{NAMESPACE_LABEL}={namespace}");
         for kind in &ELSEWHERE {
-            labelled(cluster, kind, &selector, Some(namespace), &mut plan).await;
+            labelled(cluster, kind, &of_run, Some(namespace), &mut plan).await;
         }
         if plan.problems.iter().any(|problem| problem.what.contains("cluster role")) {
             plan.notes.push("cluster roles are left out with `--rbac disable`".to_owned());

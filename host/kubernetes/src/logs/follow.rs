@@ -1,6 +1,6 @@
 //! Follows the logs of all containers at once, until the run is over.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -17,6 +17,7 @@ use super::show::{Emit, LogEvent, LogOptions, LogSummary, LogsError, wanted};
 use super::tail::{State, Tail};
 use crate::cluster::Cluster;
 use crate::pod_view::{PodObject, PodView, pod_api, text_at};
+use crate::watch::Seen;
 
 /// Maximum number of logs followed at once. Each one is a connection to a node. Others wait until
 /// one ends.
@@ -46,9 +47,7 @@ pub async fn follow(cluster: &Cluster, options: &LogOptions, emit: Emit<'_>) -> 
         to,
         over: CancellationToken::new(),
         permits: Arc::new(Semaphore::new(MAX_STREAMS)),
-        states: BTreeMap::new(),
-        aggregators: BTreeSet::new(),
-        listed: None,
+        pods: Seen::default(),
         tails: JoinSet::new(),
         count: 0,
         full_reported: false,
@@ -94,14 +93,18 @@ struct Followed {
     to: mpsc::Sender<LogEvent>,
     over: CancellationToken,
     permits: Arc<Semaphore>,
-    /// The state of each container, by pod and container. Dropped when the pod is gone.
-    states: BTreeMap<String, BTreeMap<String, Sender<State>>>,
-    aggregators: BTreeSet<String>,
-    /// The pods seen so far in a list that is being read again.
-    listed: Option<BTreeSet<String>>,
+    /// The pods that exist, by identity.
+    pods: Seen<FollowedPod>,
     tails: JoinSet<()>,
     count: usize,
     full_reported: bool,
+}
+
+#[derive(Default)]
+struct FollowedPod {
+    is_aggregator: bool,
+    /// The state of each container whose log is followed.
+    states: BTreeMap<String, Sender<State>>,
 }
 
 impl Followed {
@@ -109,11 +112,11 @@ impl Followed {
     fn take(&mut self, event: Event<PodObject>) -> Vec<String> {
         let mut notices = Vec::new();
         match event {
-            Event::Init => self.listed = Some(BTreeSet::new()),
+            Event::Init => self.pods.begin_list(),
             Event::InitApply(pod) | Event::Apply(pod) => notices.extend(self.apply(pod)),
             Event::Delete(pod) => {
                 if let Some(pod) = PodView::checked(pod) {
-                    self.gone(pod.identity());
+                    self.pods.objects.remove(pod.identity());
                     if pod.is_aggregator {
                         notices.push("the aggregator's pod is gone: the run is over".to_owned());
                         self.over.cancel();
@@ -121,18 +124,8 @@ impl Followed {
                 }
             }
             Event::InitDone => {
-                let listed = self.listed.take().unwrap_or_default();
-                let gone: Vec<String> = self
-                    .states
-                    .keys()
-                    .chain(&self.aggregators)
-                    .filter(|identity| !listed.contains(*identity))
-                    .cloned()
-                    .collect();
-                for identity in gone {
-                    self.gone(&identity);
-                }
-                if self.aggregators.is_empty() {
+                self.pods.end_list();
+                if !self.pods.objects.values().any(|pod| pod.is_aggregator) {
                     notices.push("no run is active: found no aggregator pod".to_owned());
                     self.over.cancel();
                 }
@@ -143,17 +136,14 @@ impl Followed {
 
     fn apply(&mut self, object: PodObject) -> Option<String> {
         let pod = PodView::checked(object)?;
-        if let Some(listed) = &mut self.listed {
-            listed.insert(pod.identity().to_owned());
-        }
-        if pod.is_aggregator {
-            self.aggregators.insert(pod.identity().to_owned());
-        }
+        let mut followed = self.pods.objects.remove(pod.identity()).unwrap_or_default();
+        followed.is_aggregator |= pod.is_aggregator;
         if self.options.selects(&pod) {
             for container in &pod.containers {
-                self.container(&pod, &container.name, State::of(&pod, container));
+                self.container(&mut followed, &pod, &container.name, State::of(&pod, container));
             }
         }
+        self.pods.put(pod.identity(), followed);
         if is_run_over(&pod) {
             self.over.cancel();
         }
@@ -164,14 +154,13 @@ impl Followed {
         })
     }
 
-    fn container(&mut self, pod: &PodView, container: &str, state: State) {
-        let states = self.states.entry(pod.identity().to_owned()).or_default();
-        if let Some(known) = states.get(container) {
+    fn container(&mut self, followed: &mut FollowedPod, pod: &PodView, container: &str, state: State) {
+        if let Some(known) = followed.states.get(container) {
             known.send_if_modified(|old| std::mem::replace(old, state) != state);
             return;
         }
         let (sender, receiver) = watch::channel(state);
-        states.insert(container.to_owned(), sender);
+        followed.states.insert(container.to_owned(), sender);
         self.count += 1;
         let source = Arc::new(LogSource {
             namespace: self.options.namespace.clone(),
@@ -188,11 +177,6 @@ impl Followed {
             start: self.options.start(),
         };
         self.tails.spawn(tail.run());
-    }
-
-    fn gone(&mut self, identity: &str) {
-        self.states.remove(identity);
-        self.aggregators.remove(identity);
     }
 
     /// Requests no more lines, and returns the tails that still read.

@@ -99,7 +99,8 @@ impl Capture {
     async fn one(&self, log: &Log<'_>) -> Result<(), ClusterError> {
         let late = || ClusterError::new(log.what(), format!("no data for {} s", SILENCE.as_secs()));
         // Request one byte more than the limit, to detect a longer log.
-        let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
+        let params = LogParams { limit_bytes: i64::try_from(self.limit + 1).ok(), ..LogParams::default() };
+        let stream = tokio::time::timeout(SILENCE, log.open(&self.cluster, params)).await;
         let stream = stream.map_err(|_| late())??;
         let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
         let path = path(&self.tree, log);
@@ -167,39 +168,22 @@ impl Log<'_> {
         )
     }
 
-    fn api(&self, cluster: &Cluster) -> Api<Pod> {
-        Api::namespaced(cluster.client(), self.namespace)
-    }
-
-    fn params(&self) -> LogParams {
-        LogParams { container: Some(self.container.to_owned()), previous: self.previous, ..LogParams::default() }
+    async fn open(&self, cluster: &Cluster, params: LogParams) -> Result<impl AsyncBufRead + use<>, ClusterError> {
+        let params = LogParams { container: Some(self.container.to_owned()), previous: self.previous, ..params };
+        let api: Api<Pod> = Api::namespaced(cluster.client(), self.namespace);
+        api.log_stream(self.pod, &params).await.map_err(|error| ClusterError::api(self.what(), &error))
     }
 
     pub(super) async fn tail(&self, cluster: &Cluster) -> Result<String, ClusterError> {
-        let params = LogParams { tail_lines: Some(TAIL_LINES), limit_bytes: Some(TAIL_READ), ..self.params() };
-        let api = self.api(cluster);
-        let reader = Box::pin(match tokio::time::timeout(ANSWER, api.log_stream(self.pod, &params)).await {
-            Ok(reader) => reader.map_err(|error| ClusterError::api(self.what(), &error))?,
-            Err(_) => return Err(self.late()),
-        });
+        let late = |_| ClusterError::new(self.what(), format!("no answer within {} s", ANSWER.as_secs()));
+        let params = LogParams { tail_lines: Some(TAIL_LINES), limit_bytes: Some(TAIL_READ), ..LogParams::default() };
+        let reader = tokio::time::timeout(ANSWER, self.open(cluster, params)).await.map_err(late)??;
         // The log is read as bytes, because it may not be text.
         let mut bytes = Vec::new();
-        let mut read = reader.take(u64::try_from(TAIL_READ).unwrap_or_default());
-        match tokio::time::timeout(ANSWER, read.read_to_end(&mut bytes)).await {
-            Ok(read) => read.map_err(|error| ClusterError::new(self.what(), error.to_string()))?,
-            Err(_) => return Err(self.late()),
-        };
+        let mut log = Box::pin(reader).take(u64::try_from(TAIL_READ).unwrap_or_default());
+        let read = tokio::time::timeout(ANSWER, log.read_to_end(&mut bytes)).await.map_err(late)?;
+        read.map_err(|error| ClusterError::new(self.what(), error.to_string()))?;
         Ok(last_lines(&String::from_utf8_lossy(&bytes)))
-    }
-
-    fn late(&self) -> ClusterError {
-        ClusterError::new(self.what(), format!("no answer within {} s", ANSWER.as_secs()))
-    }
-
-    async fn stream(&self, cluster: &Cluster, limit: u64) -> Result<impl AsyncBufRead + use<>, ClusterError> {
-        let params = LogParams { limit_bytes: i64::try_from(limit).ok(), ..self.params() };
-        let api = self.api(cluster);
-        api.log_stream(self.pod, &params).await.map_err(|error| ClusterError::api(self.what(), &error))
     }
 }
 

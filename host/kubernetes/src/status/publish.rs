@@ -182,7 +182,7 @@ impl Writer<'_> {
     /// Writes `status`, and returns the number of bytes in the annotation on success.
     async fn write(&mut self, status: RunStatus) -> Option<usize> {
         match annotate(self.options, &status, &mut self.limit).await {
-            Ok(Annotated { level, bytes }) => {
+            Ok((level, bytes)) => {
                 self.failures.succeeded("writing the status");
                 if level > Level::Full && self.full_at.is_none_or(|at| at.elapsed() >= self.options.pace.full) {
                     self.full_at = Some(Instant::now());
@@ -220,15 +220,14 @@ async fn write_full(options: &PublishOptions, status: RunStatus) -> Result<(), C
     }
 }
 
-/// What the annotation has: how much of the status was left out, and its size.
-struct Annotated {
-    level: Level,
-    bytes: usize,
-}
-
 /// Writes the annotations. If the server rejects them as too large, retries with a quarter of the
-/// size, and remembers that limit.
-async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usize) -> Result<Annotated, ClusterError> {
+/// size, and remembers that limit. Returns how much of the status was left out, and the number of
+/// bytes in each annotation.
+async fn annotate(
+    options: &PublishOptions,
+    status: &RunStatus,
+    limit: &mut usize,
+) -> Result<(Level, usize), ClusterError> {
     loop {
         let Compacted { json, level } = compact(status, Timestamp::now(), *limit);
         match patch(options, &json).await {
@@ -237,7 +236,7 @@ async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usiz
                 *limit = (*limit / 4).max(MIN_LIMIT);
                 tracing::warn!("{error}: the status is truncated to {} KiB", *limit >> 10);
             }
-            other => return other.map(|()| Annotated { level, bytes: json.len() }),
+            other => return other.map(|()| (level, json.len())),
         }
     }
 }
@@ -273,7 +272,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         let mut limit = LIMIT_BYTES;
         annotate(options, &status, &mut limit).await
     };
-    let Annotated { level, .. } = attempt
+    let (level, _) = attempt
         .retry(backoff)
         // A pod that is gone does not come back under the same name. Everything else may recover,
         // including permissions.
@@ -348,7 +347,8 @@ async fn write_worker(
     known: WorkerStatus,
 ) -> Result<(), ClusterError> {
     let what = format!("annotate pod `{name}`");
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {names::WORKER_STATUS_ANNOTATION: known.to_json()}}}));
+    let known = json!(known).to_string();
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {names::WORKER_STATUS_ANNOTATION: known}}}));
     within(options.pace.attempt, &what, api.patch_metadata(name, &PatchParams::default(), &patch)).await.map(|_| ())
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_core::ledger::Ledger;
 use plumbline_core::{NodeName, ResultKey};
-use serde_json::json;
+use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::pod_view::PodView;
@@ -101,7 +101,8 @@ fn jitter(name: &str, refresh: Duration) -> Duration {
     refresh / 5 * u32::try_from(hasher.finish() % 100).unwrap_or(0) / 100
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum WorkerPhase {
     /// Sorted by the order of writing: final states come before initial ones.
     TimedOut,
@@ -110,31 +111,13 @@ pub(super) enum WorkerPhase {
     Running,
 }
 
-impl WorkerPhase {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::TimedOut => "timed_out",
-            Self::Failed => "failed",
-            Self::Complete => "complete",
-            Self::Running => "running",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The content of the annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct WorkerStatus {
-    phase: WorkerPhase,
+    #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     heard: Option<Timestamp>,
-}
-
-impl WorkerStatus {
-    pub(super) fn to_json(self) -> String {
-        let mut all = json!({"status": self.phase.as_str()});
-        if let (Some(heard), Some(all)) = (self.heard, all.as_object_mut()) {
-            all.insert("last-heartbeat".to_owned(), json!(heard));
-        }
-        all.to_string()
-    }
+    #[serde(rename = "status")]
+    phase: WorkerPhase,
 }
 
 /// Returns the state of the worker of an expected result. `None` if the result is not expected.
@@ -252,7 +235,8 @@ mod tests {
     #[test]
     fn the_annotation_leaves_out_what_is_not_known() {
         let running = WorkerStatus { phase: WorkerPhase::Running, heard: Some(Timestamp::UNIX_EPOCH) };
-        assert_eq!(WorkerStatus { phase: WorkerPhase::TimedOut, heard: None }.to_json(), r#"{"status":"timed_out"}"#);
-        assert_eq!(running.to_json(), r#"{"last-heartbeat":"1970-01-01T00:00:00Z","status":"running"}"#);
+        let unheard = WorkerStatus { phase: WorkerPhase::TimedOut, heard: None };
+        assert_eq!(json!(unheard).to_string(), r#"{"status":"timed_out"}"#);
+        assert_eq!(json!(running).to_string(), r#"{"last-heartbeat":"1970-01-01T00:00:00Z","status":"running"}"#);
     }
 }

@@ -45,16 +45,15 @@ pub(super) fn node_changes(before: Before<'_>, after: &NodeView, now: Timestamp)
         let text = format!("node {} joined the cluster", after.name);
         entries.push(TimelineEntry::new(now, TimelineKind::NodeAdded, "", &text));
     }
-    let conditions = |node: &NodeView| node.conditions.clone();
-    let (were, are) = (old.map(conditions).unwrap_or_default(), conditions(after));
+    let (were, are) = (old.map_or(&[][..], |old| old.conditions.as_slice()), after.conditions.as_slice());
     let has = |all: &[Condition], kind: &str| all.iter().any(|condition| condition.kind == kind);
-    for Condition { kind, text, since } in &are {
-        if !has(&were, kind) && (!is_first || CONDITIONS.contains(&kind.as_str())) {
+    for Condition { kind, text, since } in are {
+        if !has(were, kind) && (!is_first || CONDITIONS.contains(&kind.as_str())) {
             let time = since.filter(|since| *since <= now).unwrap_or(now);
             entries.push(state(time, TimelineKind::NodeCondition, Change::Start, kind, text));
         }
     }
-    for Condition { kind, .. } in were.iter().filter(|were| !has(&are, &were.kind)) {
+    for Condition { kind, .. } in were.iter().filter(|were| !has(are, &were.kind)) {
         let text = format!("{kind} is as on a healthy node");
         entries.push(state(now, TimelineKind::NodeCondition, Change::End, kind, &text));
     }
