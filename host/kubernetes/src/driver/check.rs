@@ -103,23 +103,21 @@ impl CheckPod {
         let name =
             [Some(names::CHECK_CONFIG_MAP), Some(session), owner].into_iter().flatten().collect::<Vec<_>>().join("-");
         let mut config_maps = config_maps(stage, &name, chunks_of(&definition.name, file, component)?);
-        let code = code.and_then(|code| {
-            let carried = CarriedCode::new(definition, file, code, expected_results);
-            carried
-                .inspect_err(|why| tracing::info!(plugin = %definition.name, "each pod compiles the check: {why}"))
-                .ok()
-        });
-        if let Some(CarriedCode { about, chunks }) = &code {
-            // The digest is part of the name: a restarted aggregator may be of another release.
-            let digest = about.digest.hex();
-            let name = format!("{name}-code-{}", digest.get(..8).unwrap_or_default());
-            config_maps.extend(self::config_maps(stage, &name, chunks.clone()));
-        }
         let guest = limits.memory.div_ceil(1 << 20).saturating_add(OWN_MEMORY);
         let memory = if component.len() > SMALL_COMPONENT { guest.max(COMPILE_MEMORY) } else { guest };
         let mut run = CheckRun::new(definition, COMPONENT_DIR.into(), expected_results, limits);
         run.digest = Some(Digest::of(component));
-        run.code = code.map(|code| code.about);
+        match code.map(|code| carried(definition, file, code, expected_results)) {
+            Some(Ok((code, chunks))) => {
+                // The digest is part of the name: a restarted aggregator may be of another release.
+                let digest = code.digest.hex();
+                let name = format!("{name}-code-{}", digest.get(..8).unwrap_or_default());
+                config_maps.extend(self::config_maps(stage, &name, chunks));
+                run.code = Some(code);
+            }
+            Some(Err(why)) => tracing::info!(plugin = %definition.name, "each pod compiles the check: {why}"),
+            None => {}
+        }
         HOST_DIR.clone_into(&mut run.root);
         // The container of a DaemonSet is restarted when it ends.
         run.stay = definition.driver.is_per_node();
@@ -172,29 +170,29 @@ impl CheckPod {
     }
 }
 
-/// Compiled code that goes along with the component.
-struct CarriedCode {
-    about: CompiledCode,
-    chunks: Vec<(String, Vec<u8>)>,
-}
+/// Chunks with their keys.
+type Chunks = Vec<(String, Vec<u8>)>;
 
-impl CarriedCode {
-    /// Splits the code of the component in `file`. The error says why it does not go along.
-    fn new(definition: &Definition, file: &str, code: &CompiledCheck, pods: usize) -> Result<Self, String> {
-        let (bytes, pods) = (code.bytes.len() as u64, pods.max(1) as u64);
-        let limit = MAX_CODE.min(MAX_CODE_OF_ALL / pods);
-        if bytes > limit {
-            return Err(format!("its code has {}, more than {} for {pods} pods", Bytes(bytes), Bytes(limit)));
-        }
-        let name = format!("{}.code", file.strip_suffix(".wasm").unwrap_or(file));
-        let chunks = chunks_of(&definition.name, &name, &code.bytes).map_err(|error| error.to_string())?;
-        let about = CompiledCode { file: name, digest: Digest::of(&code.bytes), target: code.target.clone() };
-        Ok(Self { about, chunks })
+/// Returns the compiled code of the component in `file`, described and split. The error says why it
+/// does not go along with the component.
+fn carried(
+    definition: &Definition,
+    file: &str,
+    code: &CompiledCheck,
+    pods: usize,
+) -> Result<(CompiledCode, Chunks), String> {
+    let (bytes, pods) = (code.bytes.len() as u64, pods.max(1) as u64);
+    let limit = MAX_CODE.min(MAX_CODE_OF_ALL / pods);
+    if bytes > limit {
+        return Err(format!("its code has {}, more than {} for {pods} pods", Bytes(bytes), Bytes(limit)));
     }
+    let name = format!("{}.code", file.strip_suffix(".wasm").unwrap_or(file));
+    let chunks = chunks_of(&definition.name, &name, &code.bytes).map_err(|error| error.to_string())?;
+    Ok((CompiledCode { file: name, digest: Digest::of(&code.bytes), target: code.target.clone() }, chunks))
 }
 
 /// Returns a ConfigMap for each chunk, named `name` with a number.
-fn config_maps(stage: &Stage, name: &str, chunks: Vec<(String, Vec<u8>)>) -> Vec<Value> {
+fn config_maps(stage: &Stage, name: &str, chunks: Chunks) -> Vec<Value> {
     let map = |(at, (key, bytes)): (usize, (String, Vec<u8>))| {
         let fields = json!({"binaryData": {key: ByteString(bytes)}, "immutable": true});
         let mut map = object(&stage.namespace, "v1", "ConfigMap", &format!("{name}-{at}"), fields);

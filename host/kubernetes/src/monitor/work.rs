@@ -58,7 +58,7 @@ impl Monitor {
         let (commands, received) = mpsc::channel(COMMANDS);
         let stop = CancellationToken::new();
         let recorder = Recorder::start(&options);
-        let work = Work::new(options, recorder.observer());
+        let work = Work::new(options, recorder.observer.clone());
         let task = tokio::spawn(work.run(received, stop.clone()));
         Self { commands, recorder, _guard: stop.clone().drop_guard(), stop, task: Mutex::new(Some(task)) }
     }

@@ -218,18 +218,4 @@ mod tests {
         assert_eq!(events.path(Some("a")), "/api/v1/namespaces/a/events");
         assert!(of_list(&at("events.k8s.io"), &list, &mut seen).0.is_empty());
     }
-
-    #[test]
-    fn secrets_are_collected_only_by_name() {
-        let secrets = Resource {
-            at: GroupVersion { group: String::new(), version: "v1".to_owned() },
-            plural: "secrets".to_owned(),
-            kind: "Secret".to_owned(),
-            namespaced: true,
-        };
-        assert!(!is_wanted(&secrets, None));
-        let names = ["secrets".to_owned(), "podlogs".to_owned(), "ghosts".to_owned()];
-        assert!(is_wanted(&secrets, Some(&names)));
-        assert_eq!(missing(Some(&names), &[secrets]), ["ghosts"]);
-    }
 }

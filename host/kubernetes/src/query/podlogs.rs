@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::fetch::{AT_ONCE, Fetch};
 use super::list::{Selection, collect};
 use super::record::{Recorder, not_written};
-use super::selection::{NamespaceFilter, selected, selector_problem};
+use super::selection::{NamespaceFilter, selected, valid_selector};
 use super::store::Scratch;
 use crate::error::{ClusterError, chain};
 use crate::log_copy::{CopyError, copy_log};
@@ -83,13 +83,7 @@ pub(super) async fn pod_logs(
 /// Returns all selected pods: by namespace, and by field selectors over all namespaces.
 async fn select(fetch: &Fetch, record: &Recorder<'_>, config: &Config, namespaces: &[String]) -> Vec<Pod> {
     let wanted = &config.limits.pod_logs;
-    let labels = match selector_problem(&wanted.label_selector) {
-        None => wanted.label_selector.clone(),
-        Some(why) => {
-            record.problem("podlogs", "", format!("the label selector of pod logs is left out: {why}"));
-            String::new()
-        }
-    };
+    let labels = valid_selector(record, "podlogs", "the label selector of pod logs", &wanted.label_selector);
     let selection = Selection { labels, ..Selection::default() };
     let (filter, previous) = (filter(wanted, &config.namespace, record), wanted.previous);
     let mut found = of_namespaces(fetch, record, &selection, &filter, namespaces, previous).await;
@@ -303,20 +297,6 @@ mod tests {
         let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
         assert!(read_pod(pod, false).unwrap_err().contains("../../x"));
         assert!(read_pod(json!(null), false).is_err());
-    }
-
-    #[test]
-    fn a_longer_log_stays() {
-        let out = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(out.path()).unwrap();
-        scratch.write("podlogs/n/p/logs/c.txt", b"first and second").unwrap();
-        for (text, files) in [("second", 0), ("first and second and third", 1)] {
-            let path = scratch.path();
-            std::fs::write(&path, text).unwrap();
-            assert_eq!(keep(&scratch, &path, "podlogs/n/p/logs/c.txt").unwrap(), files);
-        }
-        let kept = std::fs::read_to_string(out.path().join("podlogs/n/p/logs/c.txt")).unwrap();
-        assert_eq!(kept, "first and second and third");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use regex::Regex;
 
+use super::record::Recorder;
+
 /// Selects namespaces by a regular expression that may match anywhere in the name, and by one exact
 /// name.
 #[derive(Debug, Clone, Default)]
@@ -38,11 +40,23 @@ pub(super) fn selected(all: &[String], filter: &NamespaceFilter) -> (Vec<String>
     (taken, in_one_list)
 }
 
+/// Returns a label selector. An invalid one is recorded for `query`, and replaced by the empty one,
+/// which selects everything. `what` is its name in messages.
+pub(super) fn valid_selector(record: &Recorder<'_>, query: &str, what: &str, selector: &str) -> String {
+    match selector_problem(selector) {
+        None => selector.to_owned(),
+        Some(why) => {
+            record.problem(query, "", format!("{what} is left out: {why}"));
+            String::new()
+        }
+    }
+}
+
 /// Returns what is wrong with a label selector, or `None` if it is valid. The empty selector
 /// selects everything.
 ///
 /// An invalid one is reported once instead of by every list.
-pub(super) fn selector_problem(selector: &str) -> Option<String> {
+fn selector_problem(selector: &str) -> Option<String> {
     if selector.trim().is_empty() {
         return None;
     }

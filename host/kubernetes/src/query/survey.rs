@@ -19,7 +19,7 @@ use super::kubelets::{Nodes, query_kubelets};
 use super::list::{Selection, collect, list};
 use super::podlogs::pod_logs;
 use super::record::{Progress, Recorder, Summary, not_written};
-use super::selection::{NamespaceFilter, selected, selector_problem};
+use super::selection::{NamespaceFilter, selected, valid_selector};
 use super::store::{Destination, ListFiles, Scratch};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -167,13 +167,7 @@ impl Work<'_> {
             self.lacks_namespaces(why);
             NamespaceFilter::only(own)
         });
-        let labels = match selector_problem(label_selector) {
-            None => label_selector.clone(),
-            Some(why) => {
-                self.record.problem("filters", "", format!("the label selector is left out: {why}"));
-                String::new()
-            }
-        };
+        let labels = valid_selector(self.record, "filters", "the label selector", label_selector);
         let (taken, in_one_list) = selected(all, &filter);
         Targets { selection: Selection { labels, ..Selection::default() }, filter, taken, in_one_list }
     }

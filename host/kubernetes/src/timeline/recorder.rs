@@ -44,7 +44,8 @@ const WATCH_SECONDS: u32 = 240;
 
 /// Records the cluster timeline of one run, until it is stopped or dropped.
 pub(crate) struct Recorder {
-    observer: Observer,
+    /// Takes observations.
+    pub(crate) observer: Observer,
     stop: CancellationToken,
     task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
     _guard: DropGuard,
@@ -76,11 +77,6 @@ impl Recorder {
         };
         let task = tokio::spawn(work.run(stop.clone()));
         Self { observer, _guard: stop.clone().drop_guard(), stop, task: tokio::sync::Mutex::new(Some(task)) }
-    }
-
-    /// Returns the handle that takes observations.
-    pub(crate) fn observer(&self) -> Observer {
-        self.observer.clone()
     }
 
     /// Writes the last entries, and stops.

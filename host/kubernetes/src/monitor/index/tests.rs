@@ -102,17 +102,6 @@ fn results_that_are_in_are_left_alone() {
 }
 
 #[test]
-fn a_pod_that_is_deleted_counts_unless_it_is_replaced() {
-    let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
-    index.pod_removed(view(&well("a", "w1")), "{}".into(), at(10));
-    index.pod_removed(view(&well("b", "w2")), "{}".into(), at(10));
-    index.pod_applied(view(&well("b2", "w2")), at(40));
-    let verdicts = index.tick(at(70));
-    assert_eq!(verdicts[0].last.as_ref().unwrap().pod.name, "a");
-    assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::PodGone)]);
-}
-
-#[test]
 fn a_pod_that_is_missing_from_a_complete_list_is_gone() {
     let mut index = index(watched(&[]), &["w1"], &[well("a", "w1")]);
     index.pods.begin_list();
@@ -132,14 +121,6 @@ fn nothing_is_concluded_from_what_was_never_listed() {
     index.pods_listed(at(10));
     let verdicts = index.tick(at(310));
     assert_eq!(verdicts[0].sentence, "no pod was made for node `w1` within 5m");
-    assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
-}
-
-#[test]
-fn a_node_without_a_pod_is_reported_with_its_taints() {
-    let mut index = index(watched(&["w1"]), &["w1"], &[]);
-    let verdicts = index.tick(at(300));
-    assert!(verdicts[0].sentence.contains("gpu=true:NoSchedule"), "{}", verdicts[0].sentence);
     assert_eq!(kinds(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
 }
 
