@@ -97,7 +97,6 @@ fn taints(node: &Value) -> Vec<Taint> {
     taints.filter_map(read).collect()
 }
 
-/// Returns the condition of a node that says whether it is ready.
 pub(crate) fn ready_condition(node: &Value) -> Option<&Value> {
     let mut conditions = node.pointer("/status/conditions")?.as_array()?.iter();
     conditions.find(|condition| text_at(condition, "/type") == "Ready")

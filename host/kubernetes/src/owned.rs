@@ -55,7 +55,6 @@ impl Kind {
         }
     }
 
-    /// Returns the name of the kind for messages.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Secret => "Secret",

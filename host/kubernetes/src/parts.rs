@@ -106,7 +106,6 @@ pub(crate) fn config_maps_volume(volume: &str, maps: &[String]) -> Value {
     }
 }
 
-/// Returns an environment variable (core/v1 `EnvVar`).
 pub(crate) fn variable(name: &str, value: &str) -> Value {
     json!({"name": name, "value": value})
 }

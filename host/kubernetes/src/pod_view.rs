@@ -173,7 +173,6 @@ impl PodView {
         self.containers.iter().find(|container| container.name == name)
     }
 
-    /// Returns true if the container of the worker is running.
     pub(crate) fn worker_runs(&self) -> bool {
         self.container(names::WORKER_CONTAINER).is_some_and(ContainerView::is_running)
     }

@@ -202,7 +202,6 @@ fn config_maps(stage: &Stage, name: &str, chunks: Chunks) -> Vec<Value> {
     chunks.into_iter().enumerate().map(map).collect()
 }
 
-/// Returns whether the check of a plugin reads directories of its node.
 pub(crate) fn reads_files(definition: &Definition) -> bool {
     !definition.plumbline.grants.files.is_empty()
 }

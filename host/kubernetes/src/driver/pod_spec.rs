@@ -71,7 +71,6 @@ fn default_tolerations() -> Value {
     ])
 }
 
-/// Returns true if the plugin's pods use the network of their nodes.
 pub(crate) fn uses_host_network(definition: &Definition, level: PodSecurity) -> bool {
     match &definition.pod_spec {
         Some(spec) => spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or(false),

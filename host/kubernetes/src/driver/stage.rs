@@ -55,13 +55,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Returns the port of the progress relay in the pods of a plugin.
     pub(super) fn port_of(&self, plugin: &PluginName) -> &str {
         self.progress_ports.get(plugin).unwrap_or(&self.progress_port)
     }
 
-    /// Returns true if the plugin's worker is a native sidecar.
-    ///
     /// A DaemonSet's pod never ends by itself, and its worker keeps running. A native sidecar has
     /// no advantage there.
     pub(super) fn has_sidecar(&self, definition: &Definition) -> bool {

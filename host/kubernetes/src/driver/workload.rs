@@ -73,7 +73,6 @@ pub fn workload(
     Ok(object)
 }
 
-/// Returns the labels of every object of a plugin.
 fn labels(definition: &Definition, session: &str) -> Result<Value, DriverError> {
     let labels = [
         (names::COMPONENT_LABEL, names::COMPONENT_VALUE),

@@ -216,7 +216,6 @@ fn pod_security(mode: SecurityContextMode) -> Option<Value> {
     })))
 }
 
-/// Returns the port for metrics, if they are served.
 fn metrics_port(config: &Config) -> Option<u16> {
     Some(config.plumbline.telemetry.metrics_port).filter(|port| *port != 0)
 }

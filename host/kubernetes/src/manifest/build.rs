@@ -83,7 +83,6 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     Ok(objects)
 }
 
-/// Returns the service accounts of the aggregator and of plugins.
 fn accounts(options: &ManifestOptions) -> Vec<Value> {
     let config = &options.config;
     let account = |name: &str| object(&config.namespace, "v1", "ServiceAccount", name, json!({}));

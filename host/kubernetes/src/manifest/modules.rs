@@ -11,7 +11,6 @@ use crate::chunks::{CHUNK, ChunkError, MAX_MODULES, MAX_PACKED_BYTES, chunks_of}
 use crate::names;
 use crate::parts::object;
 
-/// Returns the ConfigMaps with the modules of `plugins`.
 pub(super) fn pack(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let count = plugins.iter().map(|plugin| plugin.modules.len()).sum();
     if count > MAX_MODULES {

@@ -155,7 +155,6 @@ pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePer
     }))
 }
 
-/// Returns the problem of a result whose pod was deleted.
 pub(super) fn pod_gone(pod: &PodView, graces: &GracePeriods) -> Problem<'static> {
     let (pod, why) = (pod_on(pod), because(pod.disruption.as_deref().or(pod.message.as_deref())));
     Problem::new(Kind::PodGone, graces, move |_| {
@@ -172,7 +171,6 @@ pub(super) fn no_pod<'a>(session: &'a str, graces: &GracePeriods) -> Problem<'a>
     })
 }
 
-/// Returns the problem of a node for which there is no pod.
 pub(super) fn no_pod_on<'a>(name: &'a str, node: Option<&NodeView>, graces: &GracePeriods) -> Problem<'a> {
     let hint = match node {
         Some(node) if !node.taints.is_empty() => format!(
@@ -184,7 +182,6 @@ pub(super) fn no_pod_on<'a>(name: &'a str, node: Option<&NodeView>, graces: &Gra
     Problem::new(Kind::NoPod, graces, move |lasted| format!("no pod was made for node `{name}` {}{hint}", when(lasted)))
 }
 
-/// Returns the problem of a running worker that has never contacted the aggregator.
 pub(super) fn no_hello<'a>(pod: &'a PodView, namespace: &'a str, graces: &GracePeriods) -> Problem<'a> {
     Problem::new(Kind::Hello, graces, move |lasted| {
         let pod = pod_on(pod);
@@ -201,7 +198,6 @@ pub(super) fn no_hello<'a>(pod: &'a PodView, namespace: &'a str, graces: &GraceP
     })
 }
 
-/// Returns the problem of a running worker that sends no heartbeats.
 pub(super) fn silent<'a>(pod: &'a PodView, graces: &'a GracePeriods) -> Problem<'a> {
     Problem::new(Kind::Silent, graces, move |lasted| {
         let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(graces.silent)));

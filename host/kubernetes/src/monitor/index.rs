@@ -124,7 +124,6 @@ impl Index {
         gone.into_iter().map(|node| node.name).collect()
     }
 
-    /// Returns what is known of a node.
     pub(super) fn node(&self, name: &str) -> Before<'_> {
         match self.nodes.objects.get(name) {
             Some(node) => Before::Seen(node),

@@ -114,7 +114,6 @@ impl Tracked {
         self.looped = looped;
     }
 
-    /// Returns the current problem of this kind.
     pub(super) fn problem_mut(&mut self, kind: Kind) -> Option<&mut ActiveProblem> {
         self.problems.iter_mut().find(|lasting| lasting.kind == kind)
     }

@@ -235,7 +235,6 @@ impl Remote<'_> {
     }
 }
 
-/// Returns the command line of `archive-piece`.
 pub(super) fn piece_command(dir: &str, more: &[&str]) -> Vec<String> {
     let words = [BINARY, "archive-piece", dir];
     words.iter().chain(more).map(|word| (*word).to_owned()).collect()

@@ -172,12 +172,10 @@ pub enum NotReady {
 }
 
 impl NotReady {
-    /// Returns true if waiting may help.
     pub(super) fn may_change(&self) -> bool {
         !matches!(self, Self::Failed(_) | Self::NoArchive(_))
     }
 
-    /// Returns how to fix the problem.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Failed(failure) => {

@@ -171,7 +171,6 @@ impl Earlier {
     }
 }
 
-/// Returns a note on the recording.
 pub(super) fn note(name: &str, text: &str) -> TimelineEntry {
     TimelineEntry::new(Timestamp::now(), TimelineKind::Recording, name, text)
 }

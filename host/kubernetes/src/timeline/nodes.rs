@@ -69,7 +69,6 @@ pub(super) fn node_changes(before: Before<'_>, after: &NodeView, now: Timestamp)
     entries.into_iter().map(|entry| entry.on_node(Some(&after.name))).collect()
 }
 
-/// Returns the entry on a node that is gone.
 pub(super) fn node_removed(name: &str, now: Timestamp) -> TimelineEntry {
     let text = format!("node {name} was removed from the cluster");
     TimelineEntry::new(now, TimelineKind::NodeRemoved, "", &text).on_node(Some(name))
