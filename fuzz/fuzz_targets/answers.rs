@@ -12,7 +12,7 @@ use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
 use libfuzzer_sys::fuzz_target;
-use plumbline_kubernetes::delete::{self, DeleteOptions, Rbac};
+use plumbline_kubernetes::delete::{self, DeleteOptions};
 use plumbline_kubernetes::{Cluster, list_nodes, own_pod_uid, plugin_pods, status};
 use tower_service::Service;
 
@@ -59,7 +59,7 @@ fuzz_target!(|input: &[u8]| {
         let _ = plugin_pods(&cluster(), "ns", None).await;
         let _ = own_pod_uid(&cluster(), "ns", "sonobuoy").await;
         let _ = cluster().version().await;
-        let options = DeleteOptions { namespace: "ns".to_owned(), all: true, rbac: Rbac::Enabled };
+        let options = DeleteOptions { namespace: "ns".to_owned(), all: true, rbac: true };
         let _ = delete::plan(&cluster(), &options).await;
     });
 });

@@ -27,7 +27,7 @@ impl ClusterError {
 
     /// Converts an error of the client, with a hint if one is known.
     pub fn api(what: impl Into<String>, error: &kube::Error) -> Self {
-        let (cause, hint, code) = match error {
+        let (cause, hint) = match error {
             kube::Error::Api(status) => {
                 let hint = match status.code {
                     401 => Some(
@@ -40,18 +40,17 @@ impl ClusterError {
                     "" => format!("the API server answered with code {} ({})", status.code, status.reason),
                     message => message.to_owned(),
                 };
-                (cause, hint, Some(status.code))
+                (cause, hint)
             }
             kube::Error::Service(_) | kube::Error::HyperError(_) => (
                 chain(error),
                 Some("check the API server's URL in the kubeconfig, and that no proxy or firewall blocks it"),
-                None,
             ),
-            other => (chain(other), None, None),
+            other => (chain(other), None),
         };
-        let reason = match error {
-            kube::Error::Api(status) => Some(status.reason.clone()),
-            _ => None,
+        let (code, reason) = match error {
+            kube::Error::Api(status) => (Some(status.code), Some(status.reason.clone())),
+            _ => (None, None),
         };
         Self { what: what.into(), cause, hint: hint.map(str::to_owned), code, reason }
     }

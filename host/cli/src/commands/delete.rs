@@ -9,7 +9,7 @@ use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_core::duration::parse_duration;
 use plumbline_core::text::Printable;
-use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Object, Plan, Rbac, Removed, plan, remove, wait};
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Object, Plan, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
 use serde_json::{Value, json};
 
@@ -65,11 +65,8 @@ const COMPAT: u8 = 1;
 
 pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, AppError> {
     let runtime = runtime()?;
-    let options = DeleteOptions {
-        namespace: args.cluster.namespace.clone(),
-        all: args.all,
-        rbac: if args.rbac == RbacArg::Disable { Rbac::Disabled } else { Rbac::Enabled },
-    };
+    let options =
+        DeleteOptions { namespace: args.cluster.namespace.clone(), all: args.all, rbac: args.rbac != RbacArg::Disable };
     let planned = runtime.block_on(async {
         let cluster = connect(&args.cluster).await?;
         let plan = plan(&cluster, &options).await?;

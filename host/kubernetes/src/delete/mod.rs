@@ -8,5 +8,5 @@ mod kinds;
 mod plan;
 mod remove;
 
-pub use plan::{DeleteOptions, Object, Plan, Rbac, plan};
+pub use plan::{DeleteOptions, Object, Plan, plan};
 pub use remove::{Blocker, Removed, remove, wait};

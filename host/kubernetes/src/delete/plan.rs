@@ -40,15 +40,6 @@ const BY_CLUSTER: [(&str, &str); 7] = [
 /// Annotation on Secrets that clusters create for service accounts.
 const ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name";
 
-/// Whether to delete cluster roles and their bindings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rbac {
-    /// Delete those that exist, if the cluster has RBAC at all.
-    Enabled,
-    /// Do not even look for them.
-    Disabled,
-}
-
 /// Selects the run to delete.
 #[derive(Debug, Clone)]
 pub struct DeleteOptions {
@@ -57,8 +48,9 @@ pub struct DeleteOptions {
     /// Whether to also delete the cluster roles and bindings of every run, and the namespaces that
     /// end-to-end tests left behind.
     pub all: bool,
-    /// Whether to delete cluster roles and their bindings.
-    pub rbac: Rbac,
+    /// Whether to delete roles outside the namespace and their bindings. Otherwise nothing looks for
+    /// them.
+    pub rbac: bool,
 }
 
 /// An object in the cluster. As JSON it has `kind`, `namespace` (`null` for objects without one) and
@@ -137,7 +129,7 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
         }
         Err(error) => return Err(ClusterError::api(what, &error)),
     }
-    if options.rbac == Rbac::Enabled {
+    if options.rbac {
         let of_runs = format!("{COMPONENT_LABEL}={COMPONENT_VALUE}");
         let of_run = format!("{of_runs},{NAMESPACE_LABEL}={namespace}");
         for kind in &CLUSTER_WIDE {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, plan, remove, wait};
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError, names, plugin_pods};
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ impl Bed {
     }
 
     async fn plan(&self, all: bool) -> Plan {
-        let options = DeleteOptions { namespace: NAMESPACE.into(), all, rbac: Rbac::Enabled };
+        let options = DeleteOptions { namespace: NAMESPACE.into(), all, rbac: true };
         plan(&self.cluster, &options).await.unwrap()
     }
 
