@@ -7,8 +7,6 @@
 
 mod api;
 #[cfg(feature = "program")]
-mod outcome;
-#[cfg(feature = "program")]
 mod pod_worker;
 pub mod proc;
 #[cfg(feature = "program")]
@@ -17,14 +15,12 @@ mod process;
 pub mod scale;
 #[cfg(feature = "program")]
 pub mod simulation;
-#[cfg(feature = "program")]
-mod slow_client;
 
 pub use api::{ApiDouble, ExecReply, ExecRequest, Fault, FaultKind, Recorded, schema};
 #[cfg(feature = "program")]
-pub use process::Kind;
+pub use pod_worker::crawl;
 #[cfg(feature = "program")]
-pub use slow_client::crawl;
+pub use process::Kind;
 
 /// A result with an error message for the user of the program.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

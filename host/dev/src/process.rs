@@ -1,14 +1,16 @@
 //! The aggregator as a separate process, with the configuration, definitions and variables of its
-//! pod.
+//! pod, and the results of its run, as any client reads them.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use plumbline_core::RunId;
 use plumbline_core::config::{Config, Filters, PodLogLimits, QueryLimits, Server};
-use plumbline_kubernetes::names;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{RunId, Status};
+use plumbline_kubernetes::{Cluster, names, status};
 
 use crate::Result;
 use crate::proc::{cpu_seconds, status_kib};
@@ -22,7 +24,6 @@ pub enum Kind {
     Sonobuoy,
 }
 
-/// The settings of an aggregator to start.
 pub(crate) struct Start<'a> {
     pub(crate) program: &'a Path,
     pub(crate) kind: Kind,
@@ -144,4 +145,31 @@ fn free_address() -> Result<(Ipv4Addr, u16)> {
     let address = Ipv4Addr::new(127, 77, b, c);
     let port = TcpListener::bind((address, 0))?.local_addr()?.port();
     Ok((address, port))
+}
+
+/// How long the full status may lag behind the last status.
+const FULL: Duration = Duration::from_secs(30);
+/// Interval for polling the status.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Returns the number of results that arrived and passed. `last` is the last status of the run.
+pub(crate) async fn passed(cluster: &Cluster, last: RunStatus) -> Result<usize> {
+    let good =
+        |entry: &&PluginStatus| entry.status == EntryStatus::Complete && entry.result_status == Some(Status::Passed);
+    Ok(entries(cluster, last).await?.iter().filter(good).count())
+}
+
+async fn entries(cluster: &Cluster, last: RunStatus) -> Result<Vec<PluginStatus>> {
+    if last.compacted.is_none() {
+        return Ok(last.plugins.unwrap_or_default());
+    }
+    let deadline = Instant::now() + FULL;
+    while Instant::now() < deadline {
+        let full = status::full(cluster, names::DEFAULT_NAMESPACE).await?;
+        if let Some(full) = full.filter(|full| full.status == RunPhase::Complete) {
+            return Ok(full.plugins.unwrap_or_default());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Err("the full status did not follow the last status".into())
 }

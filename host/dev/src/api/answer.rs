@@ -13,17 +13,14 @@ use crate::api::{json as at, resources::Resource};
 /// A response. Its body may be an endless stream, and may be interrupted.
 pub(crate) type Answer = Response<BoxBody<Bytes, io::Error>>;
 
-/// Returns a JSON response.
 pub(crate) fn json(code: u16, value: &Value) -> Answer {
     bytes(code, "application/json", value.to_string())
 }
 
-/// Returns a plain text response.
 pub(crate) fn text(code: u16, text: impl Into<Bytes>) -> Answer {
     bytes(code, "text/plain; charset=utf-8", text)
 }
 
-/// Returns the response for a failure.
 pub(crate) fn failure(failure: &Failure) -> Answer {
     let mut answer = json(failure.code, &failure.body());
     if let Some(seconds) = failure.retry_after {
@@ -32,7 +29,6 @@ pub(crate) fn failure(failure: &Failure) -> Answer {
     answer
 }
 
-/// Returns a response whose body is streamed.
 pub(crate) fn stream<B>(content_type: &'static str, body: B) -> Answer
 where
     B: Body<Data = Bytes, Error = io::Error> + Send + Sync + 'static,
@@ -132,12 +128,10 @@ impl Failure {
         self
     }
 
-    /// Returns the message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the `Status` object.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -117,7 +117,6 @@ pub(crate) fn choose_container(pod: &Value, asked: Option<&str>) -> Result<Strin
     }
 }
 
-/// Returns the status of a container in the pod's status.
 pub(crate) fn container_status<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
     ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"]
         .iter()
@@ -193,7 +192,6 @@ struct Follower {
     wish: Wish,
     first: Option<Bytes>,
     generation: u64,
-    /// The number of lines sent.
     sent: usize,
     drops: u64,
     pod_was_there: bool,

@@ -39,7 +39,6 @@ impl Logs {
         self.previous.get(key).map(Vec::as_slice)
     }
 
-    /// Replaces a log.
     pub(crate) fn set(&mut self, key: LogKey, text: &str) {
         let lines = self.lines(text);
         let generation = self.current.get(&key).map_or(0, |log| log.generation + 1);

@@ -83,13 +83,11 @@ impl Shape {
     }
 }
 
-/// Returns one object.
 pub(crate) fn one(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Value, Failure> {
     let object = state.store.get(&resource.id(), call.namespace(), name);
     Ok(call.shape.show(resource, object.ok_or_else(|| Failure::not_found(resource, name))?))
 }
 
-/// Returns a list, or a page of it.
 pub(crate) fn list(state: &State, resource: &Resource, call: &Call<'_>) -> Result<Value, Failure> {
     let Call { path, query, shape, .. } = *call;
     let selector = Selector::of(query, resource)?;

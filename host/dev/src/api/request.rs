@@ -9,7 +9,6 @@ use percent_encoding::percent_decode_str;
 
 use crate::api::{answer::Failure, state::Cuts};
 
-/// A request that has been read.
 pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -62,7 +61,6 @@ pub(crate) struct ObjectPath {
     pub(crate) rest: String,
 }
 
-/// Parses a path; `None` if it is not a path of the API.
 pub(crate) fn parse_path(path: &str) -> Option<Target> {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     let segments: Vec<_> = segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy()).collect();

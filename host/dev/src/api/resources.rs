@@ -32,7 +32,6 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// Returns the verbs that discovery reports.
     pub(crate) fn verbs(&self) -> Vec<&'static str> {
         let offered = |verb: &&str| match self.plural.as_str() {
             _ if self.review => *verb == "create",
@@ -42,7 +41,6 @@ impl Resource {
         VERBS.into_iter().filter(offered).collect()
     }
 
-    /// Returns the subresources, with the kind and the verbs of each.
     pub(crate) fn subresources(&self) -> Vec<(&'static str, &str, &'static [&'static str])> {
         let mut all: Vec<(_, &str, &'static [_])> = Vec::new();
         if self.status {
@@ -65,7 +63,6 @@ impl Resource {
 pub(crate) struct Resources(Vec<Resource>);
 
 impl Resources {
-    /// Returns the built-in resources.
     pub(crate) fn usual() -> Self {
         let rbac = "rbac.authorization.k8s.io";
         let mut all = Self(Vec::new());
@@ -112,12 +109,10 @@ impl Resources {
         }
     }
 
-    /// Returns the resource at a path.
     pub(crate) fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.group == group && r.version == version && r.plural == plural)
     }
 
-    /// Returns the resource with this kind.
     pub(crate) fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.kind == kind && r.api_version() == api_version)
     }
@@ -164,7 +159,6 @@ impl Resources {
         groups
     }
 
-    /// Returns the resources of one group and version.
     pub(crate) fn of(&self, group: &str, version: &str) -> Vec<&Resource> {
         self.0.iter().filter(|r| r.group == group && r.version == version).collect()
     }

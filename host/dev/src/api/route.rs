@@ -15,7 +15,6 @@ use crate::api::{
     watch,
 };
 
-/// Answers a request.
 pub(crate) fn answer(shared: &Arc<Shared>, request: Request) -> Answer {
     let answered = match parse_path(&request.path) {
         None => Err(Failure::unknown_path()),

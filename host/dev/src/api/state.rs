@@ -54,7 +54,6 @@ pub struct ExecReply {
     pub cut_after: Option<usize>,
 }
 
-/// The handler for commands in containers.
 pub(crate) type ExecHandler = Arc<dyn Fn(ExecRequest) -> ExecReply + Send + Sync>;
 
 /// Counts of interruptions. A stream ends if it started before the count was incremented.
@@ -65,7 +64,6 @@ pub(crate) struct Cuts {
     pub(crate) logs_dropped: u64,
 }
 
-/// The state of the server.
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) resources: Resources,
@@ -114,7 +112,6 @@ impl Shared {
         Self { state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
-    /// Reads the state.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&State) -> R) -> R {
         // The test may have panicked in its closure. The state is still consistent, because every
         // change is complete.

@@ -32,7 +32,6 @@ impl Store {
         Self { version: FIRST_VERSION, objects: HashMap::new(), owners: HashSet::new(), changes: Changes::default() }
     }
 
-    /// Returns the version of the last change.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -51,7 +50,6 @@ impl Store {
         self.owners.contains(uid)
     }
 
-    /// Returns all objects of all resources.
     pub(crate) fn everything(&self) -> impl Iterator<Item = (&Arc<str>, &Key, &Arc<Value>)> {
         self.objects
             .iter()
@@ -133,7 +131,6 @@ impl Store {
     }
 }
 
-/// Returns the namespace and name of an object.
 pub(crate) fn key_of(object: &Value) -> Key {
     (json::text(object, "/metadata/namespace").to_owned(), json::text(object, "/metadata/name").to_owned())
 }
@@ -213,7 +210,6 @@ impl Changes {
         version < self.oldest
     }
 
-    /// Returns every change after a version.
     pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &Change> {
         let start = self.changes.partition_point(|change| change.version <= version);
         self.changes.range(start..)

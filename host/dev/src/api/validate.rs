@@ -30,7 +30,6 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Result<(), Failure> 
     check_content(resource, object)
 }
 
-/// Checks labels and annotations.
 fn check_metadata(resource: &Resource, object: &Value) -> Result<(), Failure> {
     let invalid =
         |field: &str, why: String| Err(Failure::invalid(resource, json::text(object, "/metadata/name"), field, &why));
@@ -58,7 +57,6 @@ fn check_metadata(resource: &Resource, object: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks the data or the `spec` of an object.
 fn check_content(resource: &Resource, object: &Value) -> Result<(), Failure> {
     let invalid =
         |field: &str, why: String| Err(Failure::invalid(resource, json::text(object, "/metadata/name"), field, &why));

@@ -28,7 +28,6 @@ const LONGEST: Duration = Duration::from_mins(30);
 /// How long before its end a watch sends a bookmark, if the client allows it.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
-/// An open watch.
 struct Watch {
     shared: Arc<Shared>,
     changed: Receiver<()>,

@@ -23,11 +23,8 @@ use plumbline_sandbox::{
 };
 use serde_json::Value;
 
-use crate::bench::program::plumbline;
-use crate::bench::stats::median;
-use crate::bench::table;
+use crate::bench::tools::{in_child, median, median_of, plumbline, print_table};
 
-/// The name of each check.
 const NAME: &str = "bench";
 /// The bytes before the compressed code in the output of [`Sandbox::precompile`].
 const CODE_HEAD: usize = 112;
@@ -38,7 +35,6 @@ const START_GOAL: &str = "10 ms";
 /// The goal for the resident memory while a check runs.
 const MEMORY_GOAL: &str = "15 MiB";
 
-/// A check to measure.
 struct Candidate {
     language: Language,
     definition: Definition,
@@ -67,12 +63,12 @@ pub(crate) fn measure(given: Option<&Path>, runs: usize) -> Result<()> {
         }
     }
     let header = ["language", "component", "compressed", "compile", "processor time", "memory", "code", "compressed"];
-    table::print("Compiling a check", header, &sizes);
+    print_table("Compiling a check", header, &sizes);
     let header = ["language", "load from the cache, and run", "goal", "peak", "goal"];
-    table::print(&format!("A cached check in the sandbox alone (median of {runs})"), header, &cached);
+    print_table(&format!("A cached check in the sandbox alone (median of {runs})"), header, &cached);
     let header =
         ["language", "code", "from start to end", "processor time", "peak", "goal", "resident", "of which its own"];
-    table::print(&format!("The process of a check (median of {runs})"), header, &starts);
+    print_table(&format!("The process of a check (median of {runs})"), header, &starts);
     Ok(())
 }
 
@@ -87,7 +83,7 @@ fn candidate(dir: &Path, language: Language) -> Result<Candidate> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     plumbline_author::build(&project, &sandbox, &mut |line| eprintln!("{line}"))?;
     let (wasm, code) = (project.module(), directory.join("bench.code"));
-    let compiled = in_child("check-compile", [&wasm, &code])?;
+    let compiled = in_child("check-compile", &[wasm.as_os_str(), code.as_os_str()])?;
     let definition = definition_next_to(&wasm)?;
     Ok(Candidate { language, definition, wasm, code, compiled })
 }
@@ -95,16 +91,6 @@ fn candidate(dir: &Path, language: Language) -> Result<Candidate> {
 /// Returns the definition of the plugin whose component is at `wasm`.
 fn definition_next_to(wasm: &Path) -> Result<Definition> {
     Ok(Definition::parse(&fs::read_to_string(wasm.with_file_name("plugin.yaml"))?)?.definition)
-}
-
-/// Runs a measurement in a process of its own. Returns the numbers that it prints.
-fn in_child<const N: usize>(measurement: &str, paths: [&Path; 2]) -> Result<[f64; N]> {
-    let mut command = Command::new(std::env::current_exe()?);
-    let output = command.args(["bench", "--child", measurement]).args(paths).output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let failed = |_| format!("`{measurement}` failed: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(<[f64; N]>::try_from(numbers).map_err(failed)?)
 }
 
 /// Compiles a component, writes its code, and prints what that took. Runs in a child process.
@@ -154,7 +140,6 @@ pub(crate) fn start(wasm: &Path, cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The items of a check.
 struct Items(Vec<FlatItem>);
 
 impl ItemSink for Items {
@@ -171,7 +156,7 @@ impl CheckSink for Items {
 }
 
 fn cached_cells(candidate: &Candidate, cache: &Path, runs: usize) -> Result<[String; 5]> {
-    let run = || in_child::<2>("check-start", [&candidate.wasm, cache]);
+    let run = || in_child::<2>("check-start", &[candidate.wasm.as_os_str(), cache.as_os_str()]);
     // It fills the cache.
     run()?;
     let (mut times, mut peaks) = (Vec::new(), Vec::new());
@@ -217,10 +202,7 @@ fn start_cells(program: &Path, dir: &Path, candidate: &Candidate, way: Way, runs
     if way == Way::Cached {
         process.run_to_end()?;
     }
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        times.push(process.run_to_end()?);
-    }
+    let time = median_of(runs, || process.run_to_end())?;
     let [cpu, peak, resident, own] = process.staying()?;
     let what = match way {
         Way::Compiles => "compiled by the process",
@@ -230,7 +212,7 @@ fn start_cells(program: &Path, dir: &Path, candidate: &Candidate, way: Way, runs
     Ok([
         candidate.language.to_string(),
         what.to_owned(),
-        milliseconds(median(&times)),
+        milliseconds(time),
         milliseconds(cpu),
         mib(peak),
         MEMORY_GOAL.to_owned(),

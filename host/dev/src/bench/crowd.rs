@@ -6,21 +6,17 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use plumbline_core::ResultKey;
-use plumbline_dev::Result;
-use plumbline_dev::crawl;
+use plumbline_dev::{Result, crawl};
 use plumbline_phonehome::{Client, ClientConfig, RetryPolicy, Source, Upload};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::bench::receiver::Receiver;
-use crate::bench::stats::{median, percentile};
-use crate::bench::table;
+use crate::bench::tools::{median_by, percentile, print_table};
 
-/// Number of uploads in one measurement.
 const UPLOADS: usize = 500;
 /// Size of the slow client's result in kilobytes: more than it sends in any measurement.
 const SLOW_PIECES: usize = 1_000_000;
-/// Size of each upload in bytes.
 const BYTES: usize = 256 << 10;
 
 /// Returns the time of one upload in seconds, from its connection to the response.
@@ -78,13 +74,8 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
         }
     }
     let row = |what: &str, runs: &[Crowd]| {
-        let of = |value: &dyn Fn(&Crowd) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
-        [
-            what.to_owned(),
-            format!("{:.2} s", of(&|crowd| crowd.total)),
-            format!("{:.0} ms", of(&|crowd| percentile(&crowd.each, 50.0)) * 1e3),
-            format!("{:.0} ms", of(&|crowd| percentile(&crowd.each, 99.0)) * 1e3),
-        ]
+        let each = |percent| format!("{:.0} ms", median_by(runs, |crowd| percentile(&crowd.each, percent)) * 1e3);
+        [what.to_owned(), format!("{:.2} s", median_by(runs, |crowd| crowd.total)), each(50.0), each(99.0)]
     };
     let [one, all, slowed] = &measured;
     let rows = [
@@ -94,8 +85,8 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
     ];
     let title =
         format!("{UPLOADS} uploads of {} KiB over mutual TLS, clients included (median of {runs})", BYTES >> 10);
-    table::print(&title, ["what", "all of them", "p50", "p99"], &rows);
-    let p99 = |runs: &[Crowd]| median(&runs.iter().map(|crowd| percentile(&crowd.each, 99.0)).collect::<Vec<_>>());
+    print_table(&title, ["what", "all of them", "p50", "p99"], &rows);
+    let p99 = |runs: &[Crowd]| median_by(runs, |crowd| percentile(&crowd.each, 99.0));
     println!("\nthe slow client changes the others' p99 by {:+.1} %", (p99(slowed) / p99(all) - 1.0) * 100.0);
     Ok(())
 }

@@ -9,16 +9,12 @@ use std::time::Instant;
 use plumbline_dev::Result;
 use serde_json::json;
 
-use crate::bench::program::plumbline;
-use crate::bench::real::ClusterOptions;
-use crate::bench::stats::median;
-use crate::bench::table;
+use crate::bench::cluster::ClusterOptions;
+use crate::bench::tools::{median, plumbline, print_table};
 
 /// Size of the result, which cannot be compressed.
 const SIZE: &str = "2GB";
-/// The directory of a download.
 const OUT: &str = "out";
-/// The namespace of the run.
 const NAMESPACE: &str = "plumbline-bench-downloads";
 
 /// Runs a plugin with a large result, and downloads its archive `runs` times with each program.
@@ -41,7 +37,7 @@ pub(crate) fn measure(args: &ClusterOptions, runs: usize) -> Result<()> {
     let (rows, bytes) = measured?;
     deleted?;
     let title = format!("Download of {} MB from Plumbline's aggregator (median of {runs})", bytes / 1_000_000);
-    table::print(&title, ["command line", "time", "rate"], &rows);
+    print_table(&title, ["command line", "time", "rate"], &rows);
     Ok(())
 }
 
@@ -79,7 +75,6 @@ fn downloads(user: &User<'_>, programs: &[(&str, &Path)], runs: usize) -> Result
     Ok((programs.iter().zip(&times).map(row).collect(), bytes))
 }
 
-/// A user with a directory and a cluster.
 struct User<'a> {
     dir: &'a Path,
     kubeconfig: &'a Path,

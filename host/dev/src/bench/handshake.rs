@@ -7,7 +7,7 @@ use plumbline_phonehome::{Issued, RunCa, client_config, server_config};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{
     ClientConfig, ClientConnection, NamedGroup, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
@@ -16,31 +16,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bench::receiver::authority;
-use crate::bench::stats::median;
-use crate::bench::table;
+use crate::bench::receiver::{authority, chain_and_key};
+use crate::bench::tools::{median, median_of, print_table};
 
-/// Number of handshakes in one measurement.
-const HANDSHAKES: u32 = 1_000;
+const HANDSHAKES: usize = 1_000;
 /// Number of workers of 5,000 nodes with two plugins: each makes one full handshake.
 const WORKERS: f64 = 10_000.0;
-
-/// Time in seconds of one core for each handshake or part.
-#[derive(Default)]
-struct Measured {
-    /// With the defaults of rustls on both ends: client certificates are always verified, SHA-384,
-    /// X25519, two tickets.
-    plain: Vec<f64>,
-    /// As the aggregator does it.
-    full: Vec<f64>,
-    /// With a ticket of an earlier handshake.
-    resumed: Vec<f64>,
-    verify: Vec<f64>,
-    sign: Vec<f64>,
-    exchange: Vec<f64>,
-    /// The key exchange that other clients prefer.
-    x25519: Vec<f64>,
-}
 
 pub(crate) fn measure(runs: usize) -> Result<()> {
     let (ca, server, client) = authority()?;
@@ -53,39 +34,30 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
     fresh.resumption = Resumption::disabled();
     let fresh = Arc::new(fresh);
     let resuming = Arc::new(resuming);
-    let mut measured = Measured::default();
-    for _ in 0..runs.max(1) {
-        measured.plain.push(handshakes(&plain_client, &plain)?);
-        measured.full.push(handshakes(&fresh, &ours)?);
-        measured.resumed.push(handshakes(&resuming, &ours)?);
-        measured.verify.push(verifications(&client)?);
-        measured.sign.push(signatures(&client)?);
-        measured.exchange.push(exchanges(NamedGroup::secp256r1)?);
-        measured.x25519.push(exchanges(NamedGroup::X25519)?);
-    }
-    print(runs, &measured);
-    Ok(())
-}
-
-fn print(runs: usize, measured: &Measured) {
-    let of = |what: &str, times: &[f64]| {
-        let seconds = median(times);
-        [what.to_owned(), format!("{:.0} µs", seconds * 1e6), format!("{:.2} s", seconds * WORKERS)]
-    };
-    let rows = [
-        of("full, as rustls does it by itself", &measured.plain),
-        of("full, as the aggregator does it", &measured.full),
-        of("resumed by a ticket", &measured.resumed),
-        of("of which: one verification (ECDSA P-256)", &measured.verify),
-        of("of which: one signature (ECDSA P-256)", &measured.sign),
-        of("of which: one key exchange (P-256)", &measured.exchange),
-        of("in its place for other clients: X25519", &measured.x25519),
+    // Client certificates are always verified, SHA-384, X25519, two tickets.
+    let parts: [(&str, &dyn Fn() -> Result<f64>); 7] = [
+        ("full, as rustls does it by itself", &|| handshakes(&plain_client, &plain)),
+        ("full, as the aggregator does it", &|| handshakes(&fresh, &ours)),
+        ("resumed by a ticket", &|| handshakes(&resuming, &ours)),
+        ("of which: one verification (ECDSA P-256)", &|| verifications(&client)),
+        ("of which: one signature (ECDSA P-256)", &|| signatures(&client)),
+        ("of which: one key exchange (P-256)", &|| exchanges(NamedGroup::secp256r1)),
+        ("in its place for other clients: X25519", &|| exchanges(NamedGroup::X25519)),
     ];
-    table::print(
-        &format!("Handshakes at the server (median of {runs} × {HANDSHAKES})"),
-        ["what", "each", "10,000 of them, one core"],
-        &rows,
-    );
+    let mut measured = parts.map(|_| Vec::new());
+    for _ in 0..runs.max(1) {
+        for ((_, measure), times) in parts.iter().zip(&mut measured) {
+            times.push(measure()?);
+        }
+    }
+    let rows = parts.iter().zip(&measured).map(|((what, _), times)| {
+        let seconds = median(times);
+        [(*what).to_owned(), format!("{:.0} µs", seconds * 1e6), format!("{:.2} s", seconds * WORKERS)]
+    });
+    let rows: Vec<_> = rows.collect();
+    let title = format!("Handshakes at the server (median of {runs} × {HANDSHAKES})");
+    print_table(&title, ["what", "each", "10,000 of them, one core"], &rows);
+    Ok(())
 }
 
 /// Returns the server's default configuration of rustls. It caches nothing except in tickets.
@@ -120,11 +92,6 @@ fn roots(ca: &RunCa) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-fn chain_and_key(issued: &Issued) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let chain = vec![CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes())?];
-    Ok((chain, PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes())?))
-}
-
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
@@ -133,11 +100,7 @@ fn provider() -> Arc<CryptoProvider> {
 fn handshakes(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -> Result<f64> {
     // The first handshake has no ticket and no cache.
     handshake(client_side, server_side)?;
-    let mut times = Vec::new();
-    for _ in 0..HANDSHAKES {
-        times.push(handshake(client_side, server_side)?.as_secs_f64());
-    }
-    Ok(median(&times))
+    median_of(HANDSHAKES, || Ok(handshake(client_side, server_side)?.as_secs_f64()))
 }
 
 fn handshake(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -> Result<Duration> {
@@ -219,11 +182,9 @@ fn signing_key(issued: &Issued) -> Result<Arc<dyn rustls::sign::SigningKey>> {
 
 /// Returns the time of one call in seconds.
 fn each(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut times = Vec::new();
-    for _ in 0..HANDSHAKES {
+    median_of(HANDSHAKES, || {
         let start = Instant::now();
         call()?;
-        times.push(start.elapsed().as_secs_f64());
-    }
-    Ok(median(&times))
+        Ok(start.elapsed().as_secs_f64())
+    })
 }

@@ -10,11 +10,8 @@ use plumbline_archive::pack::{PackOptions, pack_directory};
 use plumbline_dev::Result;
 use serde_json::json;
 
-use crate::bench::program::plumbline;
-use crate::bench::stats::median;
-use crate::bench::table;
+use crate::bench::tools::{median_of, plumbline, print_table};
 
-/// The number of archives.
 const ARCHIVES: usize = 500;
 /// The tests in each, about as many as the suite of Kubernetes has.
 const TESTS: usize = 7_000;
@@ -22,7 +19,6 @@ const TESTS: usize = 7_000;
 const CONFORMANCE: usize = 15;
 /// One of this many outcomes is a failure.
 const FAILED: usize = 997;
-/// The file with the index.
 const INDEX: &str = ".plumbline-history";
 
 pub(crate) fn measure(program: Option<&Path>, runs: usize) -> Result<()> {
@@ -34,10 +30,7 @@ pub(crate) fn measure(program: Option<&Path>, runs: usize) -> Result<()> {
         // The first query makes the index.
         let made = seconds(&program, dir.path(), &[])?;
         let index = fs::metadata(dir.path().join(INDEX))?.len();
-        let query = |args: &[&str]| -> Result<f64> {
-            let times: Result<Vec<f64>> = (0..runs.max(1)).map(|_| seconds(&program, dir.path(), args)).collect();
-            Ok(median(&times?))
-        };
+        let query = |args: &[&str]| median_of(runs, || seconds(&program, dir.path(), args));
         let rate = |bytes: u64| format!("{:.0} MB/s", bytes as f64 / made / 1e6);
         rows.push([
             what.to_owned(),
@@ -52,11 +45,10 @@ pub(crate) fn measure(program: Option<&Path>, runs: usize) -> Result<()> {
         ]);
     }
     let header = ["archives", "index", "rate", "packed", "unpacked", "index file", "text", "one test", "all as JSON"];
-    table::print(&format!("History of {ARCHIVES} archives of {TESTS} tests (median of {runs})"), header, &rows);
+    print_table(&format!("History of {ARCHIVES} archives of {TESTS} tests (median of {runs})"), header, &rows);
     Ok(())
 }
 
-/// The seconds of one call.
 fn seconds(program: &Path, dir: &Path, args: &[&str]) -> Result<f64> {
     let mut command = Command::new(program);
     command.args(["history", "--quiet"]).args(args).arg(dir).stdout(Stdio::null());

@@ -16,11 +16,9 @@ use plumbline_core::ModuleLimits;
 use plumbline_dev::Result;
 use plumbline_sandbox::{InputFile, Module, Sandbox, SandboxConfig};
 
-use crate::bench::call::{Called, call};
-use crate::bench::stats::median;
-use crate::bench::{corpus, table};
+use crate::bench::corpus;
+use crate::bench::tools::{Called, call, median, print_table};
 
-/// The directory of the projects.
 const PROJECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/modules");
 /// Number of small files, as from a plugin that writes one file per test.
 const SMALL: usize = 10_000;
@@ -34,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MEMORY: u64 = 1 << 30;
 const WALL_SECONDS: u64 = 900;
 
-/// One language.
 struct Candidate {
     name: String,
     component: std::result::Result<Vec<u8>, String>,
@@ -97,7 +94,7 @@ pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
     let title = format!(
         "The same JUnit reader in each language: {megabytes} MB in one file, {cases} test cases; {SMALL} files of {few} test cases (median of {runs})"
     );
-    table::print(&title, header, &rows);
+    print_table(&title, header, &rows);
     Ok(())
 }
 

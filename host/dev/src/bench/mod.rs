@@ -4,34 +4,22 @@
 //! `cargo xtask bench` builds everything that they need and runs all of them. `cargo xtask bench
 //! junit` runs only one part.
 
-mod call;
-mod causes;
 mod check;
-mod child;
 mod cluster;
 mod corpus;
 mod crowd;
 mod downloads;
-mod go;
 mod handshake;
 mod history;
-mod instance;
 mod junit;
 mod languages;
-mod native;
+mod modules;
 mod nodes;
-mod post_processing;
-mod program;
-mod real;
 mod receiver;
-mod start;
-mod stats;
-mod table;
-mod tls_front;
+mod tools;
 mod worker;
 
 use std::path::Path;
-use std::time::Instant;
 
 use clap::ValueEnum;
 use plumbline_dev::Result;
@@ -50,7 +38,7 @@ pub(crate) struct BenchOptions {
     #[arg(long, default_value_t = 5)]
     runs: usize,
     #[command(flatten)]
-    cluster: real::ClusterOptions,
+    cluster: cluster::ClusterOptions,
     /// Component to measure instead of the built-in module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
@@ -105,16 +93,16 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
             Part::Junit => junit::measure(args.megabytes, args.runs, args.module.as_deref())?,
             Part::Languages => languages::measure(args.megabytes, args.runs)?,
             Part::Uploads => crowd::measure(args.runs)?,
-            Part::Start => start::measure(args.runs)?,
-            Part::Causes => causes::measure(args.runs)?,
-            Part::Instance => instance::measure(args.runs)?,
+            Part::Start => nodes::start(args.runs)?,
+            Part::Causes => modules::causes(args.runs)?,
+            Part::Instance => modules::one_call(args.runs)?,
             Part::Worker => worker::measure(args.cluster.program.as_deref(), args.cluster.sonobuoy.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::History => history::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Check => check::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Nodes => nodes::measure()?,
-            Part::Cluster => cluster::measure(args.cluster.nodes, args.cluster.keep.as_deref())?,
-            Part::Scale => real::scale(&args.cluster)?,
+            Part::Cluster => cluster::simulated(&args.cluster)?,
+            Part::Scale => cluster::scale(&args.cluster)?,
             Part::Sonobuoy => sonobuoy(args)?,
             Part::Downloads => downloads::measure(&args.cluster, args.runs)?,
         }
@@ -125,29 +113,24 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
 /// Measures everything next to Sonobuoy that needs no real node.
 fn sonobuoy(args: &BenchOptions) -> Result<()> {
     let cluster = &args.cluster;
-    real::sonobuoy(cluster)?;
+    cluster::sonobuoy(cluster)?;
     // Without Sonobuoy, the part for workers is enough.
     if cluster.sonobuoy.is_some() {
         worker::measure(cluster.program.as_deref(), cluster.sonobuoy.as_deref())?;
     }
-    post_processing::measure(cluster.postprocess.as_deref(), args.megabytes, args.runs)
+    junit::next_to_sonobuoy(cluster.postprocess.as_deref(), args.megabytes, args.runs)
 }
 
-/// Runs one measurement as a child process.
 fn run_child(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (seconds, items) = match words.as_slice() {
-        ["sandbox", file] => child::sandbox(Path::new(file), None)?,
-        ["sandbox", file, module] => child::sandbox(Path::new(file), Some(Path::new(module)))?,
-        ["quick-xml", file] => {
-            let start = Instant::now();
-            let items = native::read(Path::new(file))?;
-            (start.elapsed().as_secs_f64(), items)
-        }
+        ["sandbox", file] => junit::sandbox(Path::new(file), None)?,
+        ["sandbox", file, module] => junit::sandbox(Path::new(file), Some(Path::new(module)))?,
+        ["quick-xml", file] => junit::native(Path::new(file))?,
         ["check-compile", wasm, code] => return check::compile(Path::new(wasm), Path::new(code)),
         ["check-start", wasm, cache] => return check::start(Path::new(wasm), Path::new(cache)),
-        ["tree", dir] => child::tree(Path::new(dir))?,
-        ["start"] => (start::once()?, 0),
+        ["tree", dir] => junit::tree(Path::new(dir))?,
+        ["start"] => (nodes::start_once()?, 0),
         other => return Err(format!("no such measurement: {other:?}").into()),
     };
     println!("{seconds} {items} {}", status_kib("self", "VmHWM")?);

@@ -1,5 +1,5 @@
-//! Measures 5,000 nodes with two plugins. Each node's worker sends a hello and two results, over
-//! its own connections.
+//! Measures an aggregator without an API server: its start, and 5,000 nodes with two plugins. Each
+//! node's worker sends a hello and two results, over its own connections.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,22 +17,20 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::bench::table;
+use crate::bench::tools::{in_child, median_of, mib, print_table, print_values};
 
-/// Number of simulated nodes.
 const NODES: usize = 5_000;
 /// Number of concurrent workers: enough to keep two cores busy.
 const AT_ONCE: usize = 200;
 
 /// A cluster whose workers answer at once.
-pub(crate) struct Fleet {
+struct Fleet {
     nodes: Vec<Node>,
     slots: Arc<Semaphore>,
 }
 
 impl Fleet {
-    /// Creates a cluster with this many nodes.
-    pub(crate) fn new(nodes: usize) -> Self {
+    fn new(nodes: usize) -> Self {
         let node = |n: usize| {
             let name: NodeName = format!("node-{n:05}.example").parse().ok()?;
             Some(Node {
@@ -123,15 +121,39 @@ pub(crate) fn measure() -> Result<()> {
         return Err(format!("the run ended as {}", finished.verdict).into());
     }
     let status = serde_json::to_vec(&finished.status)?.len();
-    let rows = [
-        ["from begin to archive".to_owned(), format!("{:.1} s", start.elapsed().as_secs_f64())],
-        ["processor time, workers included".to_owned(), format!("{:.1} s", cpu_seconds("self")? - cpu)],
-        [
-            "peak memory, workers included".to_owned(),
-            format!("{:.0} MiB", status_kib("self", "VmHWM")? as f64 / 1024.0),
-        ],
-        ["status as one JSON object".to_owned(), format!("{} KiB", status >> 10)],
+    let values = [
+        ("from begin to archive", format!("{:.1} s", start.elapsed().as_secs_f64())),
+        ("processor time, workers included", format!("{:.1} s", cpu_seconds("self")? - cpu)),
+        ("peak memory, workers included", mib(status_kib("self", "VmHWM")? as f64)),
+        ("status as one JSON object", format!("{} KiB", status >> 10)),
     ];
-    table::print(&format!("{NODES} nodes × 2 plugins, without an API server"), ["what", "value"], &rows);
+    print_values(&format!("{NODES} nodes × 2 plugins, without an API server"), &values);
+    Ok(())
+}
+
+/// Returns the time in seconds until a new run accepts results, with the load of the built-in modules.
+/// Call it once per process, because a second start would use warm caches.
+pub(crate) fn start_once() -> Result<f64> {
+    let dir = tempfile::tempdir()?;
+    let start = Instant::now();
+    let sandbox = Sandbox::new(SandboxConfig::default())?;
+    let modules = Modules::new(sandbox.clone(), plumbline_bundle::built_in::accept(&sandbox)?);
+    let definition = Definition::parse("{sonobuoy-config: {plugin-name: bench, driver: Job}, spec: {}}")?.definition;
+    let source = Source { definition: Arc::new(definition), bundle: None };
+    let work = WorkDir::open(dir.path().join("run"))?;
+    let runtime = Runtime::new()?;
+    let begun =
+        runtime.block_on(Run::begin(work, vec![source], Settings::default(), &modules, Arc::new(Fleet::new(1))));
+    let seconds = start.elapsed().as_secs_f64();
+    drop(begun?);
+    Ok(seconds)
+}
+
+/// Measures the start of the aggregator until it accepts results.
+pub(crate) fn start(runs: usize) -> Result<()> {
+    let time = median_of(runs, || in_child::<3>("start", &[]).map(|[seconds, _, _]| seconds))?;
+    let rows =
+        [["sandbox, ten built-in modules, authority, journal, server".to_owned(), format!("{:.0} ms", time * 1e3)]];
+    print_table(&format!("Start until results are accepted (median of {runs})"), ["what", "time"], &rows);
     Ok(())
 }

@@ -10,6 +10,8 @@ use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{PluginName, ReceiveLimits, ResultKey, RunId};
 use plumbline_dev::Result;
 use plumbline_phonehome::{ClientConfig, Issued, RunCa, server_config};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tempfile::TempDir;
 
 /// The plugin whose results are expected.
@@ -20,7 +22,6 @@ pub(crate) struct Receiver {
     pub(crate) dir: TempDir,
     pub(crate) state: State,
     pub(crate) server: Server,
-    /// The expected results, one for each node.
     pub(crate) keys: Vec<ResultKey>,
     /// The credentials of the plugin's workers.
     pub(crate) config: ClientConfig,
@@ -60,4 +61,10 @@ pub(crate) fn authority() -> Result<(RunCa, Issued, Issued)> {
     let server = ca.issue_server(&["127.0.0.1".to_owned()])?;
     let client = ca.issue_client(&PLUGIN.parse()?)?;
     Ok((ca, server, client))
+}
+
+/// Returns a certificate and its key, as rustls takes them.
+pub(crate) fn chain_and_key(issued: &Issued) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let chain = vec![CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes())?];
+    Ok((chain, PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes())?))
 }

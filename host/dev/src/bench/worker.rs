@@ -1,29 +1,34 @@
 //! Measures the memory of waiting workers. Several processes of the program run at once, as on a
 //! node. They talk to a real receiving end of an aggregator, in a pod of a simulated cluster.
 
+use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use k8s_openapi::ByteString;
 use plumbline_aggregator::State;
 use plumbline_core::ResultKey;
-use plumbline_dev::ApiDouble;
-use plumbline_dev::Kind;
-use plumbline_dev::Result;
 use plumbline_dev::proc::rollup_kib;
+use plumbline_dev::{ApiDouble, Kind, Result};
 use plumbline_kubernetes::names;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
 use serde_json::json;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
 
-use crate::bench::program::plumbline;
-use crate::bench::receiver::Receiver;
-use crate::bench::{table, tls_front};
+use crate::bench::receiver::{Receiver, authority, chain_and_key};
+use crate::bench::tools::{plumbline, print_table};
 
 /// How long the worker may take to send its hello.
 const HELLO: Duration = Duration::from_secs(20);
 /// How long to wait after that, until the work of its start is over.
 const SETTLE: Duration = Duration::from_secs(3);
-/// The pod of the worker.
 const POD: &str = "bench-1";
 /// Number of concurrent workers. Their plugins are on one node, and they share the pages of one
 /// program. A node has one worker for each plugin of a run that needs one.
@@ -49,7 +54,7 @@ pub(crate) fn measure(program: Option<&Path>, sonobuoy: Option<&Path>) -> Result
     }
     let share = format!("its share, of {WORKERS} on a node");
     let header = ["what", "resident", share.as_str(), "of which its own"];
-    table::print("Memory of a worker that waits", header, &rows);
+    print_table("Memory of a worker that waits", header, &rows);
     Ok(())
 }
 
@@ -65,7 +70,6 @@ struct Memory {
 }
 
 impl Memory {
-    /// Returns the average over all workers.
     fn of(workers: &[Worker]) -> Result<Self> {
         let mut sum = Self::default();
         for worker in workers {
@@ -106,7 +110,7 @@ impl Drop for Worker {
 async fn waiting(program: &Path, kind: Kind, in_pod: bool) -> Result<Memory> {
     let receiving = Receiver::start(WORKERS).await?;
     let double = ApiDouble::start().await?;
-    let kubeconfig: PathBuf = tls_front::start(&double, receiving.dir.path()).await?;
+    let kubeconfig = tls_front(&double, receiving.dir.path()).await?;
     double.put("pods", pod());
     let mut workers = Vec::new();
     for key in &receiving.keys {
@@ -156,4 +160,43 @@ async fn heard(state: &State, key: &ResultKey) -> Result<()> {
         let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
     }
     Ok(())
+}
+
+/// Listens with TLS in front of an API double, so that a client behaves as with a real server:
+/// certificates, sessions, a token. Writes a kubeconfig to `dir`, and serves as long as the runtime
+/// lives.
+async fn tls_front(double: &ApiDouble, dir: &Path) -> Result<PathBuf> {
+    let (ca, server, _) = authority()?;
+    let (chain, key) = chain_and_key(&server)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    let behind: SocketAddr = double.url().trim_start_matches("http://").parse()?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), behind));
+
+    let authority = serde_json::to_value(ByteString(ca.certificate_pem().as_bytes().to_vec()))?;
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "front",
+        "clusters": [{"name": "front", "cluster": {"server": format!("https://{address}"), "certificate-authority-data": authority}}],
+        "users": [{"name": "front", "user": {"token": "not-looked-at"}}],
+        "contexts": [{"name": "front", "context": {"cluster": "front", "user": "front"}}],
+    });
+    let path = dir.join("kubeconfig");
+    fs::write(&path, kubeconfig.to_string())?;
+    Ok(path)
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, behind: SocketAddr) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            let Ok(mut tls) = acceptor.accept(stream).await else { return };
+            let Ok(mut plain) = TcpStream::connect(behind).await else { return };
+            // Both ends notice an error.
+            let _ = copy_bidirectional(&mut tls, &mut plain).await;
+        });
+    }
 }

@@ -43,7 +43,6 @@ pub(super) fn until_terminated(work: impl Future<Output = Result<Option<u8>>>, s
     code
 }
 
-/// The name of the done file.
 const DONE: &str = "done";
 /// Its name until it is complete.
 const DONE_PARTIAL: &str = ".done.partial";

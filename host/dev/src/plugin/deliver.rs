@@ -161,7 +161,6 @@ async fn deliver(options: &PluginOptions) -> Result<Option<u8>> {
 const OUTPUT_DIR: &str = "test-plugin";
 /// The archive of [`OUTPUT_DIR`], next to it.
 const ARCHIVE: &str = "test-plugin.tar.gz";
-/// The second file.
 const EXTRA: &str = "extra.bin";
 
 /// Writes the results, and returns the path of what to send.

@@ -19,9 +19,7 @@ pub(super) enum ResultFormat {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Content {
-    /// The number of items.
     pub(super) items: u32,
-    /// Whether the last one failed.
     pub(super) last_fails: bool,
 }
 

@@ -14,15 +14,14 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::Scale;
 use super::server::ApiServer;
-use super::settings::Scale;
 use crate::pod_worker::{PodWorker, secret_of};
 use crate::process::Kind;
 use crate::{Result, crawl};
 
 /// How long the slow client sends before the others start.
 const AHEAD: Duration = Duration::from_secs(1);
-/// A result with one test.
 const PASSED: &str = "{\"Action\": \"pass\", \"Package\": \"node\", \"Test\": \"is well\"}\n";
 /// Size of the slow client's result in kilobytes, which take 20 s. Sonobuoy accepts nothing else
 /// meanwhile. After a minute, workers would give up an upload and retry, and Sonobuoy rejects the

@@ -13,9 +13,8 @@
 mod crowd;
 mod proxy;
 mod server;
-mod settings;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plumbline_core::run_status::RunPhase;
@@ -23,15 +22,37 @@ use plumbline_kubernetes::Cluster;
 
 pub use proxy::{Counted, Requests};
 pub use server::{ApiServer, KUBELET, KUBELET_PORT, StatusSizes};
-pub use settings::Scale;
 
 use crate::Result;
-use crate::outcome::passed;
-use crate::process::{Process, Start};
+use crate::process::{Kind, Process, Start, passed};
 use proxy::Proxy;
 
 /// Interval for polling the status.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// A run in a large cluster.
+#[derive(Debug, Clone)]
+pub struct Scale {
+    /// The program whose aggregator runs.
+    pub program: PathBuf,
+    /// The project that the program is from.
+    pub kind: Kind,
+    /// Number of DaemonSets that run on each node.
+    pub plugins: usize,
+    /// Number of nodes in the cluster.
+    pub nodes: usize,
+    /// Size of each result in bytes; `None` for a result with one passed test.
+    pub bytes: Option<usize>,
+    /// Number of workers that concurrently talk to the aggregator.
+    pub at_once: usize,
+    /// Whether uploads start only when all pods run, so that the measurement covers only the
+    /// aggregator.
+    pub together: bool,
+    /// Whether one of the workers sends its result at 10 kB/s, for 20 s.
+    pub slow: bool,
+    /// Time after which the run has failed.
+    pub patience: Duration,
+}
 
 /// The measurements of a run.
 #[derive(Debug)]

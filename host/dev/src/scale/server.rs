@@ -34,7 +34,6 @@ pub struct StatusSizes {
     pub full: usize,
 }
 
-/// The service accounts of the aggregator and of plugins.
 const ACCOUNTS: [&str; 2] = ["sonobuoy-serviceaccount", "plumbline-plugin"];
 /// The address at which kwok answers as the kubelet of every node. It is on the machine of the API
 /// server, and kwok has a certificate for it.
@@ -207,7 +206,6 @@ impl ApiServer {
         })
     }
 
-    /// Returns the API for a kind in the run's namespace.
     pub(super) fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
@@ -222,7 +220,6 @@ impl ApiServer {
         Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
     }
 
-    /// Returns the sizes of the status and of the objects that have it.
     pub(super) async fn status_sizes(&self) -> Result<StatusSizes> {
         let pod = self.api::<Pod>().get(names::AGGREGATOR_POD).await?;
         let annotations = pod.metadata.annotations.unwrap_or_default();

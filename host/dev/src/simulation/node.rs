@@ -56,17 +56,7 @@ pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: 
         Ok(worker) => work(worker, repeated).await,
         Err(error) => Err(error),
     };
-    done.map_err(|error| format!("the worker of pod `{name}`: {}", chain(&*error)).into())
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    message
+    done.map_err(|error| format!("the worker of pod `{name}`: {}", plumbline_core::chain(&*error)).into())
 }
 
 async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 /// Number of images on a node: fifty is a kubelet's maximum, and they are most of a node's size.
 const IMAGES: usize = 50;
 
-/// Returns the name of a node.
 pub(crate) fn node_name(n: usize) -> String {
     format!("node-{n:05}.example")
 }
@@ -108,7 +107,6 @@ pub(super) fn create_containers(pod: &mut Value) {
     conditions(pod, &["PodScheduled", "Initialized"]);
 }
 
-/// Marks all containers as running.
 pub(super) fn run_containers(pod: &mut Value) {
     containers(pod, &json!({"running": {"startedAt": Timestamp::now()}}), true);
     conditions(pod, &["PodScheduled", "Initialized", "ContainersReady", "Ready"]);
@@ -150,7 +148,6 @@ fn set(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// Returns the aggregator's own pod.
 pub(crate) fn aggregator_pod(namespace: &str) -> Value {
     json!({
         "metadata": {"name": names::AGGREGATOR_POD, "namespace": namespace, "labels": {

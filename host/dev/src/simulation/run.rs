@@ -12,12 +12,10 @@ use serde_json::{Value, json};
 
 use super::traffic::Traffic;
 use super::{chaos, controller, objects};
-use crate::outcome::passed;
 use crate::proc::cpu_seconds;
-use crate::process::{Kind, Process, Start};
+use crate::process::{Kind, Process, Start, passed};
 use crate::{ApiDouble, Result};
 
-/// The plugins of the run.
 const PLUGINS: [&str; 2] = ["first", "second"];
 /// Interval for polling the status.
 const LOOK: Duration = Duration::from_millis(100);
@@ -135,7 +133,6 @@ async fn unreliable(double: &ApiDouble, chaos: Option<u64>) {
     }
 }
 
-/// Waits for the end of the run.
 async fn complete(double: &ApiDouble, process: &mut Process) -> Result<RunStatus> {
     loop {
         process.alive()?;

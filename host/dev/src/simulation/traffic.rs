@@ -81,7 +81,6 @@ pub(crate) fn kind_of(method: &str, path: &str, query: &str) -> String {
     format!("{} {}", target.verb(method, query), target.resource)
 }
 
-/// The target of a path.
 struct Target {
     /// The resource with its subresource: `pods/log`.
     resource: String,

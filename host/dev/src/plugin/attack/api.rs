@@ -120,7 +120,6 @@ fn writes(namespace: &str) -> Vec<Request> {
     all
 }
 
-/// The name of every object.
 const NAME: &str = "plumbline-attack";
 
 fn privileged() -> Value {

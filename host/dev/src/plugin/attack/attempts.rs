@@ -8,7 +8,6 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::plugin::common::{cannot, done, say, write_file};
 
-/// The name of the report.
 const REPORT: &str = "attack.xml";
 
 #[derive(Debug)]

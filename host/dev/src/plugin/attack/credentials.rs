@@ -10,7 +10,6 @@ use super::attempts::{Attempt, Attempts};
 
 /// The path of tokens that the kubelet mounts.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
-/// The most processes that are searched.
 const MAX_PROCESSES: usize = 20_000;
 /// How long it searches for the worker of the victim.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,7 +22,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct Loot {
     /// Tokens for the API server, with their places.
     pub(super) tokens: Vec<(String, String)>,
-    /// Certificates and keys of workers.
     pub(super) certificates: Vec<Certificate>,
 }
 

@@ -19,7 +19,6 @@ pub(crate) use plan::SuiteOptions;
 
 /// The exit code of a Go program that panics.
 const CRASHED: u8 = 2;
-/// The archive that is sent.
 const ARCHIVE: &str = "e2e.tar.gz";
 
 /// Runs the simulation, whose log also goes to `log`. Returns its exit code.

@@ -15,7 +15,6 @@ use crate::plugin::common::{post, say};
 
 /// The name of the suite, before the names of its tests.
 pub(super) const SUITE: &str = "Kubernetes e2e suite";
-/// The name of the log.
 pub(super) const LOG_FILE: &str = "e2e.log";
 /// The marks of skipped tests on one line.
 const MARKS: usize = 160;
@@ -112,7 +111,6 @@ pub(super) fn total(cases: &[Case]) -> Duration {
     cases.iter().map(|case| case.time).sum()
 }
 
-/// The name of the report.
 pub(super) const JUNIT_FILE: &str = "junit_01.xml";
 
 pub(super) fn write_junit(cases: &[Case], settings: &Settings, at: Timestamp, out: &mut impl Write) -> io::Result<()> {

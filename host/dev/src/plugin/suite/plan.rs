@@ -79,35 +79,23 @@ fn crash_after(text: &str) -> std::result::Result<usize, String> {
     number.ok_or_else(|| "expected a number of tests, such as `after:10`".to_owned())
 }
 
-/// The default reason of failed tests.
 const REASON: &str = "test-plugin is configured to fail this test";
-/// The default focus.
 const FOCUS: &str = r"\[Conformance\]";
 /// The default skip of parallel runs.
 const SERIAL: &str = r"\[Serial\]";
-/// The argument of the suite with the URL for progress.
 const PROGRESS_URL: &str = "--progress-report-url=";
 
 pub(super) struct Settings {
-    /// All tests.
     pub(super) list: TestList,
-    /// The focus.
     pub(super) focus: String,
-    /// The skip.
     pub(super) skip: String,
-    /// The tests that run.
     pub(super) selection: Selection,
-    /// The tests that fail.
     pub(super) fail: Option<GoRegex>,
     /// The tests that fail until they run again.
     pub(super) flaky: Option<GoRegex>,
-    /// The reason of failed tests.
     pub(super) reason: String,
-    /// Whether tests run in parallel.
     pub(super) parallel: bool,
-    /// Whether no test runs.
     pub(super) dry_run: bool,
-    /// The URL for progress.
     pub(super) progress_url: Option<String>,
 }
 
@@ -164,7 +152,6 @@ fn built_in() -> Embedded<'static> {
     Embedded::new(suite.map(|profile| profile.by_version("lists/tests/{version}.gz")).unwrap_or_default())
 }
 
-/// The setup nodes that the suite reports.
 const NODES: [&str; 4] = [
     "[ReportBeforeSuite]",
     "[SynchronizedBeforeSuite]",
@@ -183,12 +170,10 @@ pub(super) enum Fate {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
-    /// The name.
     pub(super) name: String,
     /// Whether it is a setup node, which is not counted and not in the log.
     pub(super) node: bool,
     pub(super) fate: Fate,
-    /// The duration.
     pub(super) time: Duration,
     /// When it started, once it has run.
     pub(super) started: Option<Timestamp>,

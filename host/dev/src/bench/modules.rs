@@ -1,46 +1,67 @@
-//! Measures how long it takes to group failures by cause, in the sandbox with all limits.
+//! Measures calls of modules in the sandbox with all limits: one that does nothing, and the one that
+//! groups failures by cause.
 
 use std::time::Instant;
 
 use plumbline_aggregator::{CauseFinder, Modules, failed_leaf};
 use plumbline_core::{Meta, ModuleLimits, Status};
 use plumbline_dev::Result;
-use plumbline_sandbox::{Entry, PluginInfo, Sandbox, SandboxConfig};
+use plumbline_sandbox::{Entry, Expect, NoLog, PluginInfo, Sandbox, SandboxConfig};
 use serde_json::{Map, Value};
 
-use crate::bench::stats::median;
-use crate::bench::table;
+use crate::bench::tools::{median_of, print_table};
 
-/// Number of failures.
+const CALLS: u32 = 2_000;
+
+/// Measures one call of a module that does nothing: instance, store, limits and return.
+pub(crate) fn one_call(runs: usize) -> Result<()> {
+    let sandbox = Sandbox::new(SandboxConfig::default())?;
+    let built_in = plumbline_bundle::built_in::load(&sandbox)?;
+    let module = built_in.iter().find(|module| module.name() == "job").ok_or("no module `job`")?;
+    let (plugin, limits) = (plugin(), ModuleLimits::default());
+    let time = median_of(runs, || {
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            module.expect(Expect { plugin: &plugin, pod_spec: None, nodes: &[], limits: &limits }, &mut NoLog)?;
+        }
+        Ok(start.elapsed().as_secs_f64() / f64::from(CALLS))
+    })?;
+    let rows = [["a call of module `job`, fresh store and instance".to_owned(), format!("{:.1} µs", time * 1e6)]];
+    print_table(&format!("One call (median of {runs} × {CALLS})"), ["what", "time"], &rows);
+    Ok(())
+}
+
+fn plugin() -> PluginInfo {
+    PluginInfo { name: "bench".into(), driver: "Job".into(), ..PluginInfo::default() }
+}
+
 const FAILURES: usize = 10_000;
-/// Number of their causes.
 const CAUSES: usize = 200;
 
-pub(crate) fn measure(runs: usize) -> Result<()> {
+/// Measures how long it takes to group failures by cause.
+pub(crate) fn causes(runs: usize) -> Result<()> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let modules = Modules::new(sandbox.clone(), plumbline_bundle::built_in::accept(&sandbox)?);
     let finder = CauseFinder::new(&modules, None, &ModuleLimits::default())?.ok_or("no module `causes`")?;
-    let plugin = PluginInfo { name: "bench".into(), driver: "Job".into(), ..PluginInfo::default() };
-    let bytes: usize = (0..FAILURES).map(|at| text(at).len()).sum();
-    let mut times = Vec::new();
-    for _ in 0..runs.max(1) {
+    let plugin = plugin();
+    let time = median_of(runs, || {
         let failures: Vec<_> = (0..FAILURES).map(|at| Ok(failure(at))).collect();
         let start = Instant::now();
         let groups = finder.find(&plugin, failures.into_iter())?;
-        times.push(start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
         let grouped: usize = groups.iter().map(|group| group.failures.len()).sum();
         if (groups.len(), grouped) != (CAUSES, FAILURES) {
             return Err(format!("{grouped} failures have {} causes", groups.len()).into());
         }
-    }
-    let megabytes = bytes as f64 / 1e6;
-    let time = median(&times);
+        Ok(seconds)
+    })?;
+    let megabytes = (0..FAILURES).map(|at| text(at).len()).sum::<usize>() as f64 / 1e6;
     let rows = [[
         format!("{FAILURES} failures, {megabytes:.0} MB of text, {CAUSES} causes"),
         format!("{:.0} ms", time * 1e3),
         format!("{:.0} MB/s", megabytes / time),
     ]];
-    table::print(&format!("Causes of failures (median of {runs})"), ["what", "time", "rate"], &rows);
+    print_table(&format!("Causes of failures (median of {runs})"), ["what", "time", "rate"], &rows);
     Ok(())
 }
 
