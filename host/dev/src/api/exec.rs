@@ -17,7 +17,7 @@ use tokio_tungstenite::{
 use crate::api::{
     answer::{self, Answer, Failure},
     json as at,
-    log_stream::{choose_container, container_status},
+    logs::{choose_container, container_status},
     request::{ObjectPath, Query, Request},
     resources::Resource,
     state::{ExecHandler, ExecReply, ExecRequest, Shared},
@@ -179,16 +179,20 @@ fn status(exit_code: i32, command: &str) -> Value {
 async fn goodbye(socket: &mut Socket, status: &Value) -> Result<(), Error> {
     send(socket, STATUS, status.to_string().as_bytes()).await?;
     socket.close(None).await?;
-    // Closing a connection with unread input may discard data that was sent.
-    let read_on = async { while socket.next().await.is_some_and(|message| message.is_ok()) {} };
-    drop(timeout(GOODBYE, read_on).await);
+    read_on(socket).await;
     Ok(())
 }
 
 /// Closes the connection without a status, after everything that was sent has arrived.
 async fn break_off(socket: &mut Socket) -> io::Result<()> {
     socket.get_mut().shutdown().await?;
+    read_on(socket).await;
+    Ok(())
+}
+
+/// Reads until the client closes the connection. Closing one with unread input may discard data that
+/// was sent.
+async fn read_on(socket: &mut Socket) {
     let read_on = async { while socket.next().await.is_some_and(|message| message.is_ok()) {} };
     drop(timeout(GOODBYE, read_on).await);
-    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::api::{
     json as at,
     read::{self, Call},
     resources::Resource,
-    selector::Selector,
+    selector::selector,
     state::State,
     store::key_of,
     write,
@@ -99,7 +99,7 @@ fn delete(state: &mut State, resource: &Resource, call: &Call<'_>, name: &str) -
 
 fn delete_many(state: &mut State, resource: &Resource, call: &Call<'_>) -> Result<Value, Failure> {
     let options = options(resource, call)?;
-    let selector = Selector::of(call.query, resource)?;
+    let selector = selector(call.query, resource)?;
     let id = resource.id();
     let in_place = |namespace: &str| call.path.namespace.as_deref().is_none_or(|wanted| wanted == namespace);
     let meant = |object: &Value| in_place(&key_of(object).0) && selector.matches(object);

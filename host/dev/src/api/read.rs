@@ -8,7 +8,7 @@ use crate::api::{
     json as at,
     request::{ObjectPath, Query},
     resources::Resource,
-    selector::Selector,
+    selector::selector,
     state::State,
     store::Key,
 };
@@ -90,7 +90,7 @@ pub(crate) fn one(state: &State, resource: &Resource, call: &Call<'_>, name: &st
 
 pub(crate) fn list(state: &State, resource: &Resource, call: &Call<'_>) -> Result<Value, Failure> {
     let Call { path, query, shape, .. } = *call;
-    let selector = Selector::of(query, resource)?;
+    let selector = selector(query, resource)?;
     let limit = query.parsed::<usize>("limit")?.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let (version, after) = match query.get("continue") {
         Some(token) => read_token(state, token)?,

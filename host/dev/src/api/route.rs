@@ -7,11 +7,11 @@ use http::{Method, header};
 use crate::api::{
     access,
     answer::{self, Answer, Failure},
-    discovery, exec, log_stream, objects, proxy,
+    discovery, exec, logs, objects,
     read::{Call, Shape},
     request::{ObjectPath, Request, Target, parse_path},
     resources::Resource,
-    state::Shared,
+    state::{Shared, State},
     watch,
 };
 
@@ -34,9 +34,9 @@ fn objects(shared: &Arc<Shared>, path: &ObjectPath, request: Request) -> Result<
     let shape = Shape::accepted(request.header(header::ACCEPT));
     match (request.method.as_str(), resource.id().as_str(), path.subresource.as_deref()) {
         ("GET", _, None) if request.query.flag("watch") => watch::open(shared, &resource, path, &request, shape),
-        ("GET", "pods", Some("log")) => log_stream::open(shared, &resource, path, &request.query),
+        ("GET", "pods", Some("log")) => logs::open(shared, &resource, path, &request.query),
         ("GET" | "POST", "pods", Some("exec")) => exec::open(shared, &resource, path, request),
-        ("GET", "nodes", Some("proxy")) => shared.look(|state| proxy::answer(state, &resource, path)),
+        ("GET", "nodes", Some("proxy")) => shared.look(|state| proxy(state, &resource, path)),
         _ => {
             let content_type = request.header(header::CONTENT_TYPE);
             let call =
@@ -56,4 +56,20 @@ fn find(resource: Option<&Resource>, path: &ObjectPath) -> Result<Resource, Fail
     let in_namespace = path.namespace.is_some();
     let fits = if resource.namespaced { in_namespace || path.name.is_none() } else { !in_namespace };
     if fits { Ok(resource.clone()) } else { Err(Failure::unknown_path()) }
+}
+
+/// Answers `nodes/NODE/proxy/PATH`.
+fn proxy(state: &State, resource: &Resource, path: &ObjectPath) -> Result<Answer, Failure> {
+    let name = path.name.as_deref().unwrap_or_default();
+    // The name may include a port: `node:10250`.
+    let node = name.split(':').next().unwrap_or_default();
+    match state.proxied.get(&(node.to_owned(), path.rest.clone())) {
+        Some((code, body)) => {
+            let content_type =
+                if body.starts_with(['{', '[']) { "application/json" } else { "text/plain; charset=utf-8" };
+            Ok(answer::bytes(*code, content_type, body.clone()))
+        }
+        None if state.store.get("nodes", "", node).is_some() => Ok(answer::text(404, "404 page not found\n")),
+        None => Err(Failure::not_found(resource, node)),
+    }
 }

@@ -1,6 +1,6 @@
 //! Label and field selectors.
 
-use serde_json::Value;
+use plumbline_core::Selector;
 
 use crate::api::{answer::Failure, request::Query, resources::Resource};
 
@@ -37,32 +37,18 @@ const FIELDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// A label selector and a field selector. An object must satisfy every term of both.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Selector(plumbline_core::Selector);
-
-impl Selector {
-    pub(crate) fn of(query: &Query, resource: &Resource) -> Result<Self, Failure> {
-        let text = |name: &str| query.get(name).unwrap_or_default();
-        let parsed = plumbline_core::Selector::parse(text("labelSelector"), text("fieldSelector"));
-        let selector = parsed.map_err(|error| Failure::bad_request(error.to_string()))?;
-        let id = resource.id();
-        let known: &[&str] = FIELDS.iter().find(|(name, _)| *name == id).map(|(_, fields)| *fields).unwrap_or_default();
-        let is_known = |path: &str| matches!(path, "metadata.name" | "metadata.namespace") || known.contains(&path);
-        if let Some(path) = selector.field_paths().find(|path| !is_known(path)) {
-            return Err(Failure::bad_request(format!("field label not supported: {path}")));
-        }
-        Ok(Self(selector))
+/// Returns the label selector and the field selector of a request.
+pub(crate) fn selector(query: &Query, resource: &Resource) -> Result<Selector, Failure> {
+    let text = |name: &str| query.get(name).unwrap_or_default();
+    let parsed = Selector::parse(text("labelSelector"), text("fieldSelector"));
+    let selector = parsed.map_err(|error| Failure::bad_request(error.to_string()))?;
+    let id = resource.id();
+    let known: &[&str] = FIELDS.iter().find(|(name, _)| *name == id).map(|(_, fields)| *fields).unwrap_or_default();
+    let is_known = |path: &str| matches!(path, "metadata.name" | "metadata.namespace") || known.contains(&path);
+    if let Some(path) = selector.field_paths().find(|path| !is_known(path)) {
+        return Err(Failure::bad_request(format!("field label not supported: {path}")));
     }
-
-    /// Returns whether the selector matches every object.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.0.matches(object)
-    }
+    Ok(selector)
 }
 
 #[cfg(test)]
@@ -73,7 +59,7 @@ mod tests {
     #[test]
     fn unknown_fields_and_wrong_terms_are_bad_requests() {
         let resources = Resources::usual();
-        let refused = |query: &str| Selector::of(&Query::parse(query), resources.named("pods").unwrap());
+        let refused = |query: &str| selector(&Query::parse(query), resources.named("pods").unwrap());
         assert!(refused("fieldSelector=spec.nodeName=n1&labelSelector=a in (b)").is_ok());
         for bad in ["fieldSelector=spec.x=1", "labelSelector=a in b)"] {
             assert_eq!(refused(bad).unwrap_err().code, 400, "{bad}");

@@ -24,26 +24,6 @@ const BODY: usize = 3 * 1024 * 1024;
 /// file descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
 
-/// Why a connection ends without a response.
-#[derive(Debug)]
-enum Broken {
-    /// A fault of the test.
-    Ordered,
-    /// The client disconnected.
-    Client,
-}
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Ordered => "the connection is closed on order",
-            Self::Client => "the client went away",
-        })
-    }
-}
-
-impl std::error::Error for Broken {}
-
 /// Serves on a thread with its own runtime until it is stopped. A test may block its own thread
 /// (for example to wait for a command) or stop its clock, and requests are still answered.
 pub(crate) fn spawn(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) -> io::Result<()> {
@@ -76,7 +56,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).with_upgrades().await);
 }
 
-async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Result<Answer, Broken> {
+async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> io::Result<Answer> {
     let upgrade = request.headers().contains_key(header::UPGRADE).then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
     let body = read(body).await?;
@@ -106,10 +86,10 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
         cuts,
     });
     let answer = match (fault, request) {
-        (Some(FaultKind::Reset), _) => return Err(Broken::Ordered),
+        (Some(FaultKind::Reset), _) => return Err(closed()),
         (Some(FaultKind::LostAnswer), request) => {
             drop(answered(&shared, request));
-            return Err(Broken::Ordered);
+            return Err(closed());
         }
         (Some(FaultKind::Status { code, message, retry_after }), _) => {
             answer::failure(&Failure::plain(code, message).retry_after(retry_after))
@@ -139,10 +119,16 @@ fn answered(shared: &Arc<Shared>, request: Option<Request>) -> Answer {
 }
 
 /// Returns the body; `None` if it is too large.
-async fn read(body: Incoming) -> Result<Option<Bytes>, Broken> {
+async fn read(body: Incoming) -> io::Result<Option<Bytes>> {
     match Limited::new(body, BODY).collect().await {
         Ok(body) => Ok(Some(body.to_bytes())),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Ok(None),
-        Err(_) => Err(Broken::Client),
+        // The client disconnected.
+        Err(_) => Err(closed()),
     }
+}
+
+/// The error that closes a connection without a response.
+fn closed() -> io::Error {
+    io::ErrorKind::ConnectionAborted.into()
 }

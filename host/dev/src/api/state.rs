@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -133,11 +132,5 @@ impl Shared {
     /// Subscribes to changes from now on.
     pub(crate) fn listen(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
+use plumbline_core::Selector;
 use serde_json::{Value, json};
 use tokio::{
     sync::watch::Receiver,
@@ -18,7 +19,7 @@ use crate::api::{
     read::Shape,
     request::{ObjectPath, Request},
     resources::Resource,
-    selector::Selector,
+    selector::selector,
     state::{Cuts, Shared, State},
     store::{Change, Key, key_of},
 };
@@ -65,7 +66,7 @@ pub(crate) fn open(
     shape: Shape,
 ) -> Result<Answer, Failure> {
     let query = &request.query;
-    let selector = Selector::of(query, resource)?;
+    let selector = selector(query, resource)?;
     let from = query.parsed::<u64>("resourceVersion")?.filter(|version| *version > 0);
     let initial = query.flag("sendInitialEvents");
     if initial && query.get("resourceVersionMatch") != Some("NotOlderThan") {

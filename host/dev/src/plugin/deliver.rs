@@ -194,22 +194,14 @@ const NOISE: usize = 64 * 1024;
 
 /// Writes bytes that cannot be compressed, the same each time.
 fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
-    // Xorshift is not secure, but gzip cannot compress it.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut piece = Vec::with_capacity(NOISE);
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut piece = vec![0_u8; NOISE];
     let mut left = bytes;
     while left > 0 {
-        piece.clear();
-        while piece.len() < NOISE {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            piece.extend_from_slice(&state.to_le_bytes());
-        }
-        let now = usize::try_from(left).unwrap_or(NOISE).min(NOISE);
-        piece.truncate(now);
+        piece.truncate(usize::try_from(left).unwrap_or(NOISE));
+        random.fill(&mut piece);
         out.write_all(&piece)?;
-        left = left.saturating_sub(now as u64);
+        left -= piece.len() as u64;
     }
     Ok(())
 }
