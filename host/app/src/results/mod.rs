@@ -2,12 +2,14 @@
 //! to a [`View`].
 
 mod documents;
+mod failed;
 mod input;
 mod json_tree;
 #[cfg(test)]
 mod large_tests;
 mod rendered;
 mod shown;
+mod text_view;
 mod views;
 
 use std::collections::BTreeSet;
@@ -29,10 +31,12 @@ use crate::timeline::{Relating, Relation, relations_of};
 use crate::trees::{Reprocess, TreeFacts, Trees, contradiction};
 
 pub use documents::{JsonArray, YamlDocuments};
+pub use failed::failures_text;
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
 pub use rendered::Rendered;
 pub use shown::ShownResults;
+pub use text_view::{TextMode, TextView};
 pub use views::{Collected, Html, View};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.

@@ -4,122 +4,9 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
-/// Command lines for the help of the commands that they call. What follows ` > ` is for the shell.
-const EXAMPLES: &[&str] = &[
-    "plumbline run --local -p host-facts -p ./smoke.yaml",
-    "plumbline run --local -- pytest -q tests/",
-    "plumbline run -p host-facts --wait=90m --retrieve --dir archives/",
-    "plumbline run --local -p host-facts -o json",
-    "plumbline run --local -p ./smoke.yaml --sign team.key",
-    "plumbline run -p e2e --mode quick --dry-run",
-    "plumbline run --local -p host-facts --history archives/ --keep-runs 30",
-    "plumbline status",
-    "plumbline status --watch",
-    "plumbline status --local -o json",
-    "plumbline wait --timeout 90m",
-    "plumbline results run.tar.gz",
-    "plumbline results build/junit-api.xml build/junit-ui.xml",
-    "plumbline results runs/ -p e2e -o html > results.html",
-    "plumbline results tuesday.tar.gz --previous monday.tar.gz -o html > results.html",
-    "plumbline results run.tar.gz -p e2e --known-failures known.yaml",
-    "plumbline results run.tar.gz -o ctrf > ctrf-report.json",
-    "plumbline results run.tar.gz -o allure --dir allure-results",
-    "plumbline results run.tar.gz -p e2e -o openreports > reports.yaml",
-    "plumbline results diff monday.tar.gz tuesday.tar.gz",
-    "plumbline results diff monday.tar.gz tuesday.tar.gz -p e2e -o markdown > changes.md",
-    "plumbline results attest run.tar.gz --key team.key",
-    "plumbline results attest run.tar.gz --key team.key --url https://ci.example.com/runs/7",
-    "plumbline results verify run.tar.gz --key team.pub",
-    "plumbline results verify run.tar.gz --key team.pub -o json",
-    "plumbline results push oci://r.example/team/results:prod run.tar.gz",
-    "plumbline results pull oci://r.example/team/results:prod --file run.tar.gz",
-    "plumbline results diff monday.tar.gz tuesday.tar.gz wednesday.tar.gz -o html > changes.html",
-    "plumbline history archives/",
-    "plumbline history archives/ -p e2e --last 50 -o html > history.html",
-    "plumbline history archives/ --test 'session affinity'",
-    "plumbline history archives/ -p e2e --propose-known-failures > known.yaml",
-    "plumbline retrieve archives/ --wait=90m",
-    "plumbline retrieve --partial",
-    "plumbline delete --wait",
-    "plumbline delete --all --dry-run",
-    "plumbline get pod -p e2e",
-    "plumbline gen -p host-facts > run.yaml",
-    "plumbline gen -p e2e --mode quick --kubernetes-version v1.37.2 --storage pvc:5Gi > run.yaml",
-    "plumbline gen -p host-facts --schedule '0 3 * * *' --storage pvc:20Gi --keep-runs 30 > schedule.yaml",
-    "plumbline gen config --timeout 12h > config.json",
-    "plumbline gen plugin e2e > e2e.yaml",
-    "plumbline gen plugin -n smoke -i r.example/smoke:1 -t daemonset --result-format junit",
-    "plumbline gen default-image-config --registry r.example/mirror > registries.yaml",
-    "plumbline gen schema > definition.schema.json",
-    "plumbline gen schema module",
-    "plumbline gen schema profile",
-    "plumbline gen schema results",
-    "plumbline logs --follow",
-    "plumbline logs -p e2e --tail 20",
-    "plumbline logs --since 10m -o json",
-    "plumbline query --dir cluster-state/",
-    "plumbline conformance list",
-    "plumbline conformance show csi",
-    "plumbline conformance run --mode quick",
-    "plumbline conformance run oci-distribution --local --set registry=localhost:5000 --set tls=disabled",
-    "plumbline conformance run --retry-failed 2 --e2e-focus 'Pods should'",
-    "plumbline conformance run --submission-dir submission/ --product PRODUCT.yaml",
-    "plumbline conformance submission assemble --archive run.tar.gz --product PRODUCT.yaml --dir submission/",
-    "plumbline conformance submission check submission/v1.37/example",
-    "plumbline conformance tests --focus '\\[sig-network\\]' --mode tagCounts",
-    "plumbline conformance tests --version auto --skip '\\[Serial\\]'",
-    "plumbline conformance tests csi --focus Snapshot",
-    "plumbline conformance modes --verbose",
-    "plumbline images list -p e2e --kubernetes-version v1.37.2",
-    "plumbline images copy -p e2e --kubernetes-version auto --to r.example/mirror",
-    "plumbline images save -p host-facts --file images.tar",
-    "plumbline images load images.tar --to r.example/mirror",
-    "plumbline images pull -p e2e --kubernetes-version v1.37.2",
-    "plumbline images push --to r.example/mirror",
-    "plumbline images check -p e2e --registry r.example/mirror --offline",
-    "plumbline plugin new tap-lite --lang python",
-    "plumbline plugin new strict --lang rust --world judge-module",
-    "plumbline plugin build tap-lite/",
-    "plumbline plugin lint smoke.yaml",
-    "plumbline plugin lint tap-lite/",
-    "plumbline plugin test tap-lite/",
-    "plumbline plugin test tap-lite/ empty --bless",
-    "plumbline plugin dev tap-lite/",
-    "plumbline plugin dev cluster-audit/ --cluster",
-    "plumbline plugin run node-certificates.wasm --option days=60",
-    "plumbline plugin run cluster-audit/ --cluster -o json",
-    "plumbline plugin postprocess --definition smoke.yaml unpacked/plugins/smoke",
-    "plumbline plugin inspect tap-lite/tap-lite.wasm",
-    "plumbline plugin inspect oci://r.example/checks/tap-lite:1",
-    "plumbline plugin pack tap-lite/",
-    "plumbline plugin keygen --file team",
-    "plumbline plugin sign --key team.key tap-lite.bundle.tar",
-    "plumbline plugin verify --key team.pub tap-lite.bundle.tar",
-    "plumbline plugin push tap-lite.bundle.tar oci://r.example/checks/tap-lite:1",
-    "plumbline plugin pull oci://r.example/checks/tap-lite:1",
-    "plumbline plugin save oci://r.example/checks/tap-lite:1 --file tap-lite.tar",
-    "plumbline plugin load tap-lite.tar --install",
-    "plumbline plugin bake tap-lite.bundle.tar --base r.example/plumbline:1 --push oci://r.example/plumbline-checks:1",
-    "plumbline plugin install oci://r.example/checks/tap-lite:1",
-    "plumbline plugin uninstall tap-lite",
-    "plumbline plugin list",
-    "plumbline plugin show host-facts",
-    "plumbline plugin lock -p tap-lite -p e2e",
-    "plumbline facts",
-    "plumbline facts --run-programs --file facts.json",
-    "plumbline doctor",
-    "plumbline doctor -o json",
-    "plumbline cache list",
-    "plumbline cache clean --dry-run",
-    "plumbline mcp archives/",
-    "plumbline mcp monday.tar.gz tuesday.tar.gz",
-    "plumbline cache clean modules",
-    "plumbline version --short",
-    "plumbline version -o json",
-    "plumbline completion bash > ~/.local/share/bash-completion/completions/plumbline",
-    "plumbline completion fish > ~/.config/fish/completions/plumbline.fish",
-    "plumbline report --kubeconfig ~/.kube/config",
-];
+/// Command lines, one in each line, for the help of the commands that they call. What follows ` > ` is
+/// for the shell.
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// Command lines for the help of the program itself.
 const ROOT_EXAMPLES: &[&str] = &[
@@ -181,14 +68,14 @@ pub(super) fn examples_of(command: &Command, path: &str) -> Vec<&'static str> {
     if path.is_empty() {
         return ROOT_EXAMPLES.to_vec();
     }
-    let calls = |example: &&&str| {
+    let calls = |example: &&str| {
         let rest = example.strip_prefix("plumbline ").and_then(|line| line.strip_prefix(path));
         rest.is_some_and(|rest| {
             let next = rest.split_whitespace().next().unwrap_or_default();
             (rest.is_empty() || rest.starts_with(' ')) && command.find_subcommand(next).is_none()
         })
     };
-    EXAMPLES.iter().filter(calls).copied().collect()
+    EXAMPLES.lines().filter(calls).collect()
 }
 
 /// Maximum examples in the help of a command that only has subcommands.
@@ -282,8 +169,8 @@ mod tests {
     fn every_example_is_a_command_line_of_its_command() {
         let mut wrong = Vec::new();
         let commands = commands();
-        for example in EXAMPLES {
-            let called = commands.iter().any(|(path, command)| examples_of(command, path).contains(example));
+        for example in EXAMPLES.lines() {
+            let called = commands.iter().any(|(path, command)| examples_of(command, path).contains(&example));
             assert!(called, "`{example}` calls no visible command");
             let calls = calls(example);
             assert_eq!(calls.len(), 1, "{example}");

@@ -19,7 +19,6 @@ pub(crate) mod query;
 pub(crate) mod results;
 pub(crate) mod results_args;
 mod results_attest;
-mod results_text;
 pub(crate) mod retrieve;
 pub(crate) mod roles;
 pub(crate) mod run;

@@ -7,8 +7,8 @@ use plumbline_app::AppError;
 use plumbline_app::difference::{diff_html, diff_markdown, diff_text, matrix_markdown, matrix_text};
 use plumbline_app::report::{Format, print_json};
 use plumbline_app::results::{
-    Collected, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, View, YamlDocuments,
-    compare, printed, show,
+    Collected, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, TextView, View,
+    YamlDocuments, compare, printed, show,
 };
 use plumbline_core::{Verdict, shell_path};
 
@@ -16,7 +16,6 @@ use crate::args::global::Global;
 use crate::args::shared::{RegistryArgs, context};
 use crate::commands::results_args::{DiffArgs, DiffFormat, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::commands::results_attest;
-use crate::commands::results_text::Text;
 use crate::error::{FAILED, verdict_code};
 use crate::output::{Foreign, print_as};
 use crate::ui::say;
@@ -30,8 +29,7 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
         Some(ResultsCommand::Push(args)) => return results_attest::push(args),
         Some(ResultsCommand::Pull(args)) => return results_attest::pull(args),
     }
-    let is_text = args.format.or_else(|| args.mode.format()).is_none();
-    let mut out = BufWriter::new(Foreign::stdout(is_text));
+    let mut out = BufWriter::new(Foreign::stdout(args.output().is_err()));
     let mut seen = ShownResults::default();
     match print(args, &mut seen, &mut out) {
         Ok(()) => printed(out.flush())?,
@@ -75,35 +73,32 @@ fn check_formats(args: &ResultsArgs, format: Option<ResultsFormat>) -> Result<()
 }
 
 fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
-    let format = args.format.or_else(|| args.mode.format());
-    check_formats(args, format)?;
+    check_formats(args, args.output().ok())?;
     let (context, options) = (context(&RegistryArgs::default()), options(args));
     let mut each = |view: &mut dyn View| -> Result<Verdict, AppError> {
         show(&context, &options, seen, view)?;
         Ok(seen.verdict())
     };
-    let Some(format) = format else {
-        return each(&mut Text::new(args, out)).map(drop);
-    };
-    let format = match format {
-        ResultsFormat::Json => return JsonArray::print(out, each),
-        ResultsFormat::Yaml => return YamlDocuments::print(out, each),
-        ResultsFormat::Markdown => {
+    let format = match args.output() {
+        Err(mode) => return each(&mut TextView::new(&options, mode, out)).map(drop),
+        Ok(ResultsFormat::Json) => return JsonArray::print(out, each),
+        Ok(ResultsFormat::Yaml) => return YamlDocuments::print(out, each),
+        Ok(ResultsFormat::Markdown) => {
             let mut collected = Collected::default();
             let verdict = each(&mut collected)?;
             return printed(collected.markdown(verdict, args.max_bytes, out));
         }
-        ResultsFormat::Html => {
+        Ok(ResultsFormat::Html) => {
             let mut page = Html::new()?;
             let verdict = each(&mut page)?;
             return printed(page.finish(verdict, out));
         }
-        ResultsFormat::Junit => Format::Junit,
-        ResultsFormat::Ctrf => Format::Ctrf,
-        ResultsFormat::Allure => Format::Allure(args.dir.clone().unwrap_or_default()),
-        ResultsFormat::Github => Format::Github,
-        ResultsFormat::Sarif => Format::Sarif,
-        ResultsFormat::Openreports => Format::Openreports(args.namespace.clone()),
+        Ok(ResultsFormat::Junit) => Format::Junit,
+        Ok(ResultsFormat::Ctrf) => Format::Ctrf,
+        Ok(ResultsFormat::Allure) => Format::Allure(args.dir.clone().unwrap_or_default()),
+        Ok(ResultsFormat::Github) => Format::Github,
+        Ok(ResultsFormat::Sarif) => Format::Sarif,
+        Ok(ResultsFormat::Openreports) => Format::Openreports(args.namespace.clone()),
     };
     let mut view = Rendered::new(&format, out)?;
     let verdict = each(&mut view)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use plumbline_app::judges::JudgeOptions;
 use plumbline_app::modules::LimitsFile;
+use plumbline_app::results::TextMode;
 use plumbline_core::size::parse_size;
 
 use crate::args::shared::EXIT_CODES;
@@ -138,14 +139,18 @@ pub(crate) enum Mode {
     Html,
 }
 
-impl Mode {
-    /// The data format with the same meaning as this mode.
-    pub(crate) fn format(self) -> Option<ResultsFormat> {
-        match self {
-            Self::Junit => Some(ResultsFormat::Junit),
-            Self::Markdown => Some(ResultsFormat::Markdown),
-            Self::Html => Some(ResultsFormat::Html),
-            Self::Report | Self::Detailed | Self::Dump | Self::Readable => None,
+impl ResultsArgs {
+    /// What to print: a data format, or text. Three modes are the same as formats.
+    pub(crate) fn output(&self) -> Result<ResultsFormat, TextMode> {
+        match (self.format, self.mode) {
+            (Some(format), _) => Ok(format),
+            (None, Mode::Junit) => Ok(ResultsFormat::Junit),
+            (None, Mode::Markdown) => Ok(ResultsFormat::Markdown),
+            (None, Mode::Html) => Ok(ResultsFormat::Html),
+            (None, Mode::Report) => Err(TextMode::Report),
+            (None, Mode::Detailed) => Err(TextMode::Detailed { skip_prefix: self.skip_prefix }),
+            (None, Mode::Dump) => Err(TextMode::Dump),
+            (None, Mode::Readable) => Err(TextMode::Readable),
         }
     }
 }

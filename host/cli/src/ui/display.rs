@@ -52,9 +52,11 @@ impl Display {
             Self::Events(log) => log.lines(run, now).iter().for_each(say_line),
         }
     }
+}
 
-    /// Removes the frame that is redrawn.
-    pub(super) fn end(&mut self) {
+/// Removes the frame that is redrawn.
+impl Drop for Display {
+    fn drop(&mut self) {
         if matches!(self, Self::Spinner | Self::Live(..)) {
             show(Vec::new());
         }
@@ -156,7 +158,6 @@ impl Shown {
             }
         }
         self.show();
-        self.display.end();
     }
 
     fn show(&mut self) {

@@ -89,7 +89,7 @@ pub(crate) async fn follow(
     let mut unseen: Option<Instant> = None;
     loop {
         let ended = tokio::select! {
-            () = cancel.cancelled() => Some(Ended::Cancelled { lost: follower.is_lost() || follower.was_never_heard(Timestamp::now()) }),
+            () = cancel.cancelled() => Some(follower.cancelled()),
             look = watching.next() => match look.as_deref() {
                 // The watch selects pods by the current label. Before the run is given up, it is
                 // read without it.
@@ -101,7 +101,7 @@ pub(crate) async fn follow(
                     unseen = None;
                     follower.take(look)
                 }
-                None => Some(Ended::Cancelled { lost: follower.is_lost() || follower.was_never_heard(Timestamp::now()) }),
+                None => Some(follower.cancelled()),
             },
             _ = tick.tick() => {
                 if unseen.is_some_and(|at| at.elapsed() >= LOOK) {
@@ -113,7 +113,6 @@ pub(crate) async fn follow(
             }
         };
         if let Some(ended) = ended {
-            follower.end();
             return Ok(ended);
         }
     }
@@ -199,15 +198,9 @@ impl Follower {
                 self.start = Start::default();
                 self.show(seen);
                 self.last = Some(Box::new(seen.clone()));
-                if !seen.is_over() {
-                    return None;
-                }
-                self.end();
-                self.last.take().map(Ended::Over)
+                if seen.is_over() { self.last.take().map(Ended::Over) } else { None }
             }
             Err(error) if error.is_final() => {
-                self.end();
-                let hint = error.hint();
                 let why = match error {
                     StatusError::NoPod { namespace } => ClusterError::new(
                         "follow the run",
@@ -215,11 +208,7 @@ impl Follower {
                     )
                     .hint("it was deleted, or its node is gone: see `kubectl get events`, and start a new run"),
                     error => {
-                        let why = ClusterError::new("follow the run", error.to_string());
-                        match hint {
-                            Some(hint) => why.hint(hint),
-                            None => why,
-                        }
+                        ClusterError { hint: error.hint(), ..ClusterError::new("follow the run", error.to_string()) }
                     }
                 };
                 Some(Ended::Gone { why, last: self.last.take() })
@@ -264,10 +253,10 @@ impl Follower {
         self.heartbeat.is_some_and(|(_, at)| at.elapsed() > LOST)
     }
 
-    /// Whether the aggregator wrote nothing while it was followed, and its last heartbeat was
-    /// already old.
-    fn was_never_heard(&self, now: Timestamp) -> bool {
-        !self.heard && self.last.as_ref().is_some_and(|seen| seen.silent_for(now).is_some())
+    fn cancelled(&self) -> Ended {
+        // The aggregator wrote nothing while it was followed, and its last heartbeat was already old.
+        let was_silent = |seen: &Seen| seen.silent_for(Timestamp::now()).is_some();
+        Ended::Cancelled { lost: self.is_lost() || (!self.heard && self.last.as_deref().is_some_and(was_silent)) }
     }
 
     /// Checks time limits, and returns how following ended, if a limit was exceeded.
@@ -281,12 +270,6 @@ impl Follower {
             display.update(RunView::of_cluster(last), Timestamp::now());
         }
         self.start.over().map(|why| Ended::Gone { why, last: self.last.take() })
-    }
-
-    fn end(&mut self) {
-        if let Some(display) = &mut self.display {
-            display.end();
-        }
     }
 }
 

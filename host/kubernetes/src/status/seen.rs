@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::run_status::{RunPhase, RunStatus};
+use serde::Serialize;
 
 use crate::pod_view::{ContainerState, Ended, IMAGE_REASONS, PodView, STARTING_REASONS};
 
@@ -52,7 +53,7 @@ impl Seen {
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// A pod that is not running yet, or not any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// The pod.
     pub pod: String,

@@ -7,24 +7,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_aggregator::Failure;
 use plumbline_app::cluster_run::{PreparedRun, find_plugins, prepare};
 use plumbline_app::options::RunOptions;
-use plumbline_app::report::causes_report;
-use plumbline_app::report::failures::list_failures;
-use plumbline_app::report::outcome::to_list;
-use plumbline_app::report::text::name;
-use plumbline_app::results::causes_in;
+use plumbline_app::report::run_document;
+use plumbline_app::results::failures_text;
 use plumbline_app::runtime::runtime;
 use plumbline_app::signing::signing_key;
-use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
-use plumbline_conformance::chain::Chain;
-use plumbline_core::judgement::VerdictSummary;
-use plumbline_core::rollup::{is_failure, worst};
-use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{Item, Verdict, shell_path};
+use plumbline_core::run_status::RunPhase;
+use plumbline_core::{Verdict, shell_path};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
 use serde_json::{Value, json};
@@ -35,9 +27,8 @@ use crate::args::shared::{RunFormat, context, insert};
 use crate::commands::generate::aggregator_log_level;
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
-use crate::commands::run::Follow;
-use crate::commands::run::args::earlier;
-use crate::commands::status::{code_of_run, print_end, run_document};
+use crate::commands::run::{Follow, earlier};
+use crate::commands::status::{code_of_run, print_end};
 use crate::commands::wait::until_over;
 use crate::error::PrintError as _;
 use crate::output::{print, print_raw};
@@ -131,8 +122,11 @@ async fn follow(
     // The archive is downloaded even if the output was closed.
     printed?;
     if let Some(archive) = archives.first().filter(|_| !data) {
-        if let Err(error) = print_failures(context, archive, &seen.status) {
-            // The verdict and the archive are complete.
+        let mut failures = Vec::new();
+        let read = failures_text(context, archive, &seen.status, &mut failures);
+        let printed = print("failed to print the failures", |out| out.write_all(&failures));
+        // The verdict and the archive are complete.
+        if let Err(error) = printed.and(read) {
             error.print();
         }
         say(&format!("next:    plumbline results {}", shell_path(archive)));
@@ -184,55 +178,4 @@ async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Resu
         say(&format!("archive: {}", archive.path.display()));
     }
     Ok(brought.into_iter().map(|archive| archive.path).collect())
-}
-
-/// Prints the failures of each plugin. Only the trees of plugins with failures are read.
-pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStatus) -> Result<(), AppError> {
-    let mut trees = Trees::open(context, archive, Reprocess::default())?;
-    for plugin in trees.plugins() {
-        let judged = status.verdicts.as_ref().and_then(|verdicts| verdicts.get(&plugin));
-        if !has_failures(&plugin, judged, status) {
-            continue;
-        }
-        let root = trees.item(&plugin)?;
-        let own = Failure::of_tree(&root);
-        let verdict = match judged {
-            Some(_) => trees.verdict(&plugin, &Chain::default())?,
-            None => None,
-        };
-        let (failures, all) = match &verdict {
-            Some(verdict) => (Failure::of_verdict(verdict, &own), to_list(&verdict.summary())),
-            None => (own, failed_leaves(&root)),
-        };
-        if failures.is_empty() {
-            continue;
-        }
-        // Judges excuse failures, and causes do not know which.
-        let causes = if verdict.is_none() { causes_in(context, &mut trees, &plugin, &root)? } else { Vec::new() };
-        let mut by_cause = Vec::new();
-        print("failed to print the failures", |out| {
-            writeln!(out, "\n{}: what failed", name(&plugin))?;
-            causes_report(&root, &causes, &mut by_cause)?;
-            if by_cause.is_empty() {
-                list_failures(&failures, all, 2, out)
-            } else {
-                out.write_all(by_cause.trim_ascii_start())
-            }
-        })?;
-    }
-    Ok(())
-}
-
-fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatus) -> bool {
-    if let Some(judged) = judged {
-        return to_list(judged) > 0;
-    }
-    let entries = status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin);
-    let total = status.totals.get(plugin).map(|total| Some(&total.status));
-    let mut results = entries.map(|entry| entry.result_status.as_ref()).chain(total);
-    results.any(|result| result.is_none_or(|status| worst(status).is_some()))
-}
-
-fn failed_leaves(root: &Item) -> u64 {
-    root.leaves().filter(|leaf| is_failure(&leaf.status)).count() as u64
 }

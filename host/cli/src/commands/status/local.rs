@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 use jiff::Timestamp;
 use plumbline_app::local_runs::{self, LocalRun, LocalStatus};
 use plumbline_app::report::status::{failure, judged, period, skipped, stalled, unseen_results};
@@ -12,8 +12,7 @@ use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
 
 use crate::args::global::{ExitCodes, Global};
-use crate::commands::status::args::{StatusArgs, StatusFormat};
-use crate::commands::status::document::{ago, one_line_of_json};
+use crate::commands::status::{StatusArgs, StatusFormat, ago, one_line_of_json};
 use crate::error::verdict_code;
 use crate::output::print;
 
@@ -120,9 +119,6 @@ fn table(entries: &[PluginStatus], show_all: bool) -> Table {
                 table.add_row(cells.map(|cell| report::text::one_line(&cell)));
             }
         }
-    }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
     }
     table
 }

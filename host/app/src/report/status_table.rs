@@ -1,21 +1,22 @@
-//! The tables of `plumbline status`, byte for byte as scripts expect them: right-aligned columns
-//! with three spaces before each.
+//! The status of a run in a cluster as tables, byte for byte as scripts expect them: right-aligned
+//! columns with three spaces before each.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use plumbline_app::report::status::{is_of, period};
-use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Status};
 use plumbline_kubernetes::status::Waiting;
+
+use crate::report::status::{is_of, period};
+use crate::report::text::one_line;
 
 /// Spaces before each column.
 const GAP: usize = 3;
 
 /// Returns a table with one row per plugin, status and result.
-pub(super) fn summary(status: &RunStatus) -> String {
+pub fn summary(status: &RunStatus) -> String {
     let entries = status.plugins.as_deref().unwrap_or_default();
     let mut counts = BTreeMap::<&str, u64>::new();
     let mut groups = BTreeMap::<(&str, &str, &str), (u64, &PluginStatus)>::new();
@@ -34,7 +35,7 @@ pub(super) fn summary(status: &RunStatus) -> String {
 }
 
 /// Returns a table with one row per expected result, in the order of the plan.
-pub(super) fn all(status: &RunStatus) -> String {
+pub fn all(status: &RunStatus) -> String {
     let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"])];
     for entry in status.plugins.iter().flatten() {
         rows.push(row([&entry.plugin, &entry.node, entry.status.as_str(), result(entry), &progress(entry)]));
@@ -44,7 +45,7 @@ pub(super) fn all(status: &RunStatus) -> String {
 
 /// Returns the table of [`all`] with heartbeats, and with the reason why a pod waits or a result is
 /// missing.
-pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
+pub fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
     let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARTBEAT", "PROGRESS", "REASON"])];
     for entry in status.plugins.iter().flatten() {
         let heartbeat = entry.last_heartbeat.map(|at| format!("{} ago", period(now.duration_since(at))));

@@ -1,17 +1,14 @@
-//! The status of a run as data, whose keys are never removed or renamed (docs/output.md).
-
-use std::io::{self, Write};
+//! The status of a run in a cluster as data.
 
 use jiff::Timestamp;
-use plumbline_app::report::print_json_line;
-use plumbline_app::report::status::period;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Verdict};
-use plumbline_kubernetes::status::{Seen, Waiting};
+use plumbline_kubernetes::status::Seen;
 use serde_json::{Value, json};
 
-/// Returns the document. `status` is the full status if it was requested.
-pub(crate) fn run_document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
+/// Returns the status of a run in a cluster as data. `status` is the full status if it was requested.
+/// Keys are never removed or renamed (docs/output.md).
+pub fn run_document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
     let verdict = seen.is_over().then(|| Verdict::from_run(&seen.status));
     let tar = &seen.status.tar_info;
     let mut document = json!({
@@ -35,13 +32,13 @@ pub(crate) fn run_document(cluster: &str, seen: &Seen, status: &RunStatus, now: 
         "delivery": seen.status.delivery,
         "skipped": seen.status.skipped,
         "plugins": status.plugins.iter().flatten().map(plugin).collect::<Vec<_>>(),
-        "waiting": seen.waiting.iter().map(waiting).collect::<Vec<_>>(),
+        "waiting": seen.waiting,
     });
-    if let (Some(verdicts), Some(fields)) = (&status.verdicts, document.as_object_mut()) {
-        fields.insert("verdicts".to_owned(), json!(verdicts));
-    }
-    if let (false, Some(fields)) = (status.totals.is_empty(), document.as_object_mut()) {
-        fields.insert("totals".to_owned(), json!(status.totals));
+    if let Some(fields) = document.as_object_mut() {
+        let verdicts = status.verdicts.as_ref().map(|verdicts| ("verdicts".to_owned(), json!(verdicts)));
+        fields.extend(verdicts);
+        let totals = (!status.totals.is_empty()).then(|| ("totals".to_owned(), json!(status.totals)));
+        fields.extend(totals);
     }
     document
 }
@@ -74,31 +71,10 @@ fn progress(progress: &ProgressUpdate) -> Value {
     })
 }
 
-fn waiting(waiting: &Waiting) -> Value {
-    json!({
-        "pod": waiting.pod,
-        "plugin": waiting.plugin,
-        "node": waiting.node,
-        "reason": waiting.reason,
-        "message": waiting.message,
-        "image": waiting.image,
-        "since": waiting.since,
-    })
-}
-
-/// Prints the aggregator's status, without fields that only Plumbline's views need.
-pub(crate) fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
-    let mut status = status.clone();
-    status.launched.clear();
-    print_json_line(&status, out)
-}
-
-pub(crate) fn ago(at: Timestamp) -> String {
-    format!("{} ago", period(Timestamp::now().duration_since(at)))
-}
-
 #[cfg(test)]
 mod tests {
+    use plumbline_kubernetes::status::Waiting;
+
     use super::*;
 
     #[test]

@@ -1,99 +1,64 @@
-//! Prints results for people, in the modes that scripts use.
+//! Results as text for people, in the modes that scripts use.
 
 use std::io::{self, ErrorKind, Write};
 
-use plumbline_app::report::{self, Health, print_yaml};
-use plumbline_app::results::{HEALTH, ResultTree, View, printed};
-use plumbline_app::trees::Trees;
-use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use crate::commands::results_args::{Mode, ResultsArgs};
+use crate::error::{AppError, Explain as _};
+use crate::report::{self, Health, print_yaml};
+use crate::results::{HEALTH, ResultTree, ResultsOptions, View, printed};
+use crate::trees::Trees;
 
 /// Maximum bytes of `meta/clusterhealth.json`: enough for 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
 
-/// Prints every tree in the requested mode, with a blank line between two.
-pub(super) struct Text<'a, W> {
-    args: &'a ResultsArgs,
+/// What [`TextView`] prints of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextMode {
+    /// Counts, and the names of failures.
+    Report,
+    /// Every leaf as one JSON object per line, and files unchanged.
+    Detailed {
+        /// Whether the contents of files are printed without the paths of their items.
+        skip_prefix: bool,
+    },
+    /// The tree as the archive has it.
+    Dump,
+    /// The tree, with line breaks and tabs in place of their escape sequences.
+    Readable,
+}
+
+/// Prints every tree as text, with a blank line between two, and then the health of the cluster.
+pub struct TextView<'a, W> {
+    options: &'a ResultsOptions,
+    mode: TextMode,
     out: &'a mut W,
     /// Whether something was already printed.
     follows: bool,
 }
 
-impl<'a, W: Write> Text<'a, W> {
-    pub(super) fn new(args: &'a ResultsArgs, out: &'a mut W) -> Self {
-        Self { args, out, follows: false }
+impl<'a, W: Write> TextView<'a, W> {
+    /// Creates a view of the results that `options` select.
+    pub fn new(options: &'a ResultsOptions, mode: TextMode, out: &'a mut W) -> Self {
+        Self { options, mode, out, follows: false }
     }
 
     fn gap(&mut self) -> Result<(), AppError> {
         if std::mem::replace(&mut self.follows, true) { printed(writeln!(self.out)) } else { Ok(()) }
     }
-}
 
-impl<W: Write> View for Text<'_, W> {
-    fn begin(&mut self, input: Option<&str>, _: &mut Trees) -> Result<(), AppError> {
-        let Some(input) = input else { return Ok(()) };
-        self.gap()?;
-        self.follows = false;
-        printed(writeln!(self.out, "==> {} <==", report::text::name(input)))
-    }
-
-    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        self.gap()?;
-        let (args, out) = (self.args, &mut *self.out);
-        let item = &tree.item;
-        match args.mode {
-            Mode::Report => {
-                printed(report::summary(item, out))?;
-                printed(report::causes_report(item, &tree.causes, out))?;
-                printed(report::timeline_report(item, &tree.relations, out))?;
-                // Scripts expect the exact text for Sonobuoy's archives.
-                if trees.archive().info().plumbline_version.is_some() {
-                    printed(report::unknown_report(item, out))?;
-                }
-                if let Some(verdict) = &tree.verdict {
-                    printed(report::verdict_report(verdict, out))?;
-                }
-            }
-            Mode::Detailed => detailed(trees, tree.plugin, item, args, out)?,
-            Mode::Dump if args.node.is_some() || tree.is_unreadable => printed(print_yaml(item, out))?,
-            Mode::Dump => trees.copy(tree.plugin, out)?,
-            Mode::Readable if args.node.is_some() || tree.is_unreadable => {
-                printed(print_yaml(item, &mut Readable::new(out)))?;
-            }
-            Mode::Readable => trees.copy(tree.plugin, &mut Readable::new(out))?,
-            // These modes are data formats, which are printed elsewhere.
-            Mode::Junit | Mode::Markdown | Mode::Html => {}
-        }
-        tree.item.dismantle();
-        Ok(())
-    }
-
-    fn takes_items(&self, is_large: bool) -> bool {
-        is_large && matches!(self.args.mode, Mode::Dump | Mode::Readable)
-    }
-
-    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        self.gap()?;
-        let out = &mut *self.out;
-        match self.args.mode {
-            Mode::Readable => trees.copy(tree.plugin, &mut Readable::new(out)),
-            _ => trees.copy(tree.plugin, out),
+    fn copy(&mut self, trees: &mut Trees, plugin: &str) -> Result<(), AppError> {
+        match self.mode {
+            TextMode::Readable => trees.copy(plugin, &mut Readable::new(self.out)),
+            _ => trees.copy(plugin, self.out),
         }
     }
 
-    fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
-        self.health(trees)
-    }
-}
-
-impl<W: Write> Text<'_, W> {
     /// Prints the cluster's health if the archive has it: on request by name, or after all plugins.
     fn health(&mut self, trees: &mut Trees) -> Result<(), AppError> {
-        let asked = self.args.plugin.as_deref() == Some(HEALTH);
-        if self.args.plugin.is_some() && !asked {
+        let asked = self.options.plugin.as_deref() == Some(HEALTH);
+        if self.options.plugin.is_some() && !asked {
             return Ok(());
         }
         let name = trees.name().to_owned();
@@ -106,19 +71,67 @@ impl<W: Write> Text<'_, W> {
         }
         let unreadable = format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`");
         let bytes = trees.archive().read(META_CLUSTER_HEALTH, MAX_HEALTH).usage_error(&unreadable)?;
-        let health = match self.args.mode {
-            Mode::Detailed => None,
-            _ => Some(serde_json::from_slice::<Health>(&bytes).usage_error(&unreadable)?),
-        };
+        if let TextMode::Detailed { .. } = self.mode {
+            self.gap()?;
+            let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
+            return printed(self.out.write_all(&bytes).and_then(|()| self.out.write_all(end)));
+        }
+        let health: Health = serde_json::from_slice(&bytes).usage_error(&unreadable)?;
         self.gap()?;
-        printed(match (health, self.args.mode) {
-            (None, _) => {
-                let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
-                self.out.write_all(&bytes).and_then(|()| self.out.write_all(end))
-            }
-            (Some(health), Mode::Dump | Mode::Readable) => print_yaml(&health, self.out),
-            (Some(health), _) => health.report(self.out),
+        printed(match self.mode {
+            TextMode::Dump | TextMode::Readable => print_yaml(&health, self.out),
+            _ => health.report(self.out),
         })
+    }
+}
+
+impl<W: Write> View for TextView<'_, W> {
+    fn begin(&mut self, input: Option<&str>, _: &mut Trees) -> Result<(), AppError> {
+        let Some(input) = input else { return Ok(()) };
+        self.gap()?;
+        self.follows = false;
+        printed(writeln!(self.out, "==> {} <==", report::text::name(input)))
+    }
+
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        self.gap()?;
+        let item = &tree.item;
+        // The archive has only the whole tree.
+        let is_part = self.options.node.is_some() || tree.is_unreadable;
+        match self.mode {
+            TextMode::Report => {
+                let out = &mut *self.out;
+                printed(report::summary(item, out))?;
+                printed(report::causes_report(item, &tree.causes, out))?;
+                printed(report::timeline_report(item, &tree.relations, out))?;
+                // Scripts expect the exact text for Sonobuoy's archives.
+                if trees.archive().info().plumbline_version.is_some() {
+                    printed(report::unknown_report(item, out))?;
+                }
+                if let Some(verdict) = &tree.verdict {
+                    printed(report::verdict_report(verdict, out))?;
+                }
+            }
+            TextMode::Detailed { skip_prefix } => detailed(trees, tree.plugin, item, skip_prefix, self.out)?,
+            TextMode::Dump if is_part => printed(print_yaml(item, self.out))?,
+            TextMode::Readable if is_part => printed(print_yaml(item, &mut Readable::new(self.out)))?,
+            TextMode::Dump | TextMode::Readable => self.copy(trees, tree.plugin)?,
+        }
+        tree.item.dismantle();
+        Ok(())
+    }
+
+    fn takes_items(&self, is_large: bool) -> bool {
+        is_large && matches!(self.mode, TextMode::Dump | TextMode::Readable)
+    }
+
+    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        self.gap()?;
+        self.copy(trees, tree.plugin)
+    }
+
+    fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
+        self.health(trees)
     }
 }
 
@@ -126,7 +139,7 @@ fn detailed(
     trees: &mut Trees,
     plugin: &str,
     item: &Item,
-    args: &ResultsArgs,
+    skip_prefix: bool,
     out: &mut impl Write,
 ) -> Result<(), AppError> {
     let archive = trees.archive();
@@ -137,7 +150,7 @@ fn detailed(
         let mut reader = archive.file(&member).map_err(io::Error::other)?;
         io::copy(&mut reader, out).map(drop)
     };
-    report::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
+    report::detailed(item, skip_prefix, out, copy).map_err(|error| {
         let what = format!("failed to show the details of plugin `{plugin}`");
         match error.kind() {
             // Kinds of errors from reading the archive. All others come from standard output.
@@ -192,18 +205,9 @@ impl<W: Write> Write for Readable<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-    use plumbline_app::Context;
-    use plumbline_app::context::Silent;
-    use plumbline_app::trees::Reprocess;
-
     use super::*;
-
-    #[derive(clap::Parser)]
-    struct Cli {
-        #[command(flatten)]
-        args: ResultsArgs,
-    }
+    use crate::context::{Context, Silent};
+    use crate::trees::Reprocess;
 
     #[test]
     fn a_large_tree_is_dumped_without_being_held() {
@@ -213,16 +217,16 @@ mod tests {
         let text = "name: p\nstatus: passed\nitems:\n- name: \"a\\tb\"\n  status: passed\n";
         std::fs::write(plugin.join("sonobuoy_results.yaml"), text).unwrap();
         let mut trees = Trees::open(&Context::new(Silent), dir.path(), Reprocess::default()).unwrap();
-        for (mode, expected) in [("dump", text.to_owned()), ("readable", text.replace("\\t", "\t"))] {
-            let args = Cli::parse_from(["results", "--mode", mode, "archive"]).args;
+        let options = ResultsOptions::default();
+        for (mode, expected) in [(TextMode::Dump, text.to_owned()), (TextMode::Readable, text.replace("\\t", "\t"))] {
             let mut out = Vec::new();
-            let mut view = Text::new(&args, &mut out);
-            assert!(view.takes_items(true) && !view.takes_items(false), "{mode}");
+            let mut view = TextView::new(&options, mode, &mut out);
+            assert!(view.takes_items(true) && !view.takes_items(false), "{mode:?}");
             let (item, causes, relations) = (Item::default(), Vec::new(), Vec::new());
             let (input, verdict, is_unreadable) = (None, None, false);
             view.items(&mut trees, ResultTree { input, plugin: "p", item, verdict, causes, relations, is_unreadable })
                 .unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "{mode}");
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{mode:?}");
         }
     }
 
