@@ -24,7 +24,6 @@ pub(crate) struct WithoutCommands<W> {
 }
 
 impl<W> WithoutCommands<W> {
-    /// Returns a writer for text.
     pub(crate) fn new(out: W) -> Self {
         Self { out, scanner: READS_COMMANDS.then(Scanner::default) }
     }

@@ -16,7 +16,6 @@ use crate::args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
 use crate::args::{Cli, Command, WorkerCli, WorkerRole};
 use crate::error::{self, PrintError as _};
 
-/// The command with the roles of a worker.
 const WORKER: &str = "worker";
 
 impl Name {
@@ -102,7 +101,6 @@ impl Name {
     }
 }
 
-/// Returns the called command, with its subcommands resolved.
 fn called<'a>(command: &'a clap::Command, matches: &ArgMatches) -> &'a clap::Command {
     match matches.subcommand() {
         Some((name, below)) => command.find_subcommand(name).map_or(command, |sub| called(sub, below)),

@@ -27,9 +27,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The reader of the output closed it: 128 plus the number of SIGPIPE, as shells report it.
 pub(crate) const PIPE_CLOSED: u8 = 141;
 
-/// Prints errors for people.
 pub(crate) trait PrintError {
-    /// Prints the error to stderr, and returns its exit code.
     fn print(&self) -> ExitCode;
 }
 
@@ -71,7 +69,6 @@ fn indented(text: &str) -> String {
     text::indented(text, "       ")
 }
 
-/// Returns the exit code of a verdict.
 pub(crate) fn verdict_code(verdict: Verdict) -> ExitCode {
     ExitCode::from(verdict.exit_code())
 }

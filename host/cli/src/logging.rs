@@ -26,7 +26,6 @@ fn filter(level: Level) -> LevelFilter {
     }
 }
 
-/// Logs to stderr.
 pub(crate) fn init(global: &Global) {
     // A second initialisation can only come from a test harness. The first one stays.
     let _ = tracing_subscriber::registry().with(stderr(global)).try_init();

@@ -148,7 +148,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command, and returns its exit code.
     pub(crate) fn run(self, global: &Global) -> Result<ExitCode, AppError> {
         if self.logs_to_stderr() {
             logging::init(global);

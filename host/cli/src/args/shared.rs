@@ -57,7 +57,6 @@ Exit codes:
   5    nothing to judge: no results, or only unknown or skipped ones
   130  interrupted";
 
-/// Adds a key to a document.
 pub(crate) fn insert(document: &mut Value, key: &str, value: Value) {
     if let Some(fields) = document.as_object_mut() {
         fields.insert(key.to_owned(), value);
@@ -76,7 +75,6 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Whether the command prints JSON.
     pub(crate) fn is_json(self) -> bool {
         self.json || self.format == DataFormat::Json
     }

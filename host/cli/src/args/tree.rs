@@ -114,7 +114,6 @@ const BUILT_IN_SUITE: &[&str] = &[
     "kube_conformance_image",
 ];
 
-/// Returns the heading of these options.
 fn built_in_suite_heading() -> String {
     match suite_profile() {
         Ok(built_in) => format!("Options only for `{}`", built_in.profile.name),
@@ -225,12 +224,10 @@ fn sonobuoys_options(command: Command) -> Command {
     command.mut_subcommands(sonobuoys_options)
 }
 
-/// Parses minutes as a number, or a duration.
 fn minutes(text: &str) -> Result<Duration, DurationError> {
     number(text, 60)
 }
 
-/// Parses seconds as a number, or a duration.
 fn seconds(text: &str) -> Result<Duration, DurationError> {
     number(text, 1)
 }

@@ -9,7 +9,6 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 use crate::args::global::{ExitCodes, Global};
 use crate::error::{PrintError as _, SYSTEM};
 
-/// Connects to the cluster.
 pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {
     Cluster::connect(&args.connect_options()).await
 }

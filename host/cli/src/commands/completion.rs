@@ -235,7 +235,6 @@ fn is_archive(path: &Path) -> bool {
 
 /// How long the cluster may take to answer before a completion has no candidates.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum namespaces to offer.
 const MAX_NAMESPACES: u32 = 500;
 
 /// Asks the cluster that the command line selects. Errors are ignored, because a completion must not

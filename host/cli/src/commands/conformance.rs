@@ -114,7 +114,6 @@ fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> 
     }
 }
 
-/// Runs the suite of Kubernetes.
 fn run_built_in(
     args: ConformanceRunArgs,
     built_in: &'static BuiltInProfile,

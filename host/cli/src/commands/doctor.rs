@@ -15,7 +15,6 @@ use crate::commands::cluster::ClusterArgs;
 use crate::commands::version::version_document;
 use crate::error::FAILED;
 
-/// The exit codes, for `--help`.
 const CODES: &str = "\
 Exit codes:
   0  nothing failed; there may be warnings

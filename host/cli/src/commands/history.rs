@@ -20,7 +20,6 @@ use crate::error::{INCOMPLETE, PrintError as _};
 use crate::output::print_as;
 use crate::ui::say;
 
-/// The exit codes of `history`, for `--help`.
 const CODES: &str = "\
 Exit codes:
   0  every archive was read, whatever the outcome of tests

@@ -183,7 +183,6 @@ fn load(
     print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.remote.output, None)
 }
 
-/// Prints the planned copies.
 fn print_planned(jobs: &[Job], output: OutputArgs) -> Result<ExitCode, AppError> {
     let target = |job: &Job| match &job.to {
         Target::Registry(reference) => reference.bare(),

@@ -73,7 +73,6 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the logs. Returns `None` after an interrupt.
 async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await

@@ -9,7 +9,6 @@ use plumbline_app::modules::LimitsFile;
 
 use crate::args::shared::{RegistryArgs, context};
 
-/// The exit codes of `mcp`, for `--help`.
 const CODES: &str = "\
 Exit codes:
   0  the client closed the connection

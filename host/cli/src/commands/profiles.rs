@@ -187,7 +187,6 @@ pub(super) fn print_help(context: &Context, reference: &str) -> Result<ExitCode,
     })
 }
 
-/// Lists the modes of a profile.
 pub(super) fn modes_of_profile(context: &Context, reference: &str, output: OutputArgs) -> Result<ExitCode, AppError> {
     let found = profiles::find(context, reference)?;
     let modes = &found.profile.modes;

@@ -34,7 +34,6 @@ pub(crate) struct QueryArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Interval between progress messages.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum errors printed one by one. The rest is in `meta/query-time.json`.
@@ -110,7 +109,6 @@ fn unreachable(error: ClusterError) -> AppError {
     cluster_error("failed to query the cluster", &error)
 }
 
-/// Returns an error of the cluster, with its hint.
 pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> AppError {
     AppError::system(what).because(error).hint_if(error.hint.clone())
 }

@@ -45,7 +45,6 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
     }))
 }
 
-/// Checks that the options of formats are given with their formats.
 fn check_formats(args: &ResultsArgs, format: Option<ResultsFormat>) -> Result<(), AppError> {
     for (option, is_given, of, name) in [
         ("--max-bytes", args.max_bytes.is_some(), ResultsFormat::Markdown, "markdown"),

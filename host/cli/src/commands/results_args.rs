@@ -81,7 +81,6 @@ pub(crate) enum ResultsCommand {
     Pull(PullArgs),
 }
 
-/// The exit codes of `results diff`, for `--help`.
 const DIFF_CODES: &str = "\
 Exit codes:
   0  no new failures in the last run, compared with the run before it

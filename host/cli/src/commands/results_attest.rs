@@ -34,7 +34,6 @@ pub(crate) struct AttestArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The exit codes of `results verify`, for `--help`.
 const VERIFY_CODES: &str = "\
 Exit codes:
   0  an attestation counts, and the run passed
@@ -181,7 +180,6 @@ fn accepted_data(accepted: &Accepted, archive: &Path, digest: &str) -> Value {
     })
 }
 
-/// One of the attestations that count.
 fn attestation_data(one: &Accepted) -> Value {
     json!({"result": one.result.result, "signer": one.signer, "key-id": one.key_id, "signed": signed(one)})
 }

@@ -30,7 +30,6 @@ pub(crate) struct CompileModuleArgs {
     pub(crate) portable: bool,
 }
 
-/// The variables, for `--help`.
 const VARIABLES: &str = "\
 Environment:
   JOB_NAME                 Job to update; required
@@ -139,7 +138,6 @@ pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppEr
     Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
 }
 
-/// Runs a check next to a worker.
 pub(crate) fn run_check(global: &Global) -> Result<ExitCode, AppError> {
     // The log is part of the archive, and has what the check logs.
     logging::init(&global.logging_at(Level::Info));

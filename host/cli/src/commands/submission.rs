@@ -202,7 +202,6 @@ pub(crate) fn document(checked: &Checked) -> Value {
     })
 }
 
-/// Prints the findings.
 pub(crate) fn print_checked(checked: &Checked, output: OutputArgs) -> Result<ExitCode, AppError> {
     let text = |out: &mut Out| print_findings(&checked.findings, checked.summary, out);
     output.print("failed to print the findings", &document(checked), text)

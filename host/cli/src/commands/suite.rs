@@ -106,7 +106,6 @@ pub(crate) struct ModesArgs {
     pub(crate) remote: RemoteArgs,
 }
 
-/// Lists the tests of a profile.
 pub(crate) fn of_profile(args: &ConformanceTestsArgs) -> Result<ExitCode, AppError> {
     let reference = match profile_for(args.profile.as_deref())? {
         ChosenProfile::Suite(built_in) => return of_built_in(built_in, &args.tests),
@@ -168,11 +167,9 @@ fn of_built_in(built_in: &BuiltInProfile, args: &E2eArgs) -> Result<ExitCode, Ap
 struct Document<'a> {
     /// The version of the list; empty if it is not known.
     version: &'a str,
-    /// The source of the list.
     source: &'a str,
     /// The number of tests in the list.
     total: usize,
-    /// The number of selected tests.
     selected: usize,
     /// The selected tests, with `--mode tests`.
     #[serde(skip_serializing_if = "Option::is_none")]

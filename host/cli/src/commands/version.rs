@@ -59,7 +59,6 @@ pub(crate) fn version_document() -> Value {
     json!({"version": VERSION, "module-generation": generation, "platform": platform()})
 }
 
-/// Returns the version of the API server of `kubeconfig`.
 fn api_server(kubeconfig: &Path) -> Result<String, AppError> {
     let options = ConnectOptions { kubeconfig: Some(kubeconfig.to_owned()), context: None };
     let version = runtime()?.block_on(async { Cluster::connect(&options).await?.version().await });

@@ -16,7 +16,6 @@ use crate::ui::live::{LiveView, clock};
 use crate::ui::plugins::{Logs, RunView, counted, results};
 use crate::ui::screen::{Size, say, say_line, show};
 
-/// The frames of the spinner.
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 /// Milliseconds between two spinner frames.
 const SPINNER_STEP: i64 = 250;
@@ -40,7 +39,6 @@ impl Display {
         }
     }
 
-    /// Shows the run as it is at `now`.
     pub(super) fn update(&mut self, run: RunView<'_>, now: Timestamp) {
         match self {
             Self::Silent => {}

@@ -23,7 +23,6 @@ const MAX_REASONS: usize = 20;
 const MAX_WAITING: usize = 10;
 /// Maximum failed tests printed per result and look.
 const MAX_FAILED: usize = 10;
-/// Maximum columns of a line.
 const MAX_COLUMNS: usize = 400;
 /// Seconds that a pod may take to start before it is printed as waiting.
 const STARTING_SECONDS: i64 = 20;
@@ -75,7 +74,6 @@ struct Progress {
 }
 
 impl EventLog {
-    /// Returns the lines for what is new in `run`.
     pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
         let mut lines: Vec<Line> =
             self.skipped.lines(run.status).iter().map(|text| Line::of(Tone::Plain, text)).collect();

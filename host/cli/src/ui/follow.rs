@@ -43,9 +43,7 @@ pub(crate) enum Ended {
     Over(Box<Seen>),
     /// The aggregator is gone, or access to it was lost.
     Gone {
-        /// The reason.
         why: ClusterError,
-        /// The last state that was seen.
         last: Option<Box<Seen>>,
     },
     /// Following was cancelled.

@@ -123,7 +123,6 @@ impl LiveView {
         fit(line, parts, layout.total)
     }
 
-    /// Returns the parts of the line of a plugin that has not ended.
     fn parts(&self, plugin: &Plugin<'_>, run: RunView<'_>, now: Timestamp) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(tests) = plugin.tests {
@@ -185,7 +184,6 @@ impl LiveView {
             .or_else(|| rate?.left(left))
     }
 
-    /// Returns the parts of the line of a plugin that has ended.
     fn end_parts(&self, plugin: &Plugin<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         if plugin.missing > 0 {
@@ -229,7 +227,6 @@ impl Layout {
     }
 }
 
-/// Returns the state of a plugin in one word.
 fn word<'a>(plugin: &'a Plugin<'_>) -> &'a str {
     match &plugin.phase {
         Phase::Waiting => "waiting",
@@ -425,7 +422,6 @@ fn fit(mut line: Line, parts: Vec<Part>, columns: usize) -> Line {
     line.cut(columns)
 }
 
-/// Returns a progress bar of `columns` columns.
 pub(super) fn bar(position: u64, length: u64, columns: usize) -> String {
     let full = u128::from(position.min(length)) * columns as u128 / u128::from(length.max(1));
     let full = usize::try_from(full).unwrap_or(columns);

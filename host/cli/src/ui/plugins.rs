@@ -101,24 +101,19 @@ pub(super) struct Plugin<'a> {
     pub(super) phase: Phase,
     /// Colour of its outcome; [`Tone::Plain`] until it ends.
     pub(super) tone: Tone,
-    /// Number of expected results.
     pub(super) expected: u64,
-    /// Number of received results.
     pub(super) received: u64,
-    /// Number of missing results.
     pub(super) missing: u64,
     /// Progress of its tests, summed over all nodes.
     pub(super) tests: Option<Tests>,
     /// Number of items by status, once results were post-processed.
     pub(super) counts: BTreeMap<String, u64>,
-    /// Verdict of its judges.
     pub(super) verdict: Option<String>,
     /// The last message of a plugin with one expected result.
     pub(super) message: String,
     /// How long its progress has not changed, and on which node.
     pub(super) stalled: Option<(SignedDuration, &'a str)>,
     pub(super) launched: Option<Timestamp>,
-    /// Its pods that are not running.
     pub(super) waiting: Vec<&'a Waiting>,
     pub(super) heard: bool,
     /// The worst result status, if every result so far has one.

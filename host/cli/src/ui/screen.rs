@@ -24,7 +24,6 @@ fn is_quiet() -> bool {
 /// The start of messages that are warnings.
 const WARNING: &str = "warning:";
 
-/// The frame of this process.
 static FRAME: Mutex<Frame> = Mutex::new(Frame::new());
 
 /// Erases from the cursor to the end of the screen.
@@ -49,7 +48,6 @@ impl Size {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Behaviour {
-    /// Whether it shows colours.
     pub(super) colour: bool,
     /// Whether it wraps lines that are too long for a narrower window, instead of cutting them.
     pub(super) reflows: bool,
@@ -170,7 +168,6 @@ fn above<T>(print: impl FnOnce(&mut io::StderrLock<'_>) -> io::Result<T>) -> io:
     printed
 }
 
-/// Returns a writer for the log on stderr.
 pub(crate) fn log_writer() -> LogWriter {
     LogWriter
 }

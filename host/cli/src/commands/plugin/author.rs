@@ -195,7 +195,6 @@ pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<Exi
     print_tree(&processed, args.format, global)
 }
 
-/// Prints the tree, and returns the exit code of its verdict.
 fn print_tree(processed: &Processed, format: RunFormat, global: &Global) -> Result<ExitCode, AppError> {
     print_raw("failed to print the result tree", |out| {
         let file = File::open(&processed.tree)?;

@@ -32,7 +32,6 @@ pub(crate) struct DevArgs {
     pub(crate) limits: LimitsFile,
 }
 
-/// Time limit of the check in a round.
 const CHECK_TIME: &str = "60s";
 
 /// Maximum changed paths printed per round.

@@ -105,7 +105,6 @@ pub(crate) struct BakeArgs {
     pub(crate) remote: RemoteArgs,
 }
 
-/// Packs a directory as a tar.
 pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
     let wrong = |error| bundle_error(format!("failed to pack `{}`", args.dir.display()), &error);
     let bundle = Bundle::open(&args.dir).map_err(wrong)?;

@@ -36,18 +36,15 @@ use crate::ui::{Transfer, say};
 
 /// The end of a run, if it was followed.
 pub(crate) struct Ended {
-    /// The exit code.
     pub(crate) code: ExitCode,
     /// Whether the verdict is `passed`. The exit code may not depend on it (`--exit-code`).
     pub(crate) passed: bool,
-    /// The archives on this machine.
     pub(crate) archives: Vec<PathBuf>,
     /// The outcome as data, if it was requested and there is one (docs/output.md).
     pub(crate) document: Option<Value>,
 }
 
 impl Ended {
-    /// Prints the outcome as data, if there is some.
     pub(crate) fn print(&self, format: Option<RunFormat>) -> Result<(), AppError> {
         let (Some(format), Some(document)) = (format, &self.document) else { return Ok(()) };
         let printed = print_raw("failed to print the outcome", |out| format.write(document, out));
@@ -63,7 +60,6 @@ impl Ended {
     }
 }
 
-/// Starts a run in a cluster, and follows it.
 pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<Ended, AppError> {
     let context = context(&args.registry);
     if args.sign.is_some() && !args.retrieve {

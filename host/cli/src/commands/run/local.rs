@@ -74,7 +74,6 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
     })
 }
 
-/// Prints the outcome as data in `format`, or for people.
 fn print_outcome(run: &FinishedRun, format: Option<RunFormat>) -> Result<ExitCode, AppError> {
     let printed = print("failed to print the outcome", |out| match format {
         Some(format) => format.write(&outcome_document(&run.finished), out),

@@ -105,7 +105,6 @@ async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global
     Ok(code_of_run(seen, global))
 }
 
-/// Returns the full status, if it belongs to this run.
 async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
     match full(cluster, &seen.namespace).await {
         Ok(Some(all)) if all.run == seen.status.run => {
