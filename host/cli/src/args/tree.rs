@@ -252,7 +252,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::args::Cli;
+    use crate::args::{Cli, WorkerCli};
 
     fn at<'a>(command: &'a Command, path: &str) -> &'a Command {
         path.split_whitespace().fold(command, |command, name| command.find_subcommand(name).unwrap())
@@ -292,52 +292,6 @@ mod tests {
     }
 
     #[test]
-    fn options_are_under_the_heading_of_their_topic() {
-        let root = as_plumbline(Cli::command(), true);
-        let heading = |path: &str, id: &str| {
-            let arg = at(&root, path).get_arguments().find(|arg| arg.get_id() == id);
-            arg.unwrap_or_else(|| panic!("no option has the id `{id}`")).get_help_heading()
-        };
-        for (path, sections) in FURTHER {
-            for (wanted, ids) in *sections {
-                assert!(ids.iter().all(|id| heading(path, id) == Some(*wanted)), "{path}: {wanted}");
-            }
-        }
-        for id in ["result_format", "name", "resume"] {
-            assert_eq!(heading("run", id), Some("Local run options"), "{id}");
-        }
-        assert_eq!(heading("run", "keep_size"), Some("History options"));
-    }
-
-    #[test]
-    fn every_command_prints_help() {
-        fn check(command: &Command, path: &[&str]) {
-            for option in ["-h", "--help"] {
-                let args = ["plumbline"].iter().chain(path).chain([&option]);
-                let error = as_plumbline(Cli::command(), false).try_get_matches_from(args).unwrap_err();
-                assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{path:?} {option}: {error}");
-            }
-            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-                let mut below = path.to_vec();
-                below.push(sub.get_name());
-                check(sub, &below);
-            }
-        }
-        check(&as_plumbline(Cli::command(), false), &[]);
-    }
-
-    #[test]
-    fn options_without_a_meaning_are_never_shown() {
-        for (path, ids) in MEANINGLESS {
-            for command in [as_plumbline(Cli::command(), false), as_plumbline(Cli::command(), true)] {
-                let shown = visible(at(&command, path)).join(" ");
-                assert!(ids.iter().all(|id| !shown.contains(id)), "{path}: {shown}");
-                assert!(ids.iter().all(|id| at(&command, path).get_arguments().any(|arg| arg.get_id() == id)));
-            }
-        }
-    }
-
-    #[test]
     fn options_of_the_built_in_suite_have_a_heading_of_their_own() {
         let commands = as_plumbline(Cli::command(), true);
         let run = at(&commands, "conformance run");
@@ -357,13 +311,6 @@ mod tests {
         as_plumbline(Cli::command(), false).debug_assert();
         as_plumbline(Cli::command(), true).debug_assert();
         as_sonobuoy(Cli::command()).debug_assert();
-    }
-
-    #[test]
-    fn plain_numbers_are_those_of_sonobuoy() {
-        assert_eq!(minutes("90"), Ok(Duration::from_secs(5400)));
-        assert_eq!(seconds("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(minutes("90s"), seconds("90"));
-        assert!(seconds("soon").is_err());
+        WorkerCli::command().debug_assert();
     }
 }

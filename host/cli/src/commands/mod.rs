@@ -17,7 +17,6 @@ pub(crate) mod plugin;
 mod profiles;
 pub(crate) mod query;
 pub(crate) mod results;
-pub(crate) mod results_args;
 mod results_attest;
 pub(crate) mod retrieve;
 pub(crate) mod roles;

@@ -26,24 +26,22 @@ pub(crate) struct VersionArgs {
 }
 
 pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, AppError> {
-    let generation = plumbline_sandbox::HOST_GENERATION.to_string();
-    let platform = platform();
     let server = args.kubeconfig.as_ref().map(|file| api_server(file)).transpose()?;
-    let document = || {
-        let mut document = version_document();
-        if let Some(server) = &server {
-            insert(&mut document, "api-server", json!(server));
-        }
-        document
-    };
-    let api_server = server.as_ref().map(|server| format!("\nAPI Version: {server}")).unwrap_or_default();
+    let mut document = version_document();
+    if let Some(server) = &server {
+        insert(&mut document, "api-server", json!(server));
+    }
     print_raw("failed to print the version", |out| match args.format {
-        Some(format) => format.write(&document(), out),
+        Some(format) => format.write(&document, out),
         None if args.short => writeln!(out, "{VERSION}"),
-        None => writeln!(
-            out,
-            "Plumbline Version: {VERSION}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
-        ),
+        None => {
+            let (generation, platform) = (plumbline_sandbox::HOST_GENERATION, platform());
+            let api_server = server.map(|server| format!("\nAPI Version: {server}")).unwrap_or_default();
+            writeln!(
+                out,
+                "Plumbline Version: {VERSION}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
+            )
+        }
     })
 }
 

@@ -86,7 +86,7 @@ pub(crate) async fn until_over(
     let mut interrupted = false;
     let ended = tokio::select! {
         ended = &mut following => ended,
-        () = over(limit) => {
+        () = tokio::time::sleep(limit.unwrap_or(Duration::MAX)) => {
             cancel.cancel();
             following.await
         }
@@ -130,13 +130,6 @@ pub(crate) async fn until_over(
             ExitCodes::Strict => Err(status_error(&error)),
             ExitCodes::Compat => explain(&error, global).map(Err),
         },
-    }
-}
-
-async fn over(limit: Option<Duration>) {
-    match limit {
-        Some(limit) => tokio::time::sleep(limit).await,
-        None => std::future::pending().await,
     }
 }
 

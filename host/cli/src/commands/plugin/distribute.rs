@@ -8,7 +8,6 @@ use plumbline_app::bundles::{
     ArtifactLayout, BakeOptions, BakedImage, PulledArtifact, PushedArtifact, bake as bake_image, describe, name_of,
     pull as pull_artifact, push as push_artifact, save as save_artifacts,
 };
-use plumbline_app::report::print_json;
 use plumbline_app::sources::bundle_error;
 use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::atomic::AtomicFile;
@@ -180,65 +179,71 @@ pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
 }
 
 pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
-    let mut saved = Vec::new();
+    let mut listing = Listing::new("failed to print the saved bundles", args.remote.output);
     let size = save_artifacts(
         &context(&args.remote.registry),
         &args.references,
         &args.file,
         &mut |reference, digest, referrers| {
-            if args.remote.output.is_json() {
-                saved.push(json!({"reference": reference.to_string(), "digest": digest, "referrers": referrers}));
-                return Ok(());
-            }
             let signed = match referrers {
                 0 => String::new(),
                 1 => ", with 1 attached artifact".to_owned(),
                 count => format!(", with {count} attached artifacts"),
             };
-            print_line(SAVED, &format!("saved: {reference} is {digest}{signed}"))
+            let data = json!({"reference": reference.to_string(), "digest": digest, "referrers": referrers});
+            listing.add(&format!("saved: {reference} is {digest}{signed}"), data)
         },
     )?;
-    if args.remote.output.is_json() {
-        let bytes = size.map(|size| size.0);
-        return print(SAVED, |out| print_json(&json!({"path": args.file, "bytes": bytes, "artifacts": saved}), out));
-    }
+    let data = json!({"path": args.file, "bytes": size.map(|size| size.0), "artifacts": listing.artifacts});
     let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
-    print_line(SAVED, &format!("written: {}{size}", args.file.display()))?;
-    Ok(ExitCode::SUCCESS)
+    args.remote.output.print(listing.failed, &data, |out| writeln!(out, "written: {}{size}", args.file.display()))
 }
 
 pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.remote.registry);
     let layout = ArtifactLayout::open(&args.from)?;
-    let mut artifacts = Vec::new();
-    // The line is printed at once, and the data at the end.
-    let mut tell = |line: &str, data: Value| match args.remote.output.is_json() {
-        false => print_line(LOADED, line),
-        true => {
-            artifacts.push(data);
-            Ok(())
-        }
-    };
+    let mut listing = Listing::new("failed to print the loaded bundles", args.remote.output);
     if let Some(to) = &args.to {
         layout.copy(&context, to, &mut |reference, there| {
             let line = format!("loaded: {reference}{}", if there { " (already present)" } else { "" });
-            tell(&line, json!({"reference": reference.to_string(), "present": there}))
+            listing.add(&line, json!({"reference": reference.to_string(), "present": there}))
         })?;
     } else if args.install {
         layout.install(&context, &mut |from, installed| {
             let bundle = &installed.bundle;
             let line = format!("installed: `{}` from {from}: {}", bundle.name(), bundle.digest());
-            tell(&line, json!({"name": bundle.name(), "digest": bundle.digest(), "from": from}))
+            listing.add(&line, json!({"name": bundle.name(), "digest": bundle.digest(), "from": from}))
         })?;
     } else {
         say("next: `--to oci://…` copies it into a registry, `--install` installs it here");
         for entry in &layout.entries {
             let (digest, name) = (&entry.descriptor.digest, name_of(entry));
-            tell(&format!("{digest} {name}"), json!({"name": name, "digest": digest}))?;
+            listing.add(&format!("{digest} {name}"), json!({"name": name, "digest": digest}))?;
         }
     }
-    // The lines were printed already.
-    args.remote.output.print(LOADED, &json!({"artifacts": artifacts}), |_| Ok(()))
+    args.remote.output.print(listing.failed, &json!({"artifacts": listing.artifacts}), |_| Ok(()))
+}
+
+/// Artifacts that are processed one after the other. A line is printed at once, so that it is shown
+/// even if the next artifact fails. Data is for the end.
+struct Listing {
+    failed: &'static str,
+    output: OutputArgs,
+    artifacts: Vec<Value>,
+}
+
+impl Listing {
+    fn new(failed: &'static str, output: OutputArgs) -> Self {
+        Self { failed, output, artifacts: Vec::new() }
+    }
+
+    fn add(&mut self, line: &str, data: Value) -> Result<(), AppError> {
+        if self.output.is_json() {
+            self.artifacts.push(data);
+            return Ok(());
+        }
+        print(self.failed, |out| writeln!(out, "{line}")).map(drop)
+    }
 }
 
 pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
@@ -256,12 +261,4 @@ pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
     };
     let lines = lines.chain([format!("image: {}", image.digest)]).chain(end);
     args.remote.output.print_result(lines, &data)
-}
-
-const SAVED: &str = "failed to print the saved bundles";
-const LOADED: &str = "failed to print the loaded bundles";
-
-/// Prints a line at once, so that it is shown even if the next artifact fails.
-fn print_line(failed: &str, line: &str) -> Result<(), AppError> {
-    print(failed, |out| writeln!(out, "{line}")).map(drop)
 }
