@@ -7,7 +7,9 @@ use std::time::Duration;
 use k8s_openapi::ByteString;
 use plumbline_core::ResultKey;
 use plumbline_kubernetes::names;
-use plumbline_phonehome::{ClientConfig, client_config};
+use plumbline_phonehome::{
+    Client, ClientConfig, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload, client_config,
+};
 use rustls::pki_types::ServerName;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -35,6 +37,23 @@ impl PodWorker {
         };
         let key = ResultKey::new(get("RESULT_TYPE")?.parse()?, get("NODE_NAME")?.parse()?);
         Ok(Self { config, key })
+    }
+}
+
+/// What a worker sends before its result.
+pub(crate) fn greetings() -> (Hello, Heartbeat) {
+    let now = Timestamp::now();
+    let hello = Hello { version: "simulation".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
+    (hello, Heartbeat { phase: Phase::Uploading, since: now })
+}
+
+/// Sends a result, of which there must be none yet.
+pub(crate) async fn deliver(client: &Client, key: &ResultKey, upload: &Upload) -> Result<()> {
+    match client.put_result(key, upload, &RetryPolicy::default()).await? {
+        Outcome::Stored => Ok(()),
+        Outcome::AlreadyReceived | Outcome::OtherReceived => {
+            Err(format!("the aggregator had a result or an error of {key} already").into())
+        }
     }
 }
 

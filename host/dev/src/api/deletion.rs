@@ -103,37 +103,3 @@ pub(crate) fn disown(store: &mut Store, uid: &str, dependents: Dependents) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn store_with_owner() -> Store {
-        let mut store = Store::new();
-        store.write("daemonsets.apps", json!({"metadata": {"name": "d", "namespace": "ns", "uid": "u1"}}));
-        let owners = json!([{"uid": "u1", "kind": "DaemonSet", "name": "d"}]);
-        store.write("pods", json!({"metadata": {"name": "p", "namespace": "ns", "ownerReferences": owners}}));
-        store
-    }
-
-    #[test]
-    fn dependents_are_deleted_or_orphaned_with_their_owner() {
-        let mut store = store_with_owner();
-        delete(&mut store, "daemonsets.apps", "ns", "d", Dependents::Delete);
-        assert!(store.get("pods", "ns", "p").is_none());
-
-        let mut store = store_with_owner();
-        delete(&mut store, "daemonsets.apps", "ns", "d", Dependents::Orphan);
-        let pod = store.get("pods", "ns", "p").unwrap();
-        assert!(json::array(pod, "/metadata/ownerReferences").is_empty());
-    }
-
-    #[test]
-    fn pods_of_a_job_are_orphaned_by_default() {
-        assert_eq!(Dependents::asked("", "jobs.batch"), Dependents::Orphan);
-        assert_eq!(Dependents::asked("Background", "jobs.batch"), Dependents::Delete);
-        assert_eq!(Dependents::asked("", "daemonsets.apps"), Dependents::Delete);
-    }
-}

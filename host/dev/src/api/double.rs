@@ -71,13 +71,7 @@ impl ApiDouble {
     /// Returns a kubeconfig (YAML) whose only context, `double`, is this server with the namespace
     /// `default`.
     pub fn kubeconfig(&self) -> String {
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: double\n\
-             clusters:\n- name: double\n  cluster:\n    server: {}\n\
-             users:\n- name: double\n  user: {{}}\n\
-             contexts:\n- name: double\n  context:\n    cluster: double\n    user: double\n    namespace: default\n",
-            self.url()
-        )
+        kubeconfig(&self.url())
     }
 
     /// Sets the version that `/version` reports. The default is `v1.30.2`.
@@ -293,6 +287,16 @@ impl fmt::Debug for ApiDouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiDouble").field("url", &self.url()).finish_non_exhaustive()
     }
+}
+
+/// Returns a kubeconfig for a server at this URL that needs no credentials.
+pub(crate) fn kubeconfig(url: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: double\n\
+         clusters:\n- name: double\n  cluster:\n    server: {url}\n\
+         users:\n- name: double\n  user: {{}}\n\
+         contexts:\n- name: double\n  context:\n    cluster: double\n    user: double\n    namespace: default\n"
+    )
 }
 
 /// Returns the key under which the objects of a resource are stored. An unknown resource has no

@@ -45,5 +45,7 @@ mod watch;
 mod write;
 
 pub use double::ApiDouble;
+#[cfg(feature = "program")]
+pub(crate) use double::kubeconfig;
 pub use faults::{Fault, FaultKind};
 pub use state::{ExecReply, ExecRequest, Recorded};

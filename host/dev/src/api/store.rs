@@ -239,16 +239,4 @@ mod tests {
         assert_eq!(third.pointer("/metadata/generation"), Some(&json!(2)));
         assert_eq!(store.changes.since(version).count(), 1);
     }
-
-    #[test]
-    fn a_namespace_goes_with_the_last_object_in_it() {
-        let mut store = Store::new();
-        store.write("pods", pod("held", json!({"metadata": {"finalizers": ["x"]}})));
-        let leaving = json!({"metadata": {"name": "ns", "deletionTimestamp": now()}});
-        store.write("namespaces", leaving);
-        assert!(store.get("namespaces", "", "ns").is_some());
-        store.write("pods", pod("held", json!({"metadata": {"finalizers": [], "deletionTimestamp": now()}})));
-        assert!(store.get("pods", "ns", "held").is_none());
-        assert!(store.get("namespaces", "", "ns").is_none());
-    }
 }

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Secret;
-use plumbline_phonehome::{Client, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Source, Timestamp, Upload};
+use plumbline_phonehome::{Client, Source, Upload};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::Scale;
 use super::server::ApiServer;
-use crate::pod_worker::{PodWorker, secret_of};
+use crate::pod_worker::{PodWorker, deliver, greetings, secret_of};
 use crate::process::Kind;
 use crate::{Result, crawl};
 
@@ -102,16 +102,11 @@ async fn work(worker: PodWorker, kind: Kind, body: Bytes, slots: Arc<Semaphore>)
     let PodWorker { config, key } = worker;
     let client = Client::new(&config)?;
     if kind == Kind::Plumbline {
-        let now = Timestamp::now();
-        let hello = Hello { version: "bench".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
+        let (hello, heartbeat) = greetings();
         client.hello(&key, &hello).await?;
-        client.heartbeat(&key, &Heartbeat { phase: Phase::Uploading, since: now }).await?;
+        client.heartbeat(&key, &heartbeat).await?;
     }
     let upload = Upload::result(Source::Bytes(body), "application/octet-stream", Some("result.json".into()));
-    match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
-        Outcome::Stored => Ok(start.elapsed().as_secs_f64()),
-        Outcome::AlreadyReceived | Outcome::OtherReceived => {
-            Err(format!("the aggregator had a result or an error of {key} already").into())
-        }
-    }
+    deliver(&client, &key, &upload).await?;
+    Ok(start.elapsed().as_secs_f64())
 }

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
 use crate::Result;
+use crate::api::kubeconfig;
 use crate::simulation::kind_of;
 
 /// Maximum size of a request in bytes. No request of an aggregator is larger.
@@ -55,13 +56,7 @@ impl Proxy {
     }
 
     pub(super) fn kubeconfig(&self) -> String {
-        serde_json::json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "bench",
-            "clusters": [{"name": "bench", "cluster": {"server": self.address}}],
-            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
-            "users": [{"name": "bench", "user": {}}],
-        })
-        .to_string()
+        kubeconfig(&self.address)
     }
 
     pub(super) fn requests(&self) -> Requests {

@@ -8,14 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plumbline_phonehome::{
-    Answer, CONTENT_TYPE_ARCHIVE, Client, ClientError, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Source,
-    Timestamp, Upload,
-};
+use plumbline_phonehome::{Answer, CONTENT_TYPE_ARCHIVE, Client, ClientError, Source, Upload};
 use serde_json::Value;
 
 use super::objects;
-use crate::pod_worker::{PodWorker, secret_of};
+use crate::pod_worker::{PodWorker, deliver, greetings, secret_of};
 use crate::{ApiDouble, Result};
 
 /// Number of attempts for a heartbeat, and the pause after the first failure: half a minute in
@@ -62,18 +59,11 @@ pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: 
 async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {
     let PodWorker { config, key } = worker;
     let client = Client::new(&config)?;
-    let now = Timestamp::now();
-    let hello = Hello { version: "simulation".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
-    let heartbeat = Heartbeat { phase: Phase::Uploading, since: now };
+    let (hello, heartbeat) = greetings();
     heard(repeated, || client.hello(&key, &hello)).await?;
     heard(repeated, || client.heartbeat(&key, &heartbeat)).await?;
     let upload = Upload::result(Source::Bytes(RESULT.clone()), CONTENT_TYPE_ARCHIVE, Some("results.tar.gz".into()));
-    match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
-        Outcome::Stored => Ok(()),
-        Outcome::AlreadyReceived | Outcome::OtherReceived => {
-            Err("the aggregator had a result or an error already".into())
-        }
-    }
+    deliver(&client, &key, &upload).await
 }
 
 /// Sends a heartbeat until it succeeds, with increasing pauses, as a worker does.
