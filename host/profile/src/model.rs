@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use plumbline_core::PluginName;
 use plumbline_core::definition::Reruns;
+use serde::Serialize;
 
 /// File name of a profile, next to the definition.
 pub const PROFILE_FILE: &str = "profile.yaml";
@@ -151,7 +152,7 @@ pub enum OptionType {
 }
 
 /// A named set of values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProfileMode {
     /// Name of the mode.
     pub name: String,

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use plumbline_aggregator::{PlannedPlugin, module_inputs};
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{InputFile, ItemSink, ModuleFailure, NoLog, PostProcess};
+use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -69,7 +70,7 @@ pub struct FuzzReport {
 }
 
 /// An input that made a module fail.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Finding {
     /// The number of the input, from 0.
     pub input: u64,

@@ -169,7 +169,9 @@ fn print_options(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     }
     if !profile.modes.is_empty() {
         writeln!(out, "modes:")?;
-        let row = |mode: &ProfileMode| mode_row(&mode.name, mode.default, &mode.description);
+        let row = |mode: &ProfileMode| {
+            [mode.name.as_str(), if mode.default { "(default)" } else { "" }, &mode.description].map(Printable::from)
+        };
         print_rows(&profile.modes.iter().map(row).collect::<Vec<_>>(), "  ", out)?;
     }
     Ok(())
@@ -193,7 +195,7 @@ pub(super) fn modes_of_profile(context: &Context, reference: &str, output: Outpu
     if modes.is_empty() && !output.is_json() {
         say(&format!("profile `{}` has no modes", found.profile.name));
     }
-    let data = json!({"modes": modes.iter().map(mode_data).collect::<Vec<_>>()});
+    let data = json!({"modes": modes});
     let text = modes.iter().map(mode_text).collect::<Vec<_>>().join("\n");
     output.print("failed to print the modes", &data, |out| write!(out, "{text}"))
 }
@@ -211,24 +213,12 @@ fn mode_text(mode: &ProfileMode) -> String {
     text
 }
 
-/// Returns a mode as data. Keys are never removed or renamed.
-fn mode_data(mode: &ProfileMode) -> Value {
-    json!({
-        "name": mode.name, "description": mode.description, "default": mode.default, "set": mode.set,
-        "required": mode.required, "submit": mode.submit,
-    })
-}
-
 fn submitted_row(file: &SubmittedFile) -> [Printable; 2] {
     let source: Printable = match &file.source {
         Source::Archive(path) => path.into(),
         Source::Option(name) => format!("value of the option `{name}`").into(),
     };
     [file.name.as_str().into(), source]
-}
-
-fn mode_row(name: &str, default: bool, description: &str) -> [Printable; 3] {
-    [name, if default { "(default)" } else { "" }, description].map(Printable::from)
 }
 
 fn option_row(option: &ProfileOption) -> [Printable; 4] {
@@ -265,7 +255,7 @@ fn profile_data(profile: &Profile, origin: &str) -> Value {
         "name": profile.name, "suite": profile.title, "description": profile.description,
         "version": profile.shown_version(), "origin": origin,
         "options": profile.options.iter().map(option).collect::<Vec<_>>(),
-        "modes": profile.modes.iter().map(mode_data).collect::<Vec<_>>(),
+        "modes": profile.modes,
         "tests": profile.tests,
         "submission": profile.submission.iter().map(submitted).collect::<Vec<_>>(),
     })

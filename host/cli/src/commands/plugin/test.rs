@@ -205,18 +205,8 @@ fn print_fuzzed(fuzzed: &FuzzReport, seed: u64, out: &mut impl Write) -> io::Res
 }
 
 fn document(fuzzed: &FuzzReport, seed: u64) -> serde_json::Value {
-    let findings: Vec<_> = fuzzed
-        .findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "input": finding.input, "case": finding.case, "file": finding.file, "damage": finding.damage,
-                "failure": finding.failure, "kept": finding.kept,
-            })
-        })
-        .collect();
     json!({
         "seed": seed, "inputs": fuzzed.inputs, "seconds": fuzzed.wall.as_secs_f64(), "per-second": fuzzed.rate(),
-        "refused": fuzzed.refused, "findings": findings,
+        "refused": fuzzed.refused, "findings": fuzzed.findings,
     })
 }
