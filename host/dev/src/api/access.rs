@@ -51,7 +51,7 @@ pub(crate) fn check(state: &State, verbs: &[&str], resource: &Resource, path: &O
     Err(Failure::plain(403, message).about(resource, name))
 }
 
-fn with_subresource(resource: &str, subresource: &str) -> String {
+pub(crate) fn with_subresource(resource: &str, subresource: &str) -> String {
     if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") }
 }
 

@@ -20,7 +20,7 @@
 //! # }
 //! ```
 
-mod access;
+pub(crate) mod access;
 mod answer;
 mod deletion;
 mod discovery;
@@ -32,7 +32,7 @@ mod logs;
 mod objects;
 mod patch;
 mod read;
-mod request;
+pub(crate) mod request;
 mod resources;
 mod route;
 pub mod schema;

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::Recorded;
+use http::Method;
 use plumbline_kubernetes::names;
 use serde_json::Value;
+
+use crate::Recorded;
+use crate::api::access;
+use crate::api::request::{Query, Target, parse_path};
 
 /// Counts of requests to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,13 +40,12 @@ impl Traffic {
     }
 
     fn add(&mut self, request: &Recorded) {
-        let target = Target::of(&request.path);
-        let verb = target.verb(&request.method, &request.query);
-        *self.requests.entry(format!("{verb} {}", target.resource)).or_default() += 1;
+        let (verb, resource, name) = operation(&request.method, &request.path, &request.query);
+        *self.requests.entry(format!("{verb} {resource}")).or_default() += 1;
         // The status is 0 for a request in progress, such as a watch.
         self.refused += u64::from(request.status >= 400);
         let body = || serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
-        match (verb, target.resource.as_str(), target.name.as_deref()) {
+        match (verb, resource.as_str(), name.as_deref()) {
             ("patch", "pods", Some(names::AGGREGATOR_POD)) => {
                 let body = body();
                 let annotations = body.pointer("/metadata/annotations").and_then(Value::as_object);
@@ -77,50 +80,24 @@ impl Traffic {
 
 /// Returns the verb and the resource of a request, such as `patch pods`.
 pub(crate) fn kind_of(method: &str, path: &str, query: &str) -> String {
-    let target = Target::of(path);
-    format!("{} {}", target.verb(method, query), target.resource)
+    let (verb, resource, _) = operation(method, path, query);
+    format!("{verb} {resource}")
 }
 
-struct Target {
-    /// The resource with its subresource: `pods/log`.
-    resource: String,
-    name: Option<String>,
-}
-
-impl Target {
-    fn of(path: &str) -> Self {
-        let mut segments = path.split('/').filter(|segment| !segment.is_empty()).peekable();
-        let core = segments.next() == Some("api");
-        // Skip the version, or the group and the version.
-        segments.by_ref().take(if core { 1 } else { 2 }).for_each(drop);
-        let rest: Vec<&str> = segments.collect();
-        let rest = match rest.as_slice() {
-            ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
-            all => all,
-        };
-        let resource = match rest {
-            [] => path.trim_matches('/').to_owned(),
-            [resource, _, subresource, ..] => format!("{resource}/{subresource}"),
-            [resource, ..] => (*resource).to_owned(),
-        };
-        Self { resource, name: rest.get(1).map(|name| (*name).to_owned()) }
-    }
-
-    fn verb(&self, method: &str, query: &str) -> &'static str {
-        let watches = query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"));
-        match (method, self.name.is_some()) {
-            ("GET", _) if watches => "watch",
-            // The server's version, and its resources.
-            ("GET", false) if self.resource.starts_with("api") || self.resource == "version" => "get",
-            ("GET", true) => "get",
-            ("GET", false) => "list",
-            ("POST", _) => "create",
-            ("PATCH", _) => "patch",
-            ("PUT", _) => "update",
-            ("DELETE", _) => "delete",
-            _ => "other",
-        }
-    }
+/// Returns the verb of a request, the resource with its subresource (`pods/log`), and the name.
+fn operation(method: &str, path: &str, query: &str) -> (&'static str, String, Option<String>) {
+    let Some(Target::Objects(object)) = parse_path(path) else {
+        // The server's version, and its resources.
+        return ("get", path.trim_matches('/').to_owned(), None);
+    };
+    let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
+    let verb = match access::verbs(&method, &object, &Query::parse(query)) {
+        ["deletecollection"] => "delete",
+        [verb, ..] => *verb,
+        [] => "other",
+    };
+    let resource = access::with_subresource(&object.resource, object.subresource.as_deref().unwrap_or_default());
+    (verb, resource, object.name)
 }
 
 #[cfg(test)]
