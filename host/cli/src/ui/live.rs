@@ -53,17 +53,17 @@ struct Part {
     text: String,
     /// Parts with a higher number are left out first.
     priority: u8,
-    /// Whether its end may be cut off.
-    flexible: bool,
+    /// Minimum columns, if its end may be cut off.
+    least: usize,
 }
 
 impl Part {
     fn new(priority: u8, tone: Tone, text: String) -> Self {
-        Self { tone, text, priority, flexible: false }
+        Self { least: width(&text), tone, text, priority }
     }
 
     fn message(priority: u8, tone: Tone, text: String) -> Self {
-        Self { tone, text, priority, flexible: true }
+        Self { least: width(&text).min(MIN_MESSAGE), tone, text, priority }
     }
 }
 
@@ -279,9 +279,7 @@ fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timest
     let mut parts = Vec::new();
     if plugins.len() > 1 {
         parts.push(Part::new(5, Tone::Plain, counted(plugins.len() as u64, "plugin")));
-        parts.extend(
-            grouped(plugins.iter()).map(|(group, n)| Part::new(1, group.tone(), format!("{n} {}", group.word()))),
-        );
+        parts.extend(grouped(plugins.iter()).map(|(word, tone, n)| Part::new(1, tone, format!("{n} {word}"))));
     }
     let (settled, expected) = results(plugins);
     parts.push(Part::new(4, Tone::Plain, format!("{settled}/{expected} results")));
@@ -298,8 +296,8 @@ fn totals(hidden: &[&Plugin<'_>], columns: usize) -> Option<Line> {
         return None;
     }
     let mut text = format!("  {} more", hidden.len());
-    for (at, (group, n)) in grouped(hidden.iter().copied()).enumerate() {
-        let next = format!("{text}{} {n} {}", if at == 0 { ":" } else { "," }, group.word());
+    for (at, (word, _, n)) in grouped(hidden.iter().copied()).enumerate() {
+        let next = format!("{text}{} {n} {word}", if at == 0 { ":" } else { "," });
         if width(&next) > columns {
             break;
         }
@@ -329,32 +327,26 @@ impl Group {
         }
     }
 
-    fn word(self) -> &'static str {
+    fn shown(self) -> (&'static str, Tone) {
         match self {
-            Self::Failed => "failed",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Other => "other",
-            Self::Passed => "passed",
-        }
-    }
-
-    fn tone(self) -> Tone {
-        match self {
-            Self::Failed => Tone::Bad,
-            Self::Other => Tone::Warning,
-            Self::Passed => Tone::Good,
-            Self::Running | Self::Waiting => Tone::Plain,
+            Self::Failed => ("failed", Tone::Bad),
+            Self::Running => ("running", Tone::Plain),
+            Self::Waiting => ("waiting", Tone::Plain),
+            Self::Other => ("other", Tone::Warning),
+            Self::Passed => ("passed", Tone::Good),
         }
     }
 }
 
-fn grouped<'a>(plugins: impl Iterator<Item = &'a Plugin<'a>>) -> impl Iterator<Item = (Group, usize)> {
+fn grouped<'a>(plugins: impl Iterator<Item = &'a Plugin<'a>>) -> impl Iterator<Item = (&'static str, Tone, usize)> {
     let mut groups = BTreeMap::<Group, usize>::new();
     for plugin in plugins {
         *groups.entry(Group::of(plugin)).or_default() += 1;
     }
-    groups.into_iter()
+    groups.into_iter().map(|(group, n)| {
+        let (word, tone) = group.shown();
+        (word, tone, n)
+    })
 }
 
 /// Returns the plugins that get a row, and the others. If all fit, they keep the order of the plan.
@@ -401,16 +393,14 @@ fn fit(mut line: Line, parts: Vec<Part>, columns: usize) -> Line {
     order.sort_by_key(|(_, part)| part.priority);
     let mut widths = BTreeMap::<usize, usize>::new();
     for (at, part) in &order {
-        let full = width(&part.text);
-        let least = if part.flexible { full.min(MIN_MESSAGE) } else { full };
-        if let Some(rest) = left.checked_sub(least + GAP.len()) {
+        if let Some(rest) = left.checked_sub(part.least + GAP.len()) {
             left = rest;
-            widths.insert(*at, least);
+            widths.insert(*at, part.least);
         }
     }
     for (at, part) in order {
         if let Some(columns) = widths.get_mut(&at) {
-            let more = left.min(width(&part.text).saturating_sub(*columns));
+            let more = left.min(width(&part.text).saturating_sub(part.least));
             (*columns, left) = (*columns + more, left - more);
         }
     }
