@@ -42,10 +42,7 @@ pub(crate) enum Ended {
     /// The run is complete or failed.
     Over(Box<Seen>),
     /// The aggregator is gone, or access to it was lost.
-    Gone {
-        why: ClusterError,
-        last: Option<Box<Seen>>,
-    },
+    Gone { why: ClusterError, last: Option<Box<Seen>> },
     /// Following was cancelled.
     Cancelled {
         /// Whether the aggregator had sent no heartbeat recently.
