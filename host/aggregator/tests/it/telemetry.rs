@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use plumbline_aggregator::TelemetrySettings;
+use plumbline_core::ledger::KeyState;
 use plumbline_telemetry::otlp::Settings;
 use plumbline_telemetry::{TextFormat, TraceContext, write_text};
 use serde_json::Value;
 
-use crate::harness::{RunFixture, TestDispatcher, file, send, source};
+use crate::harness::{Raw, RunFixture, TestDispatcher, file, key, put_head, send, source, until};
 use crate::receiver::Receiver;
 
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -139,6 +140,33 @@ async fn metrics_show_what_the_ledger_knows_and_what_was_received() {
     assert!(text.contains(&format!("plumbline_stored_bytes_total{{plugin=\"job\"}} {}\n", REPORT.len())), "{text}");
     let peak = text.lines().find(|line| line.starts_with("plumbline_module_memory_peak_bytes{")).unwrap();
     assert!(peak.rsplit(' ').next().unwrap().parse::<f64>().unwrap() > 65_536.0, "{peak}");
+}
+
+/// The connection of the first upload ends before its body does.
+#[tokio::test]
+async fn an_upload_after_a_failed_one_is_a_retry() {
+    let fixture = RunFixture::new();
+    let (dispatcher, mut launched) = TestDispatcher::new(&[]);
+    let (run, _) = fixture.begin(vec![source("job", "Job", "  result-format: junit")], dispatcher).await.unwrap();
+    let (state, metrics) = (run.state(), Arc::new(run.metrics()));
+    let task = tokio::spawn(Box::pin(run.execute(tokio_util::sync::CancellationToken::new())));
+    let (launch, _reports) = launched.next().await;
+    let mut raw = Raw::connect(&launch.access).await;
+    raw.send(put_head("global/job", &["Content-Length: 100"])).await.unwrap();
+    raw.send("<testsuite").await.unwrap();
+    until(&state, |ledger| ledger.uploads().count() == 1).await;
+    drop(raw);
+    until(&state, |ledger| matches!(ledger.state(&key("job/global")), Some(KeyState::Broken { .. }))).await;
+    send(&launch.access, "job/global", &file("junit.xml", REPORT)).await.unwrap();
+    task.await.unwrap().unwrap();
+    let text = write_text(&metrics(), TextFormat::Prometheus);
+    for line in [
+        "plumbline_uploads_total{plugin=\"job\",outcome=\"failed\"} 1",
+        "plumbline_uploads_total{plugin=\"job\",outcome=\"stored\"} 1",
+        "plumbline_upload_retries_total{plugin=\"job\"} 1",
+    ] {
+        assert!(text.contains(&format!("{line}\n")), "no line `{line}` in:\n{text}");
+    }
 }
 
 /// The port for metrics has no authentication.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::history::index::{FileKey, Index, PluginFacts, RunFacts};
 use crate::history::store::Loaded;
-use crate::history::{History, HistoryReport, Selection, flaky_tests, known_failures};
+use crate::history::{History, HistoryReport, Selection, flaky_tests, history_text, known_failures};
 
 /// A history of a test `t` with one run for each letter, an hour apart. `f` are two attempts.
 fn history(runs: &[(&str, &str, char, Option<u32>)]) -> History {
@@ -99,6 +99,18 @@ fn the_trend_compares_the_newest_runs_with_those_before() {
     // Twice as long is not much if it is short.
     let short: Vec<_> = [1, 1, 1, 5, 5, 5, 5, 5].map(run).into();
     assert_eq!(history(&short).report(&Selection::default()).unwrap().tests[0].slower(), None);
+}
+
+#[test]
+fn the_text_has_the_trend_of_a_test_and_its_cluster() {
+    let run = |cluster: &'static str, seconds: u32| (cluster, "v1.37.2", '.', Some(seconds * 1000));
+    let slow = [10, 12, 11, 30, 31, 29, 30, 33].map(|seconds| run("a", seconds));
+    let report = history(&[&slow[..], &[run("b", 3)]].concat()).report(&Selection::default()).unwrap();
+    let mut out = Vec::new();
+    history_text(&report, false, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let facts = "........  passed 8 of 8 (100 %), takes 30.0 s, previously 11.0 s";
+    assert!(text.contains(&format!("much slower: 1\n  t [cluster a]\n      {facts}\n")), "{text}");
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn an_unusable_key_fails_before_the_run() {
 }
 
 /// Replaces the attestation of `archive` with one by `release.key` over a changed statement.
-fn forge(bed: &Bed, archive: &str, change: impl FnOnce(&mut Value)) {
+pub(crate) fn forge(bed: &Bed, archive: &str, change: impl FnOnce(&mut Value)) {
     let mut changed = statement(bed, archive);
     change(&mut changed);
     let payload = changed.to_string().into_bytes();
@@ -181,7 +181,7 @@ fn forge(bed: &Bed, archive: &str, change: impl FnOnce(&mut Value)) {
 }
 
 /// Writes an attestation with `payload` and a signature of `key` over `signed`.
-fn write(bed: &Bed, archive: &str, payload: Vec<u8>, signed: &[u8], key: &str) {
+pub(crate) fn write(bed: &Bed, archive: &str, payload: Vec<u8>, signed: &[u8], key: &str) {
     let key = read_private(&bed.path(&format!("{key}.key"))).unwrap();
     let bytes = key.sign(&pae(PAYLOAD_TYPE, signed)).unwrap();
     let signatures = vec![Signature { key_id: String::new(), bytes }];

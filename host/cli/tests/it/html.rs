@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::bed::Bed;
 
 const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
+const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
 /// Returns what the page says without a script: without its policy, style sheet, data and script,
 /// which are not compared.
@@ -26,6 +27,24 @@ fn a_page_says_what_failed_first_and_needs_nothing_else() {
         assert!(!before.contains(foreign) && !script.contains(foreign), "{foreign}");
     }
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("<html lang=\"en\">"));
+}
+
+#[test]
+fn a_real_archive_of_sonobuoy_has_the_run_and_its_causes() {
+    let bed = Bed::new();
+    let page = bed.plumbline(&["results", SONOBUOY, "-p", "e2e", "-o", "html"]).expect(1).out;
+    for part in [
+        "<dt>cluster</dt><dd>ff8861ac-3c94-48fb-8fbf-f4b2fa1c2120</dd>",
+        "<dt>Kubernetes</dt><dd>v1.21.1</dd></div><div><dt>nodes</dt><dd>1</dd>",
+        "<dt>made by</dt><dd>Sonobuoy v0.53.2</dd>",
+        "4 failures, 3 causes",
+        "2 ×</span> <b>We need at least two pods",
+    ] {
+        assert!(page.contains(part), "{part}: {}", static_part(&page));
+    }
+    let markdown = bed.plumbline(&["results", SONOBUOY, "-p", "e2e", "-o", "markdown"]).expect(1).out;
+    assert!(markdown.contains("cluster: ff8861ac-3c94-48fb-8fbf-f4b2fa1c2120"), "{markdown}");
+    assert!(markdown.contains("### e2e: 4 failed"), "{markdown}");
 }
 
 /// Writes an archive of one plugin: its tree, and the verdict of its judges.

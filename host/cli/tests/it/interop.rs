@@ -69,6 +69,19 @@ fn cosign_verifies_our_attestations_and_we_verify_those_of_cosign() {
     assert!(!run(&args("stranger.pub", &archive)).unwrap().status.success());
     bed.write("other.tar.gz", "other");
     assert!(!run(&args("release.pub", "other.tar.gz")).unwrap().status.success());
+    let good = fs::read(bed.path(&bundle)).unwrap();
+    let signed = statement(&bed, &archive).to_string();
+    let changed = signed.replace("PASSED", "WARNED");
+    assert_ne!(changed, signed);
+    attestations::write(&bed, &archive, changed.into_bytes(), signed.as_bytes(), "release");
+    assert!(!run(&args("release.pub", &archive)).unwrap().status.success(), "the statement was changed");
+    attestations::forge(&bed, &archive, |statement| {
+        for subject in 0..2 {
+            statement["subject"][subject]["digest"]["sha256"] = json!("00".repeat(32));
+        }
+    });
+    assert!(!run(&args("release.pub", &archive)).unwrap().status.success(), "the subjects are others");
+    fs::write(bed.path(&bundle), good).unwrap();
 
     // A statement of the same type that cosign has signed, with the same key.
     let predicate = &statement(&bed, &archive)["predicate"];

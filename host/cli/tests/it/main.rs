@@ -55,6 +55,7 @@ mod man;
 mod mcp;
 mod network_policy;
 mod node_logs;
+mod openreports;
 mod outcome;
 mod output_keys;
 mod output_schema;

@@ -83,6 +83,19 @@ async fn a_run_is_created_once_and_a_second_one_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_aggregator_gets_the_trace_context_of_the_pipeline() {
+    let cluster = Cluster::new().await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let mut command = cluster.bed.command(&["run", "-p", "smoke.yaml", "--kubeconfig", "kubeconfig"]);
+    command.env("TRACEPARENT", parent).env("TRACESTATE", "vendor=1");
+    tokio::task::block_in_place(|| Done::of(command)).expect(0);
+    let config = cluster.double.get("configmaps", "sonobuoy", "sonobuoy-config-cm").unwrap();
+    let config: serde_json::Value = serde_json::from_str(config["data"]["config.json"].as_str().unwrap()).unwrap();
+    let own = &config["Plumbline"]["Telemetry"];
+    assert_eq!((&own["TraceParent"], &own["TraceState"]), (&json!(parent), &json!("vendor=1")), "{own}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_not_followed_is_data_too() {
     let cluster = Cluster::new().await;
     let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "--wait=0", "-o", "json"]).expect(0);
