@@ -56,10 +56,11 @@ impl Suite {
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }
 
-    /// Returns the programs of others that the tests need which `options` ask for: Hydrophone, and the
-    /// compilers of modules. Missing ones are installed, or reported and left out.
+    /// Returns the programs of others that the tests need: Helm, and if `options` ask for it, Hydrophone
+    /// and the compilers of modules. Missing ones are installed, or reported and left out.
     pub(crate) fn tools(options: &Options) -> Vec<(&'static str, OsString)> {
-        let mut tools = Vec::new();
+        let helm = go_tools::HELM;
+        let mut tools: Vec<_> = helm.ensure().map(|program| (helm.variable, program)).into_iter().collect();
         if options.interop {
             let hydrophone = go_tools::HYDROPHONE;
             tools.extend(hydrophone.ensure().map(|program| (hydrophone.variable, program)));

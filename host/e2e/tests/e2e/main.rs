@@ -22,6 +22,7 @@ mod example_checks;
 mod faults;
 mod gateway;
 mod guide;
+mod helm;
 mod hostile;
 mod image;
 mod interop;

@@ -18,10 +18,11 @@ use crate::settings::loudly;
 use crate::sink::Sink;
 use crate::volume::{Volume, has_kubectl, kubectl};
 
-const SCHEDULE: &str = "plumbline-schedule";
+/// The name of the CronJob of a schedule, and the start of the names of its Jobs.
+pub(crate) const SCHEDULE: &str = "plumbline-schedule";
 
 /// Waits for a Job of the schedule other than `known`, and returns its name.
-fn next_job(bed: &Bed, known: Option<&str>) -> String {
+pub(crate) fn next_job(bed: &Bed, known: Option<&str>) -> String {
     bed.ask(async {
         let mut jobs = Box::pin(watcher(bed.api::<Job>(), watcher::Config::default()).applied_objects());
         while let Some(job) = jobs.try_next().await? {
@@ -35,7 +36,7 @@ fn next_job(bed: &Bed, known: Option<&str>) -> String {
 }
 
 /// Waits until a Job has ended, and returns whether it succeeded.
-fn outcome(bed: &Bed, job: &str) -> bool {
+pub(crate) fn outcome(bed: &Bed, job: &str) -> bool {
     let has = |job: Option<&Job>, kind: &str| {
         let conditions = job.and_then(|job| job.status.as_ref()?.conditions.as_ref());
         conditions.into_iter().flatten().any(|one| one.type_ == kind && one.status == "True")
