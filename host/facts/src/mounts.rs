@@ -1,9 +1,11 @@
 //! The mounted filesystems and their sizes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+
+use rustix::fs::StatVfs;
 
 use crate::source::{Source, TABLE, Unreadable};
 
@@ -111,37 +113,20 @@ fn unescape(field: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Size and use of a filesystem.
-#[derive(Debug, Clone)]
-pub(crate) struct Sizes {
-    /// The unit of the block counts, in bytes.
-    pub(crate) unit: u64,
-    /// The preferred I/O size of the filesystem, in bytes.
-    pub(crate) block_size: u64,
-    pub(crate) blocks: u64,
-    /// Blocks available to unprivileged users.
-    pub(crate) available: u64,
-    /// Free blocks, including those reserved for root.
-    pub(crate) free: u64,
-    pub(crate) inodes: u64,
-    pub(crate) inodes_available: u64,
-}
-
 /// Queries sizes on a separate thread with a timeout, because one of a filesystem whose server is
-/// gone would block forever, and caches the answers.
-pub(crate) struct SizeCache {
+/// gone would block forever.
+pub(crate) struct SizeQuery {
     source: Source,
     silent: usize,
-    known: BTreeMap<String, Result<Sizes, String>>,
 }
 
-impl SizeCache {
+impl SizeQuery {
     pub(crate) fn new(source: &Source) -> Self {
-        Self { source: source.clone(), silent: 0, known: BTreeMap::new() }
+        Self { source: source.clone(), silent: 0 }
     }
 
     /// Returns the sizes of a filesystem, or the reason why they are unknown.
-    pub(crate) fn sizes(&mut self, mount: &Mount) -> Result<Sizes, String> {
+    pub(crate) fn sizes(&mut self, mount: &Mount) -> Result<StatVfs, String> {
         if mount.is_remote() {
             return Err(format!(
                 "the size of `{}` filesystems is not read: a lost server would never respond",
@@ -151,35 +136,17 @@ impl SizeCache {
         if self.silent >= MAX_SILENT {
             return Err(format!("not read: {MAX_SILENT} earlier filesystems did not respond"));
         }
-        if let Some(known) = self.known.get(&mount.mount) {
-            return known.clone();
-        }
-        let answer = self.ask(&mount.mount);
-        self.known.insert(mount.mount.clone(), answer.clone());
-        answer
-    }
-
-    fn ask(&mut self, mount: &str) -> Result<Sizes, String> {
         let (sender, answer) = mpsc::sync_channel(1);
-        let (source, path) = (self.source.clone(), mount.to_owned());
+        let (source, path) = (self.source.clone(), mount.mount.clone());
         let query = move || {
             let found = source.filesystem(&path);
             // After a timeout, the receiver is gone.
             let _ = sender.send(found.map_err(|reason| reason.to_string()));
         };
         thread::Builder::new().spawn(query).map_err(|error| format!("failed to start a thread: {error}"))?;
-        let Ok(answer) = answer.recv_timeout(PATIENCE) else {
+        answer.recv_timeout(PATIENCE).unwrap_or_else(|_| {
             self.silent += 1;
-            return Err(format!("no response within {} s", PATIENCE.as_secs()));
-        };
-        answer.map(|found| Sizes {
-            unit: found.f_frsize,
-            block_size: found.f_bsize,
-            blocks: found.f_blocks,
-            available: found.f_bavail,
-            free: found.f_bfree,
-            inodes: found.f_files,
-            inodes_available: found.f_favail,
+            Err(format!("no response within {} s", PATIENCE.as_secs()))
         })
     }
 }
@@ -192,12 +159,12 @@ mod tests {
 
     #[test]
     fn a_filesystem_of_another_machine_is_not_asked() {
-        let mut asked = SizeCache::new(&Source::new(Path::new("/")));
+        let mut asked = SizeQuery::new(&Source::new(Path::new("/")));
         let mount = |mount: &str, fstype: &str| Mount::parse(&format!("device {mount} {fstype} rw 0 0")).unwrap();
         assert!(asked.sizes(&mount("/", "nfs4")).unwrap_err().contains("`nfs4`"));
         assert!(asked.sizes(&mount("/", "fuse.sshfs")).is_err());
         let sizes = asked.sizes(&mount("/", "ext4")).unwrap();
-        assert!(sizes.unit > 0 && sizes.available <= sizes.blocks);
+        assert!(sizes.f_frsize > 0 && sizes.f_bavail <= sizes.f_blocks);
         assert!(asked.sizes(&mount("/there/is/none", "ext4")).unwrap_err().contains("/there/is/none"));
     }
 

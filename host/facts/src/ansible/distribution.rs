@@ -396,13 +396,6 @@ mod tests {
         );
         assert_eq!(
             facts_of(&[
-                (os, "ID=\"rocky\"\nNAME=\"Rocky Linux\"\nVERSION=\"9.4 (Blue Onyx)\"\nVERSION_ID=\"9.4\"\n"),
-                ("/etc/redhat-release", "Rocky Linux release 9.4 (Blue Onyx)\n"),
-            ]),
-            ["Rocky", "9.4", "9", "", "Blue Onyx", "/etc/redhat-release", "RedHat"]
-        );
-        assert_eq!(
-            facts_of(&[
                 (os, "ID=\"rhel\"\nNAME=\"Red Hat Enterprise Linux\"\nVERSION=\"8.9 (Ootpa)\"\nVERSION_ID=\"8.9\"\n"),
                 ("/etc/redhat-release", "Red Hat Enterprise Linux release 8.9 (Ootpa)\n"),
             ]),

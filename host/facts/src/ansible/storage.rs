@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::collector::{Collector, present};
-use crate::mounts::{SizeCache, bind_mounts, mounts};
+use crate::mounts::{SizeQuery, bind_mounts, mounts};
 use crate::source::{SMALL, Source};
 
 const BLOCK: &str = "/sys/block";
@@ -233,7 +233,7 @@ fn filesystems(collector: &mut Collector<'_>) {
         collector.miss("mounts", cut);
     }
     let binds = bind_mounts(source);
-    let mut cache = SizeCache::new(source);
+    let mut query = SizeQuery::new(source);
     let mut listed = Vec::new();
     // Ansible lists devices and network filesystems.
     let is_listed = |device: &str| device.starts_with(['/', '\\']) || device.contains(":/");
@@ -248,17 +248,17 @@ fn filesystems(collector: &mut Collector<'_>) {
             "passno": mount.passno,
             "uuid": uuid(source, &mount.device),
         });
-        let more = match cache.sizes(&mount) {
+        let more = match query.sizes(&mount) {
             Ok(sizes) => json!({
-                "size_total": sizes.unit.saturating_mul(sizes.blocks),
-                "size_available": sizes.unit.saturating_mul(sizes.available),
-                "block_size": sizes.block_size,
-                "block_total": sizes.blocks,
-                "block_available": sizes.available,
-                "block_used": sizes.blocks.saturating_sub(sizes.available),
-                "inode_total": sizes.inodes,
-                "inode_available": sizes.inodes_available,
-                "inode_used": sizes.inodes.saturating_sub(sizes.inodes_available),
+                "size_total": sizes.f_frsize.saturating_mul(sizes.f_blocks),
+                "size_available": sizes.f_frsize.saturating_mul(sizes.f_bavail),
+                "block_size": sizes.f_bsize,
+                "block_total": sizes.f_blocks,
+                "block_available": sizes.f_bavail,
+                "block_used": sizes.f_blocks.saturating_sub(sizes.f_bavail),
+                "inode_total": sizes.f_files,
+                "inode_available": sizes.f_favail,
+                "inode_used": sizes.f_files.saturating_sub(sizes.f_favail),
             }),
             Err(reason) => {
                 let note = format!("Could not get extra information: {reason}");
@@ -354,29 +354,6 @@ mod tests {
                     "start": "2048", "sectors": 2048, "sectorsize": 512, "size": "1.00 MB", "uuid": "1234-ABCD",
                     "holders": ["vg-root"],
                 }},
-            })
-        );
-    }
-
-    #[test]
-    fn active_volumes_are_found_with_their_groups_and_disks() {
-        let tree = Tree::new();
-        for (path, content) in [
-            ("/sys/block/dm-0/dm/uuid", "LVM-abc\n"),
-            ("/sys/block/dm-0/dm/name", "my--group-root\n"),
-            ("/sys/block/dm-0/size", "20971520\n"),
-            ("/sys/block/dm-0/slaves/sda3/size", "1\n"),
-            ("/sys/block/dm-1/dm/uuid", "CRYPT-LUKS2-x\n"),
-            ("/sys/block/dm-1/dm/name", "secret\n"),
-        ] {
-            tree.file(path, content);
-        }
-        assert_eq!(
-            logical_volumes(&Source::new(tree.root())),
-            json!({
-                "lvs": {"root": {"size_g": "10.00", "vg": "my-group"}},
-                "vgs": {"my-group": {"num_lvs": "1", "num_pvs": "1"}},
-                "pvs": {"/dev/sda3": {"vg": "my-group"}},
             })
         );
     }

@@ -18,11 +18,12 @@ fn facts_of(tree: &Tree) -> Value {
     serde_json::from_str(&gather(&Options::new(tree.root())).to_json()).unwrap()
 }
 
-/// Returns only the Ansible facts in `names`, with `null` for a missing one.
-fn pick(document: &Value, names: &[&str]) -> Value {
-    let facts =
-        names.iter().map(|name| ((*name).to_owned(), document["ansible_facts"][format!("ansible_{name}")].clone()));
-    facts.collect::<serde_json::Map<_, _>>().into()
+/// Compares the Ansible facts that `want` has, with `null` for a missing one.
+#[track_caller]
+fn assert_facts(document: &Value, want: Value) {
+    let fact = |name: &String| document["ansible_facts"][format!("ansible_{name}")].clone();
+    let found = want.as_object().unwrap().keys().map(|name| (name.clone(), fact(name)));
+    assert_eq!(Value::from(found.collect::<serde_json::Map<_, _>>()), want);
 }
 
 /// Returns the keys of the errors.

@@ -134,26 +134,6 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn version_2_is_recognized_by_its_controllers() {
-        let tree = Tree::new();
-        tree.file(UNIFIED, "cpuset cpu io memory pids\n");
-        let want = json!({"version": 2, "controllers": ["cpu", "cpuset", "io", "memory", "pids"]});
-        assert_eq!(hierarchy(&Source::new(tree.root())).unwrap(), want);
-    }
-
-    #[test]
-    fn version_1_has_those_that_are_enabled() {
-        let tree = Tree::new();
-        tree.file("/proc/mounts", "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n");
-        tree.file(
-            LEGACY,
-            "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t10\t1\nmemory\t0\t10\t0\npids\t3\t9\t1\n",
-        );
-        let want = json!({"version": 1, "controllers": ["cpu", "pids"]});
-        assert_eq!(hierarchy(&Source::new(tree.root())).unwrap(), want);
-    }
-
-    #[test]
     fn none_mounted_is_an_error_that_says_so() {
         let tree = Tree::new();
         tree.file(LEGACY, "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t0\t1\t1\n");
@@ -162,13 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_texts_and_modules_are_sorted() {
+    fn parameters_are_texts() {
         let tree = Tree::new();
         tree.file("/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n");
         let source = Source::new(tree.root());
         assert_eq!(parameter(&source, "net.ipv4.ip_local_port_range").unwrap(), "32768 60999");
         assert!(parameter(&source, "kernel.panic").unwrap_err().is_missing());
-        assert_eq!(modules("vxlan 1 0 - Live 0x0\nbr_netfilter 2 0 - Live 0x0\n"), ["br_netfilter", "vxlan"]);
         assert!(SYSCTLS.is_sorted());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use rustix::fs::StatVfs;
 use serde_json::{Map, Value, json};
 
 use crate::ansible::{MEMINFO, mebibytes};
 use crate::collector::Collector;
-use crate::mounts::{Mount, SizeCache, Sizes, bind_mounts, mounts};
+use crate::mounts::{Mount, SizeQuery, bind_mounts, mounts};
 use crate::source::{SMALL, Source};
 
 /// Lines of `/proc/1/limits`, and their names in the facts.
@@ -82,10 +83,10 @@ pub(super) fn disks(collector: &mut Collector<'_>) {
         collector
             .miss("plumbline_facts.disks", format!("only the first {MAX_DISKS} of {} disks are read", disks.len()));
     }
-    let mut cache = SizeCache::new(source);
+    let mut query = SizeQuery::new(source);
     let mut found = Vec::new();
     for disk in disks.iter().take(MAX_DISKS) {
-        match cache.sizes(disk) {
+        match query.sizes(disk) {
             Ok(sizes) => {
                 let holds = PLACES.iter().filter(|place| source.is_directory(place) && on(&disks, place) == Some(disk));
                 found.push(figures(disk, &sizes, &holds.copied().collect::<Vec<_>>()));
@@ -105,20 +106,20 @@ fn on<'a>(disks: &'a [Mount], path: &str) -> Option<&'a Mount> {
     disks.iter().filter(above).max_by_key(|disk| disk.mount.len())
 }
 
-fn figures(disk: &Mount, sizes: &Sizes, holds: &[&str]) -> Value {
-    let used = sizes.blocks.saturating_sub(sizes.free);
-    let inodes_used = sizes.inodes.saturating_sub(sizes.inodes_available);
+fn figures(disk: &Mount, sizes: &StatVfs, holds: &[&str]) -> Value {
+    let used = sizes.f_blocks.saturating_sub(sizes.f_bfree);
+    let inodes_used = sizes.f_files.saturating_sub(sizes.f_favail);
     json!({
         "mount": disk.mount,
         "device": disk.device,
         "fstype": disk.fstype,
-        "size_bytes": sizes.unit.saturating_mul(sizes.blocks),
-        "available_bytes": sizes.unit.saturating_mul(sizes.available),
+        "size_bytes": sizes.f_frsize.saturating_mul(sizes.f_blocks),
+        "available_bytes": sizes.f_frsize.saturating_mul(sizes.f_bavail),
         // The share of the space that unprivileged users can use, as `df` counts it.
-        "used_percent": percent(used, used.saturating_add(sizes.available)),
-        "inodes": sizes.inodes,
-        "inodes_available": sizes.inodes_available,
-        "inodes_used_percent": percent(inodes_used, sizes.inodes),
+        "used_percent": percent(used, used.saturating_add(sizes.f_bavail)),
+        "inodes": sizes.f_files,
+        "inodes_available": sizes.f_favail,
+        "inodes_used_percent": percent(inodes_used, sizes.f_files),
         "read_only": disk.options.split(',').any(|option| option == "ro"),
         "holds": holds,
     })
