@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::io;
 
+use plumbline_bundle::signing::SigningError;
 use plumbline_bundle::{BundleError, CacheError, StoreError, UnpackError};
 use plumbline_core::RunFailure;
 use plumbline_kubernetes::ClusterError;
@@ -220,7 +221,25 @@ impl From<ClusterError> for AppError {
 
 impl From<RegistryError> for AppError {
     fn from(error: RegistryError) -> Self {
-        registry_error(&error)
+        let what = format!("failed to {}", error.what);
+        app_error(what, error.cause.as_ref(), !error.is_usage(), error.hint())
+    }
+}
+
+/// An error while a file of keys, signatures or rules is written is one of the system, every other
+/// one of the caller.
+impl From<SigningError> for AppError {
+    fn from(error: SigningError) -> Self {
+        let what = error.to_string();
+        let failed = if error.is_systems() { Self::system(what) } else { Self::usage(what) };
+        let failed = match error.source() {
+            Some(source) => failed.because(source),
+            None => failed,
+        };
+        match error {
+            SigningError::Exists(_) => failed.hint("choose another name, or replace it with `--force`"),
+            _ => failed,
+        }
     }
 }
 
@@ -232,6 +251,11 @@ impl AppError {
         self.hint.iter().for_each(|hint| text.push_str(&format!("hint:  {hint}\n")));
         text
     }
+}
+
+/// The names in backticks, separated by commas, for messages.
+pub(crate) fn quoted(names: impl IntoIterator<Item = impl Display>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// An error of a bundle. `what` says what failed.
@@ -259,11 +283,6 @@ pub fn cache_error(what: impl Into<String>, error: &CacheError) -> AppError {
         _ => (true, None),
     };
     app_error(what.into(), error, system, hint.map(str::to_owned))
-}
-
-/// An error of a registry or a layout.
-pub fn registry_error(error: &RegistryError) -> AppError {
-    app_error(format!("failed to {}", error.what), error.cause.as_ref(), !error.is_usage(), error.hint())
 }
 
 fn app_error(what: String, error: &dyn Error, system: bool, hint: Option<String>) -> AppError {

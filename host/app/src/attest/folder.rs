@@ -15,7 +15,6 @@ use super::verify::accepted;
 use super::{Accepted, Archive, AttestationTrust, ResourceDescriptor, predicate};
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
-use crate::signing::key_error;
 use crate::trees::{Reprocess, Trees};
 
 /// The most files of a folder.
@@ -74,7 +73,7 @@ pub fn attest_folder(
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
         .system_error(format_args!("failed to sign `{}`", folder.display()))?;
     let file = SignatureFile::next_to(folder);
-    file.append(attestation).map_err(|error| key_error(&error))?;
+    file.append(attestation)?;
     Ok(file.path().to_owned())
 }
 
@@ -100,7 +99,7 @@ pub fn verify_folder(
 ) -> Result<FolderAttestation, AppError> {
     let folder = named_path(folder);
     let file = SignatureFile::next_to(&folder);
-    let attestations = file.read().map_err(|error| key_error(&error))?;
+    let attestations = file.read()?;
     if attestations.is_empty() && !trust.is_given() {
         return Ok(FolderAttestation::Missing);
     }

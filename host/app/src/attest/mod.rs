@@ -16,8 +16,7 @@ use plumbline_core::{Digest, Verdict};
 use plumbline_registry::ResultsArtifact;
 
 use crate::context::Context;
-use crate::error::{AppError, CHECK_FILE, Explain as _, registry_error};
-use crate::signing::key_error;
+use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::trees::{Reprocess, Trees};
 
 pub use folder::{FolderAttestation, SubmittedSuite, attest_folder, verify_folder};
@@ -71,7 +70,7 @@ pub fn attest(
     let attestation = sign_statement(&subjects, TEST_RESULT, &result, key)
         .system_error(format_args!("failed to sign `{}`", path.display()))?;
     let file = SignatureFile::next_to(path);
-    file.append(attestation).map_err(|error| key_error(&error))?;
+    file.append(attestation)?;
     Ok(WrittenAttestation {
         path: file.path().to_owned(),
         archive: archive.digest,
@@ -113,6 +112,6 @@ impl Archive {
 
     /// The artifact of the archive in a registry, under a file name.
     fn artifact(&self, name: &str) -> Result<ResultsArtifact, AppError> {
-        ResultsArtifact::new(name, self.digest, self.bytes).map_err(|error| registry_error(&error))
+        Ok(ResultsArtifact::new(name, self.digest, self.bytes)?)
     }
 }

@@ -7,14 +7,14 @@ use plumbline_archive::atomic::{AtomicFile, write_atomic};
 use plumbline_archive::finished::is_archive_name;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_bundle::limits::MAX_ENVELOPE_FILE;
-use plumbline_bundle::signing::{Attestation, SignatureFile, readable_attestations, write_attestations};
+use plumbline_bundle::signing::{Attestation, SignatureFile, write_attestations};
 use plumbline_core::Digest;
 use plumbline_registry::{Client, Reference, Settings, pull_results};
 
 use crate::attest::Archive;
 use crate::context::Context;
-use crate::error::{AppError, Explain as _, registry_error};
-use crate::signing::key_error;
+use crate::error::{AppError, Explain as _};
+use crate::signing::readable;
 use crate::sources::registry;
 
 /// The size of the largest archive, in bytes.
@@ -41,17 +41,14 @@ pub fn push(context: &Context, to: &str, path: &Path) -> Result<PushedArchive, A
     ResultsArchive::open(path)
         .usage_error(format_args!("failed to read archive `{}`", path.display()))
         .hint("pass the archive (`.tar.gz`) that a run has written")?;
-    let attestations = SignatureFile::next_to(path).read().map_err(|error| key_error(&error))?;
+    let attestations = SignatureFile::next_to(path).read()?;
     // The manifest that was signed has the name that the archive had then.
     let name = signed_name(&attestations, archive.digest).unwrap_or_else(|| archive.name.clone());
     let artifact = archive.artifact(&name)?;
     let client = client(context)?;
     registry::wait(async {
         artifact.push(&client, &to, path).await?;
-        for attestation in &attestations {
-            registry::attach(&client, &to, artifact.digest(), attestation).await?;
-        }
-        Ok(())
+        registry::attach(&client, &to, artifact.digest(), &attestations).await
     })?;
     let reference = to.with_tag(to.tag_or_default()).map_or(to, |to| to.with_digest(artifact.digest()));
     Ok(PushedArchive {
@@ -73,7 +70,7 @@ fn signed_name(attestations: &[Attestation], archive: Digest) -> Option<String> 
 /// Creates a client that transfers archives.
 pub(crate) fn client(context: &Context) -> Result<Client, AppError> {
     let settings = Settings { largest_blob: MAX_ARCHIVE, ..context.registries.clone() };
-    Client::new(settings).map_err(|error| registry_error(&error))
+    Ok(Client::new(settings)?)
 }
 
 /// An archive that was pulled.
@@ -115,7 +112,7 @@ pub fn pull(context: &Context, from: &str, file: Option<&Path>) -> Result<Pulled
         file.commit()
     };
     copy().map_err(|error| failed(&path, &error))?;
-    let attestations = readable(context, &from, text.as_deref())?;
+    let attestations = readable(context, text.as_deref(), "attestations", &from)?;
     let attestation_file = SignatureFile::next_to(&path);
     if !attestations.is_empty() {
         let text = write_attestations(&attestations);
@@ -128,14 +125,4 @@ pub fn pull(context: &Context, from: &str, file: Option<&Path>) -> Result<Pulled
         manifest: pulled.manifest,
         attestations: (!attestations.is_empty()).then(|| attestation_file.path().to_owned()),
     })
-}
-
-fn readable(context: &Context, from: &Reference, text: Option<&[u8]>) -> Result<Vec<Attestation>, AppError> {
-    let Some(text) = text else { return Ok(Vec::new()) };
-    let (attestations, others) =
-        readable_attestations(text).usage_error(format_args!("invalid attestations of `{from}`"))?;
-    if others > 0 {
-        context.reporter.warning(&format!("ignored {others} unreadable attestations of `{from}`"));
-    }
-    Ok(attestations)
 }

@@ -12,8 +12,8 @@ use plumbline_bundle::signing::{
 use plumbline_core::Digest;
 
 use super::{Archive, TestResult};
-use crate::error::{AppError, CHECK_FILE};
-use crate::signing::{PolicyFile, Trust, key_error, one_key, policy};
+use crate::error::{AppError, CHECK_FILE, Explain as _};
+use crate::signing::{PolicyFile, Trust, one_key, policy};
 
 /// Whose attestations count.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -51,10 +51,8 @@ impl AttestationTrust {
         if let (Some(identity), Some(issuer), Some(root)) =
             (&self.certificate_identity, &self.certificate_oidc_issuer, &self.trusted_root)
         {
-            let root = TrustedRoot::load(root).map_err(|error| {
-                key_error(&error)
-                    .hint("pass a `trusted_root.json` of Sigstore, as `cosign trusted-root create` writes it")
-            })?;
+            let root = TrustedRoot::load(root)
+                .hint("pass a `trusted_root.json` of Sigstore, as `cosign trusted-root create` writes it")?;
             return Ok(Loaded::Identity(Keyless { identity: identity.clone(), issuer: issuer.clone(), root }));
         }
         Ok(Loaded::Keys(match &self.key {
@@ -133,7 +131,7 @@ pub fn verify(path: &Path, file: Option<&Path>, trust: &AttestationTrust) -> Res
         Some(file) => SignatureFile::at(file.to_owned()),
         None => SignatureFile::next_to(path),
     };
-    let attestations = file.read().map_err(|error| key_error(&error))?;
+    let attestations = file.read()?;
     // Tools that know only registries sign the manifest that the archive has there.
     let (digest, manifest) = (*archive.digest.as_bytes(), *archive.artifact(&archive.name)?.digest().as_bytes());
     let verified = match attestations.is_empty() {

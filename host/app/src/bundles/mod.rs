@@ -15,7 +15,7 @@ use plumbline_registry::{
 };
 
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::{AppError, quoted};
 use crate::files;
 use crate::sources::{self, registry};
 
@@ -32,7 +32,7 @@ pub fn install(context: &Context, reference: &str) -> Result<Installed, AppError
             .install(path, origin)
             .map_err(|error| sources::store_error(format!("failed to install `{reference}`"), &error))
     };
-    if registry::is_reference(reference) {
+    if Reference::is_meant(reference) {
         let pulled = registry::pull(context, reference)?;
         (origin.version, origin.signatures) = (pulled.version, pulled.signatures);
         return put(pulled.tar.path(), origin);
@@ -79,7 +79,7 @@ pub fn save(
     } else {
         output
     };
-    let failed = |cause: Cause| registry_error(&cause.of(format!("write layout `{}`", output.display())));
+    let failed = |cause: Cause| AppError::from(cause.of(format!("write layout `{}`", output.display())));
     let layout = Layout::create(dir).map_err(failed)?;
     for reference in &references {
         let (root, copied) = registry::wait(save_one(&client, reference, &layout))?;
@@ -101,7 +101,7 @@ pub struct ArtifactLayout {
 impl ArtifactLayout {
     /// Opens the layout or archive at `path`.
     pub fn open(path: &Path) -> Result<Self, AppError> {
-        let failed = |cause: Cause| registry_error(&cause.of(format!("read layout `{}`", path.display())));
+        let failed = |cause: Cause| AppError::from(cause.of(format!("read layout `{}`", path.display())));
         let opened = open_layout(path, None).map_err(failed)?;
         let entries = opened.layout().entries().map_err(failed)?;
         if entries.is_empty() {
@@ -180,7 +180,7 @@ fn targets<'a>(entries: &'a [Entry], to: &str) -> Result<Vec<(&'a Entry, Referen
         return entries.iter().map(|entry| Ok((entry, below(prefix, entry)?))).collect();
     }
     let [entry] = entries else {
-        let names = entries.iter().take(5).map(|entry| format!("`{}`", name_of(entry))).collect::<Vec<_>>().join(", ");
+        let names = quoted(entries.iter().take(5).map(name_of));
         return Err(AppError::usage(format!(
             "the layout has {}, but `{to}` is the name of one: {names}",
             entries.len()

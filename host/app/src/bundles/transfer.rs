@@ -19,9 +19,8 @@ use crate::bundles::describe;
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _, bundle_error};
 use crate::files::{self, NO_ROOM, read_start};
-use crate::signing::key_error;
+use crate::sources;
 use crate::sources::registry::{self, Artifact};
-use crate::sources::{self};
 
 /// The first bytes of every WebAssembly file.
 const WASM: &[u8] = b"\0asm";
@@ -53,7 +52,7 @@ pub fn push(
     let (kind, pushed, signatures) = if path.is_dir() {
         let wrong = |error| bundle_error(format!("failed to pack `{}`", path.display()), &error);
         let bundle = Bundle::open(path).map_err(wrong)?;
-        let tar = temporary()?;
+        let tar = NamedTempFile::new().system_error(NO_ROOM)?;
         bundle.pack(BufWriter::new(tar.as_file())).map_err(wrong)?;
         ("bundle", upload_bundle(context, &client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
@@ -72,10 +71,6 @@ pub fn push(
     };
     let reference = to.with_tag(to.tag_or_default()).map_or(to, |to| to.with_digest(pushed.manifest));
     Ok(PushedArtifact { kind, reference, pushed, signatures })
-}
-
-fn temporary() -> Result<NamedTempFile, AppError> {
-    NamedTempFile::new().system_error(NO_ROOM)
 }
 
 fn upload_bundle(
@@ -139,15 +134,10 @@ fn upload_module(
 
 /// Attaches the signatures next to a tar. Returns their number.
 fn attach_signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, AppError> {
-    let attestations = SignatureFile::next_to(tar).read().map_err(|error| {
-        key_error(&error).hint("sign the bundle again, and push again; the bundle itself was pushed")
-    })?;
-    registry::wait(async {
-        for attestation in &attestations {
-            registry::attach(client, to, pushed.manifest, attestation).await?;
-        }
-        Ok(())
-    })?;
+    let attestations = SignatureFile::next_to(tar)
+        .read()
+        .hint("sign the bundle again, and push again; the bundle itself was pushed")?;
+    registry::wait(registry::attach(client, to, pushed.manifest, &attestations))?;
     Ok(attestations.len())
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use plumbline_aggregator::bucket::{Bucket, BucketError};
 use plumbline_archive::finished::is_archive_name;
-use plumbline_registry::{StoredResults, list_results};
+use plumbline_registry::{Reference, StoredResults, list_results};
 
 use crate::attest::client;
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::AppError;
 use crate::files;
 use crate::history::index::FileKey;
 use crate::history::scan::unreadable;
@@ -32,7 +32,7 @@ pub(super) fn url_of(source: &Path) -> Option<&str> {
 pub(super) fn load_url(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, AppError> {
     match url.split_once("://") {
         Some(("s3", _)) => load_bucket(context, limits, url),
-        Some(_) if registry::is_reference(url) => load_registry(context, limits, url),
+        Some(_) if Reference::is_meant(url) => load_registry(context, limits, url),
         _ => Err(AppError::usage(format!("`{url}` is not a source of archives"))
             .hint("pass a directory, an archive, a bucket (`s3://BUCKET/PREFIX`) or a repository (`oci://HOST/NAME`)")),
     }
@@ -70,8 +70,7 @@ fn load_registry(context: &Context, limits: &Limits, url: &str) -> Result<Loaded
     let reference = registry::reference(url)?;
     let client = client(context)?;
     let runtime = runtime()?;
-    let stored =
-        runtime.block_on(list_results(&client, &reference, MAX_RUNS)).map_err(|error| registry_error(&error))?;
+    let stored = runtime.block_on(list_results(&client, &reference, MAX_RUNS))?;
     let (client, runtime) = (&client, &runtime);
     let archives = stored.into_iter().map(|stored| RemoteArchive {
         key: key(&stored),
@@ -79,7 +78,7 @@ fn load_registry(context: &Context, limits: &Limits, url: &str) -> Result<Loaded
         modified: 0,
         download: Box::new(move || {
             let blob = runtime.block_on(stored.download(client));
-            blob.map(LocalCopy::Blob).map_err(|error| registry_error(&error))
+            blob.map(LocalCopy::Blob).map_err(AppError::from)
         }),
     });
     load_remote(context, limits, &reference.to_string(), archives.collect())

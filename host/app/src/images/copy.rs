@@ -10,7 +10,7 @@ use plumbline_core::text;
 use plumbline_registry::{Cause, Client, Layout, OpenedLayout, Platform, Reference, open_layout, write_archive};
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _, registry_error};
+use crate::error::{AppError, Explain as _};
 use crate::files::user_dir;
 use crate::images::question::reference;
 use crate::images::{ImageOptions, ask_suite, copy_with, is_complete, list, select};
@@ -65,7 +65,7 @@ pub(super) fn open(path: &Path) -> Result<OpenedLayout, AppError> {
 }
 
 fn unreadable(cause: Cause, path: &Path) -> AppError {
-    registry_error(&cause.of(format!("read layout `{}`", path.display())))
+    cause.of(format!("read layout `{}`", path.display())).into()
 }
 
 /// The images of a layout by name. Entries without the name of an image are left out, which is
@@ -193,7 +193,7 @@ pub fn save_jobs(context: &Context, options: &ImageOptions) -> Result<Vec<Job>, 
 }
 
 fn failed(cause: Cause, path: &Path) -> AppError {
-    registry_error(&cause.of(format!("write layout `{}`", path.display())))
+    cause.of(format!("write layout `{}`", path.display())).into()
 }
 
 /// A layout that was written, and its lock.
@@ -237,7 +237,7 @@ fn fill(
     let moved = runtime()?.block_on(async {
         let mut settings = context.registries.clone();
         settings.scratch = Some(scratch.clone());
-        let client = Client::new(settings).map_err(|error| registry_error(&error))?;
+        let client = Client::new(settings)?;
         for suite in &std::mem::take(&mut selected.ask) {
             ask_suite(context, options, &client, suite, None, &mut selected.set).await?;
         }

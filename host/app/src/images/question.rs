@@ -6,7 +6,7 @@ use plumbline_conformance::images::{ProgramError, listing, local_platform, progr
 use plumbline_registry::{Client, Reference};
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _, registry_error};
+use crate::error::{AppError, Explain as _};
 use crate::modules::cache_root;
 
 /// A program in the image of a suite, and the arguments for a list.
@@ -47,18 +47,19 @@ pub(crate) async fn ask(
     hint: &str,
 ) -> Result<String, AppError> {
     let reference: Reference = reference(image)?;
-    let failed = |error: &ProgramError| match error {
-        ProgramError::Image(error) => registry_error(error),
-        ProgramError::Machine(_) => AppError::usage("failed to run the program of the suite").because(error).hint(hint),
+    let failed = |error: ProgramError| match error {
+        ProgramError::Image(error) => error.into(),
+        ProgramError::Machine(_) => {
+            AppError::usage("failed to run the program of the suite").because(&error).hint(hint)
+        }
         ProgramError::Cache { .. } => AppError::system(format!("failed to {error}")),
     };
-    let platform = local_platform().map_err(|error| failed(&error))?;
+    let platform = local_platform().map_err(failed)?;
     let cache = cache_root().ok_or_else(|| {
         AppError::usage("no directory for programs of images: the cache directory is unknown")
             .hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;
-    let found = program(client, &reference, &platform, question.program, &cache).await;
-    let found = found.map_err(|error| failed(&error))?;
+    let found = program(client, &reference, &platform, question.program, &cache).await.map_err(failed)?;
     let from = if found.cached { "" } else { ", extracted from it" };
     context.reporter.progress(&format!(
         "`{image}` is {}: running its program on this machine{from}: `{} {}`",

@@ -10,7 +10,7 @@ use plumbline_registry::Reference;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, store_error};
-use crate::signing::{PolicyFile, key_error, policy, readable, subject};
+use crate::signing::{PolicyFile, policy, signatures_of, subject};
 use crate::sources::named::{is_packed, store};
 use crate::sources::{ResolvedPlugin, SourceKind};
 
@@ -81,8 +81,7 @@ fn proof(context: &Context, found: &ResolvedPlugin) -> Result<Proof, AppError> {
         }
         SourceKind::Url => Proof::Signatures { attestations: attached(context, found)?, reference: None },
         SourceKind::Named if is_tar(found) => {
-            let attestations =
-                SignatureFile::next_to(Path::new(&found.origin)).read().map_err(|error| key_error(&error))?;
+            let attestations = SignatureFile::next_to(Path::new(&found.origin)).read()?;
             Proof::Signatures { attestations, reference: None }
         }
         SourceKind::Named if found.source.bundle.is_some() => Proof::None("a directory"),
@@ -98,7 +97,7 @@ fn is_tar(found: &ResolvedPlugin) -> bool {
 }
 
 fn attached(context: &Context, found: &ResolvedPlugin) -> Result<Vec<Attestation>, AppError> {
-    readable(context, found.signatures.as_deref(), &found.origin)
+    signatures_of(context, found.signatures.as_deref(), &found.origin)
 }
 
 fn installed_from(name: &str) -> Result<Option<String>, AppError> {

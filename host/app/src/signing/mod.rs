@@ -3,15 +3,15 @@
 pub(crate) mod admission;
 
 use std::env;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    Attestation, ModuleDigest, Policy, PrivateKey, SignatureFile, SigningError, Subject, Trusted, Verified,
-    VerifiedResult, Wanted, default_policy_path, is_open_to_others, read_private, read_public, readable_attestations,
-    verify, verify_result,
+    Attestation, ModuleDigest, Policy, PrivateKey, SignatureFile, Subject, Trusted, Verified, VerifiedResult, Wanted,
+    default_policy_path, is_open_to_others, read_private, read_public, readable_attestations, verify, verify_result,
 };
 use plumbline_bundle::{Bundle, Digest, unpack};
 use plumbline_core::shell_path;
@@ -47,30 +47,13 @@ pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey,
 }
 
 fn from_file(context: &Context, file: &Path) -> Result<PrivateKey, AppError> {
-    let key = read_private(file).map_err(|error| key_error(&error))?;
+    let key = read_private(file)?;
     if is_open_to_others(file) {
         let what =
             format!("other users of this machine can read the private key `{0}`: run `chmod 600 {0}`", file.display());
         context.reporter.warning(&what);
     }
     Ok(key)
-}
-
-/// An error of a file of keys, signatures or rules. An error while writing is one of the system,
-/// every other one of the caller.
-pub fn key_error(error: &SigningError) -> AppError {
-    let failed = match error.is_systems() {
-        true => AppError::system(error.to_string()),
-        false => AppError::usage(error.to_string()),
-    };
-    let failed = match std::error::Error::source(error) {
-        Some(source) => failed.because(source),
-        None => failed,
-    };
-    match error {
-        SigningError::Exists(_) => failed.hint("choose another name, or replace it with `--force`"),
-        _ => failed,
-    }
 }
 
 /// The variable with the path of the policy, if no option names it.
@@ -103,9 +86,8 @@ pub(crate) fn policy_path(file: Option<&Path>) -> Option<PathBuf> {
 /// Reads the policy in `file`, or else that of the environment, or else that of the user.
 pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
     let path = policy_path(file).ok_or_else(no_policy)?;
-    let policy = Policy::load(&path).map_err(|error| {
-        key_error(&error).hint("see docs/signing.md for the format; Plumbline never uses a part of a policy")
-    })?;
+    let policy =
+        Policy::load(&path).hint("see docs/signing.md for the format; Plumbline never uses a part of a policy")?;
     Ok(Trust { policy, name: format!("policy `{}`", path.display()) })
 }
 
@@ -117,7 +99,7 @@ fn no_policy() -> AppError {
 
 /// Trusts the public key in `file` for every name.
 pub fn one_key(file: &Path) -> Result<Trust, AppError> {
-    let key = read_public(file).map_err(|error| key_error(&error))?;
+    let key = read_public(file)?;
     let name = file.display().to_string();
     Ok(Trust { policy: Policy::of_key(&name, key), name: format!("key `{name}`") })
 }
@@ -270,32 +252,41 @@ impl Target {
     /// Reads the signatures.
     pub fn attestations(&self, context: &Context) -> Result<Vec<Attestation>, AppError> {
         match &self.signatures {
-            SignatureStore::File(file) => file.read().map_err(|error| key_error(&error)),
-            SignatureStore::Registry { signatures, .. } => readable(context, signatures.as_deref(), &self.shown),
+            SignatureStore::File(file) => Ok(file.read()?),
+            SignatureStore::Registry { signatures, .. } => signatures_of(context, signatures.as_deref(), &self.shown),
         }
     }
 
     /// Adds a signature.
     pub fn add(&self, context: &Context, attestation: Attestation) -> Result<(), AppError> {
         match &self.signatures {
-            SignatureStore::File(file) => file.append(attestation).map(drop).map_err(|error| key_error(&error)),
+            SignatureStore::File(file) => file.append(attestation).map(drop).map_err(AppError::from),
             SignatureStore::Registry { reference, manifest, .. } => {
                 let client = registry::client(context)?;
-                registry::wait(registry::attach(&client, reference, *manifest, &attestation))
+                registry::wait(registry::attach(&client, reference, *manifest, &[attestation]))
             }
         }
     }
 }
 
-/// Parses the signatures of `shown`. Unreadable ones are skipped with a warning, because anyone
-/// with write access to a repository can add some.
-pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Attestation>, AppError> {
+/// Parses the signatures of the bundle `shown`.
+fn signatures_of(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Attestation>, AppError> {
+    readable(context, text, "signatures", &shown).hint("sign the bundle again with `plumbline plugin sign`")
+}
+
+/// Parses the signatures or attestations (`kind`) of `shown`. Unreadable ones are skipped with a
+/// warning, because anyone with write access to a repository can add some.
+pub(crate) fn readable(
+    context: &Context,
+    text: Option<&[u8]>,
+    kind: &str,
+    shown: &dyn Display,
+) -> Result<Vec<Attestation>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let (attestations, others) = readable_attestations(text)
-        .usage_error(format_args!("invalid signatures of `{shown}`"))
-        .hint("sign the bundle again with `plumbline plugin sign`")?;
+    let (attestations, others) =
+        readable_attestations(text).usage_error(format_args!("invalid {kind} of `{shown}`"))?;
     if others > 0 {
-        context.reporter.warning(&format!("ignored {others} unreadable signatures of `{shown}`"));
+        context.reporter.warning(&format!("ignored {others} unreadable {kind} of `{shown}`"));
     }
     Ok(attestations)
 }

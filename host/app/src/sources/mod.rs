@@ -17,6 +17,7 @@ use plumbline_bundle::DEFINITION_FILES;
 use plumbline_bundle::built_in::Environment;
 use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
+use plumbline_registry::Reference;
 
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _};
@@ -26,7 +27,7 @@ use crate::sources::resolved::parse;
 pub use named::{built_in_names, built_in_yaml, is_packed, read_signatures, sonobuoy, store};
 pub use resolved::{ResolvedPlugin, SourceKind};
 
-pub use crate::error::{bundle_error, cache_error, registry_error, store_error};
+pub use crate::error::{bundle_error, cache_error, store_error};
 
 /// Finds the plugin that `reference` names, in this order:
 ///
@@ -50,7 +51,7 @@ pub fn find(context: &Context, reference: &str, place: Environment) -> Result<Re
         let found = parse(built_in_yaml(&built_in, place)?.into(), reference, None)?;
         return Ok(ResolvedPlugin { kind: SourceKind::BuiltIn, ..found });
     }
-    if registry::is_reference(reference) {
+    if Reference::is_meant(reference) {
         return registry::found(context, reference);
     }
     let path = Path::new(reference);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _, registry_error};
+use crate::error::{AppError, Explain as _};
 use crate::files::read_start;
 use crate::runtime::one_thread;
 use crate::sources::named::unpacked;
@@ -53,14 +53,9 @@ pub struct Artifact {
     pub signatures: Option<Vec<u8>>,
 }
 
-/// Whether `reference` starts with `oci://`.
-pub fn is_reference(reference: &str) -> bool {
-    Reference::is_meant(reference)
-}
-
 /// Creates a client with the settings of `context`.
 pub fn client(context: &Context) -> Result<Client, AppError> {
-    Client::new(context.registries.clone()).map_err(|error| registry_error(&error))
+    Ok(Client::new(context.registries.clone())?)
 }
 
 /// Parses a reference to a registry.
@@ -72,15 +67,14 @@ pub fn reference(text: &str) -> Result<Reference, AppError> {
 
 /// Waits for the answer of a registry.
 pub fn wait<T>(work: impl Future<Output = Result<T, RegistryError>>) -> Result<T, AppError> {
-    let runtime = one_thread()?;
-    runtime.block_on(work).map_err(|error| registry_error(&error))
+    Ok(one_thread()?.block_on(work)?)
 }
 
 /// Pulls the artifact that `text` refers to, and reports the digest that a tag resolves to.
 pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
     let reference = reference(text)?;
     let settings = Settings { largest_blob: LARGEST_TAR, downloads: Cache::downloads(), ..context.registries.clone() };
-    let client = Client::new(settings).map_err(|error| registry_error(&error))?;
+    let client = Client::new(settings)?;
     let (pulled, signatures) = wait(async {
         let pulled = plumbline_registry::pull(&client, &reference).await?;
         let signatures = match pulled.kind {
@@ -111,22 +105,25 @@ pub fn pull(context: &Context, reference: &str) -> Result<Pulled, AppError> {
     Ok(Pulled { pinned, tar: pulled.file, version, signatures })
 }
 
-/// Attaches an attestation to the manifest `subject`, as cosign does.
+/// Attaches attestations to the manifest `subject`, as cosign does.
 pub async fn attach(
     client: &Client,
     repository: &Reference,
     subject: Digest,
-    attestation: &Attestation,
+    attestations: &[Attestation],
 ) -> Result<(), RegistryError> {
-    let mut annotations = BTreeMap::from([
-        (media::BUNDLE_CONTENT.to_owned(), "dsse-envelope".to_owned()),
-        (media::CREATED.to_owned(), Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
-    ]);
-    if let Some(statement) = attestation.unverified_statement() {
-        annotations.insert(media::BUNDLE_PREDICATE.to_owned(), statement.predicate_type);
+    for attestation in attestations {
+        let mut annotations = BTreeMap::from([
+            (media::BUNDLE_CONTENT.to_owned(), "dsse-envelope".to_owned()),
+            (media::CREATED.to_owned(), Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        ]);
+        if let Some(statement) = attestation.unverified_statement() {
+            annotations.insert(media::BUNDLE_PREDICATE.to_owned(), statement.predicate_type);
+        }
+        let content = attestation.json().to_owned().into_bytes().into();
+        client.attach(repository, subject, media::SIGSTORE_BUNDLE, content, annotations).await?;
     }
-    let content = attestation.json().to_owned().into_bytes().into();
-    client.attach(repository, subject, media::SIGSTORE_BUNDLE, content, annotations).await.map(drop)
+    Ok(())
 }
 
 /// Fetches the signatures that are attached to `manifest`, as a list of attestations of at most

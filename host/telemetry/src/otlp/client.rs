@@ -207,37 +207,16 @@ struct Answer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct PartialSuccess {
-    rejected_spans: Count,
-    rejected_data_points: Count,
+    rejected_spans: Value,
+    rejected_data_points: Value,
     error_message: String,
 }
 
 impl PartialSuccess {
+    /// Returns the number of rejected spans or points. Numbers of 64 bits may be text.
     fn rejected(&self) -> u64 {
-        self.rejected_spans.number().saturating_add(self.rejected_data_points.number())
-    }
-}
-
-/// A 64-bit integer, as text or as a number.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Count {
-    Number(u64),
-    Text(String),
-}
-
-impl Default for Count {
-    fn default() -> Self {
-        Self::Number(0)
-    }
-}
-
-impl Count {
-    fn number(&self) -> u64 {
-        match self {
-            Self::Number(number) => *number,
-            Self::Text(text) => text.parse().unwrap_or_default(),
-        }
+        let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_default();
+        number(&self.rejected_spans).saturating_add(number(&self.rejected_data_points))
     }
 }
 

@@ -13,7 +13,7 @@ use plumbline_author::inspect::{
 use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::Rights;
 use plumbline_core::size::Bytes;
-use plumbline_registry::Kind as RemoteKind;
+use plumbline_registry::{Kind as RemoteKind, Reference};
 use serde::Serialize;
 
 use crate::args::shared::{RemoteArgs, context};
@@ -57,7 +57,7 @@ fn look(context: &Context, what: &str) -> Result<Inspected, AppError> {
         let is_tar = path.extension().is_some_and(|extension| extension == "tar");
         return if is_tar { bundle(inspect::packed(path)) } else { module(inspect::module_file(path)) };
     }
-    if registry::is_reference(what) {
+    if Reference::is_meant(what) {
         return fetched(context, what);
     }
     bundle(inspect::installed(&installed(what)?))

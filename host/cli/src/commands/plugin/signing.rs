@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use plumbline_app::report::print_json;
-use plumbline_app::signing::{PolicyFile, Target, key_error, one_key, policy, signing_key};
+use plumbline_app::signing::{PolicyFile, Target, one_key, policy, signing_key};
 use plumbline_app::sources;
 use plumbline_app::{AppError, Explain as _};
 use plumbline_archive::atomic::write_atomic;
@@ -93,7 +93,7 @@ pub(crate) struct LockArgs {
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
-    let pair = write_pair(&args.file, args.force).map_err(|error| key_error(&error))?;
+    let pair = write_pair(&args.file, args.force).map_err(AppError::from)?;
     let (private, public) = (pair.private.display(), pair.public.display());
     let data = json!({
         "key-id": pair.key.id(),
