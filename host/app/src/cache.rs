@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use serde::Serialize;
 
-use crate::error::{AppError, Explain as _};
+use crate::error::{AppError, Explain as _, quoted};
 use crate::history::CACHE_DIR;
 use crate::local_runs;
 use crate::modules::cache_root;
@@ -148,9 +148,8 @@ pub fn selected(mut contents: CacheContents, names: &[String]) -> Result<CacheCo
         SECTIONS.iter().any(|(known, _)| known == name) || contents.sections.iter().any(|section| section.name == *name)
     };
     if let Some(name) = names.iter().find(|name| !known(name)) {
-        let all: Vec<String> = SECTIONS.iter().map(|(name, _)| format!("`{name}`")).collect();
         return Err(
-            AppError::usage(format!("the cache has no part `{name}`")).hint(format!("parts: {}", all.join(", ")))
+            AppError::usage(format!("the cache has no part `{name}`")).hint(format!("parts: {}", quoted(parts())))
         );
     }
     contents.sections.retain(|section| names.is_empty() || names.contains(&section.name));

@@ -15,7 +15,7 @@ use plumbline_registry::Reference;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _};
+use crate::error::{AppError, Explain as _, quoted};
 use crate::files::user_dir;
 use crate::modules::{self, LimitsFile};
 use crate::options::ClusterArgs;
@@ -162,12 +162,11 @@ fn plugins() -> CheckReport {
         Ok(entries) => entries,
         Err(error) => return CheckReport::failed(NAME, &sources::store_error("failed to list bundles", &error)),
     };
-    let damaged: Vec<String> =
-        entries.iter().filter(|entry| entry.state.is_err()).map(|entry| format!("`{}`", entry.name)).collect();
+    let damaged = quoted(entries.iter().filter(|entry| entry.state.is_err()).map(|entry| &entry.name));
     let what = format!("{built_in} built-in, {} installed", entries.len());
     match damaged.is_empty() {
         true => CheckReport::ok(NAME, what),
-        false => CheckReport::new(NAME, CheckOutcome::Failed, format!("{what}; damaged: {}", damaged.join(", ")))
+        false => CheckReport::new(NAME, CheckOutcome::Failed, format!("{what}; damaged: {damaged}"))
             .hint(Some("install them again with `plumbline plugin install`")),
     }
 }

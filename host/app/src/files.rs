@@ -1,6 +1,6 @@
 //! Files: bounded reads, temporary directories, and the directories of the user.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,13 @@ pub(crate) fn read_input_text(path: &Path, max: u64) -> io::Result<String> {
     let mut text = String::new();
     io::stdin().lock().take(max).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// The paths of the entries of a directory, sorted.
+pub(crate) fn paths_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }
 
 /// Creates a directory for temporary files.

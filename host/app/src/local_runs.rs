@@ -12,7 +12,7 @@ use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AppError, Explain as _};
-use crate::files::user_dir;
+use crate::files::{paths_in, user_dir};
 
 /// Finished runs that are recorded.
 const MAX_REMEMBERED: usize = 20;
@@ -86,22 +86,14 @@ pub fn list() -> io::Result<Vec<LocalRun>> {
 }
 
 fn list_in(directory: &Path) -> io::Result<Vec<LocalRun>> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
+    let paths = match paths_in(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        paths => paths?,
     };
-    let mut runs: Vec<LocalRun> = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        // Other files, and files that another process removes right now, are skipped.
-        if path.extension().is_some_and(|extension| extension == "json")
-            && let Ok(bytes) = fs::read(&path)
-            && let Ok(run) = serde_json::from_slice(&bytes)
-        {
-            runs.push(run);
-        }
-    }
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    // Other files, and files that another process removes right now, are skipped.
+    let read = |path: PathBuf| serde_json::from_slice::<LocalRun>(&fs::read(path).ok()?).ok();
+    let mut runs: Vec<LocalRun> = paths.into_iter().filter(is_record).filter_map(read).collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.started));
     Ok(runs)
 }
@@ -116,13 +108,21 @@ pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError>
         })?;
         return Ok((newest, runs.collect()));
     };
+    let found = by_id(runs, wanted)?.ok_or_else(|| {
+        AppError::usage(format!("no run starts with `{wanted}`"))
+            .hint("`plumbline status --local` shows the newest run and lists the others")
+    })?;
+    Ok((found, Vec::new()))
+}
+
+/// The run whose ID starts with `wanted`, if there is one. More than one is an error.
+fn by_id(runs: Vec<LocalRun>, wanted: &str) -> Result<Option<LocalRun>, AppError> {
     let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
-    match (found.next(), found.next()) {
-        (Some(run), None) => Ok((run, Vec::new())),
-        (Some(_), Some(_)) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
+    let first = found.next();
+    match found.next() {
+        None => Ok(first),
+        Some(_) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
             .hint("write more characters of its ID")),
-        (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
-            .hint("`plumbline status --local` shows the newest run and lists the others")),
     }
 }
 
@@ -161,6 +161,7 @@ pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
     Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }
 
+const UNUSABLE: &str = "failed to open the working directory of the run";
 const LIST_HINT: &str = "`plumbline status --local` lists the runs";
 
 /// Opens the working directory of the run that `wanted` names: a directory, an ID or its start, or
@@ -174,23 +175,17 @@ pub(super) fn open_interrupted(wanted: &str) -> Result<WorkDir, AppError> {
     if wanted.is_empty() {
         return newest(&runs);
     }
-    let mut found = runs.iter().filter(|run| run.has_id(wanted));
-    match (found.next(), found.next()) {
-        (Some(run), None) if run.is_unfinished() => opened(run.work.clone()),
-        (Some(run), None) => {
-            let error = AppError::usage(format!("failed to continue run {}", run.run.short()));
-            Err(match &run.archive {
-                Some(archive) => error.hint(format!("it has finished: its archive is {}", archive.display())),
-                None => error.hint(format!("its working directory `{}` is missing", run.work.display())),
-            })
-        }
-        (Some(_), Some(_)) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
-            .hint("write more characters of its ID")),
-        (None, _) => Err(AppError::usage(format!(
-            "no run to continue: `{wanted}` is neither the ID nor the working directory of one"
-        ))
-        .hint(LIST_HINT)),
+    let run = by_id(runs, wanted)?.ok_or_else(|| {
+        let what = format!("no run to continue: `{wanted}` is neither the ID nor the working directory of one");
+        AppError::usage(what).hint(LIST_HINT)
+    })?;
+    if run.is_unfinished() {
+        return opened(run.work);
     }
+    Err(AppError::usage(format!("failed to continue run {}", run.run.short())).hint(match &run.archive {
+        Some(archive) => format!("it has finished: its archive is {}", archive.display()),
+        None => format!("its working directory `{}` is missing", run.work.display()),
+    }))
 }
 
 fn newest(runs: &[LocalRun]) -> Result<WorkDir, AppError> {
@@ -198,7 +193,7 @@ fn newest(runs: &[LocalRun]) -> Result<WorkDir, AppError> {
     for run in runs.iter().filter(|run| run.is_unfinished()) {
         match WorkDir::open(run.work.clone()) {
             Err(WorkDirError::Locked(_)) => running = true,
-            opened => return opened.map_err(|error| unusable(&error)),
+            opened => return opened.system_error(UNUSABLE),
         }
     }
     let what = if running { "no run to continue: the unfinished ones are running" } else { "no run to continue" };
@@ -206,11 +201,7 @@ fn newest(runs: &[LocalRun]) -> Result<WorkDir, AppError> {
 }
 
 fn opened(root: PathBuf) -> Result<WorkDir, AppError> {
-    WorkDir::open(root).map_err(|error| unusable(&error))
-}
-
-fn unusable(error: &WorkDirError) -> AppError {
-    AppError::system("failed to open the working directory of the run").because(error)
+    WorkDir::open(root).system_error(UNUSABLE)
 }
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, AppError> {

@@ -11,7 +11,7 @@ use plumbline_kubernetes::{ConnectOptions, names};
 use plumbline_registry::Settings;
 use serde::Serialize;
 
-use crate::error::AppError;
+use crate::error::{AppError, quoted};
 use crate::history::Retention;
 use crate::judges::JudgeOptions;
 use crate::manifest::ClusterRunOptions;
@@ -278,8 +278,8 @@ impl std::str::FromStr for SkipPreflight {
             "true" | "*" => Ok(Self::All),
             "false" => Ok(Self::None),
             name => Check::ALL.into_iter().find(|check| check.name() == name).map(Self::One).ok_or_else(|| {
-                let known: Vec<_> = Check::ALL.iter().map(|check| format!("`{}`", check.name())).collect();
-                format!("unknown check: expected {}, or `true` for all", known.join(", "))
+                let known = quoted(Check::ALL.iter().map(|check| check.name()));
+                format!("unknown check: expected {known}, or `true` for all")
             }),
         }
     }

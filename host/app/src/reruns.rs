@@ -12,7 +12,7 @@ use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 use plumbline_profile::MAX_REQUIRED;
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _};
+use crate::error::{AppError, Explain as _, quoted};
 use crate::trees::{Reprocess, Trees};
 
 /// Reruns of failed tests, which are added to a run.
@@ -79,8 +79,7 @@ pub(crate) fn failed_tests_of(context: &Context, path: &Path, plugin: &str) -> R
     let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
     if !plugins.iter().any(|name| name == plugin) {
-        let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let there = if plugins.is_empty() { "none".to_owned() } else { quoted(&plugins) };
         return Err(AppError::usage(format!("archive `{shown}` has no plugin `{plugin}`"))
             .hint(format!("plugins in it: {there}")));
     }

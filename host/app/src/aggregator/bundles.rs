@@ -14,7 +14,7 @@ use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, 
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::error::{AppError, Explain as _, cache_error};
+use crate::error::{AppError, Explain as _, cache_error, quoted};
 use crate::sources::registry::LARGEST_TAR;
 
 /// The number of bundles that are pulled in parallel.
@@ -56,7 +56,6 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Bund
     if requests.is_empty() {
         return Ok(());
     }
-    let failures = Failures { secret: config.image_pull_secrets.clone() };
     let (mut found, missing) = blocking({
         let places = places.clone();
         move || find(requests, &places)
@@ -64,7 +63,7 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Bund
     .await??;
     if !missing.is_empty() {
         let client = client(config, places)?;
-        found.extend(pull_all(&client, missing, places, &failures).await?);
+        found.extend(pull_all(&client, missing, places, &config.image_pull_secrets).await?);
     }
     for source in sources {
         let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
@@ -188,13 +187,13 @@ async fn pull_all(
     client: &Client,
     missing: Vec<(BundleRequest, Reference)>,
     places: &BundleDirs,
-    failures: &Failures,
+    secret: &str,
 ) -> Result<ResolvedPlugin, AppError> {
     let mut waiting: Vec<String> = missing.iter().map(|(one, _)| one.plugin.clone()).collect();
     let puller = Puller {
         client: client.clone(),
         dir: places.fetched.clone(),
-        failures: failures.clone(),
+        secret: secret.to_owned(),
         places: Arc::new(Semaphore::new(PARALLEL)),
         unpacking: Arc::default(),
     };
@@ -216,8 +215,7 @@ async fn pull_all(
     match tokio::time::timeout(TIMEOUT, all).await {
         Ok(found) => found,
         Err(_) => {
-            let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
-            let (names, seconds) = (names.join(", "), TIMEOUT.as_secs());
+            let (names, seconds) = (quoted(waiting), TIMEOUT.as_secs());
             Err(AppError::system(format!(
                 "timed out after {seconds} s while downloading the bundles of plugins: {names}"
             ))
@@ -230,7 +228,8 @@ async fn pull_all(
 struct Puller {
     client: Client,
     dir: PathBuf,
-    failures: Failures,
+    /// The Secret for pulling images; empty if there is none.
+    secret: String,
     places: Arc<Semaphore>,
     /// Held while a bundle is unpacked. A file is read into memory, and a pod has little.
     unpacking: Arc<Mutex<()>>,
@@ -240,9 +239,8 @@ impl Puller {
     async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
         let _place = self.places.acquire().await;
         tracing::info!(plugin = one.plugin, %reference, "downloading the bundle");
-        let failures = &self.failures;
         let pulled = self.reached(reference).await.map_err(|error| {
-            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(failures.hint(&error))
+            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(hint(&error, &self.secret))
         })?;
         if pulled.kind == Kind::Module {
             return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, not a bundle"));
@@ -293,32 +291,25 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 /// The alternatives to a registry, for hints.
 const ALTERNATIVES: &str = "`run --bundle-delivery config-maps` carries modules of up to 32 MiB, and `plumbline plugin bake` puts them into the image";
 
-/// Makes hints about errors of registries, which name parts of the configuration.
-#[derive(Debug, Clone)]
-pub(super) struct Failures {
-    /// The Secret for pulling images; empty if there is none.
-    pub(super) secret: String,
-}
-
-impl Failures {
-    fn hint(&self, error: &RegistryError) -> Option<String> {
-        let secret = match self.secret.as_str() {
-            "" => "add a Secret of the type `kubernetes.io/dockerconfigjson` to `ImagePullSecrets` of the configuration, with credentials for the registry, in the run's namespace".to_owned(),
-            name => format!("check the Secret `{name}` of `ImagePullSecrets`: it must be in the run's namespace, of the type `kubernetes.io/dockerconfigjson`, with credentials for this registry"),
-        };
-        Some(match &*error.cause {
-            Cause::Unauthorized { .. } | Cause::Denied(_) => secret,
-            Cause::Credentials(_) => format!("the credentials are those of the Secret `{}`", self.secret),
-            Cause::NotFound(_) => format!("check that it is still in the registry; if the repository is private: {secret}"),
-            Cause::Tls(_) | Cause::Redirect { .. } => {
-                "put the registry's CA into `Plumbline.Registry.CA` of the configuration, or a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write them from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
-            }
-            Cause::Connection(_) | Cause::Slow(_) => format!(
-                "check that pods of the run's namespace can reach the registry: DNS, network policies, proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Otherwise, {ALTERNATIVES}"
-            ),
-            _ => return error.hint(),
-        })
-    }
+/// A hint about an error of a registry, which names parts of the configuration. `secret` is the Secret
+/// for pulling images; empty if there is none.
+fn hint(error: &RegistryError, secret: &str) -> Option<String> {
+    let allow = match secret {
+        "" => "add a Secret of the type `kubernetes.io/dockerconfigjson` to `ImagePullSecrets` of the configuration, with credentials for the registry, in the run's namespace".to_owned(),
+        name => format!("check the Secret `{name}` of `ImagePullSecrets`: it must be in the run's namespace, of the type `kubernetes.io/dockerconfigjson`, with credentials for this registry"),
+    };
+    Some(match &*error.cause {
+        Cause::Unauthorized { .. } | Cause::Denied(_) => allow,
+        Cause::Credentials(_) => format!("the credentials are those of the Secret `{secret}`"),
+        Cause::NotFound(_) => format!("check that it is still in the registry; if the repository is private: {allow}"),
+        Cause::Tls(_) | Cause::Redirect { .. } => {
+            "put the registry's CA into `Plumbline.Registry.CA` of the configuration, or a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write them from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
+        }
+        Cause::Connection(_) | Cause::Slow(_) => format!(
+            "check that pods of the run's namespace can reach the registry: DNS, network policies, proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Otherwise, {ALTERNATIVES}"
+        ),
+        _ => return error.hint(),
+    })
 }
 
 fn not_fetched(one: &BundleRequest, reference: &Reference) -> AppError {

@@ -19,8 +19,8 @@ use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::query;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
-use crate::error::{AppError, Explain as _};
-use crate::files::read_start_text;
+use crate::error::{AppError, Explain as _, quoted};
+use crate::files::{paths_in, read_start_text};
 use crate::modules::LimitsFile;
 use crate::sources;
 
@@ -152,11 +152,9 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
         match name.and_then(|name| found.remove(&name)) {
             Some(source) => chosen.push(source),
             None => {
-                let there: Vec<_> = found.keys().map(|name| format!("`{name}`")).collect();
-                return Err(AppError::usage(format!("selected plugin `{}` not found", selection.name)).hint(format!(
-                    "plugins: {}",
-                    if there.is_empty() { "none".to_owned() } else { there.join(", ") }
-                )));
+                let there = if found.is_empty() { "none".to_owned() } else { quoted(found.keys()) };
+                return Err(AppError::usage(format!("selected plugin `{}` not found", selection.name))
+                    .hint(format!("plugins: {there}")));
             }
         }
     }
@@ -165,24 +163,13 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
 
 /// The YAML files of a directory, by name. A missing directory has none.
 fn definitions(directory: &Path) -> Result<Vec<PathBuf>, AppError> {
-    let unreadable = |error: &std::io::Error| {
-        AppError::system(format!("failed to read the plugins in `{}`", directory.display())).because(error)
+    let mut files = match paths_in(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        paths => paths.system_error(format_args!("failed to read the plugins in `{}`", directory.display()))?,
     };
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(&error)),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| unreadable(&error))?.path();
-        let is_definition = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        // The files of a mounted ConfigMap are links into a hidden directory.
-        if is_definition && path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort();
+    let is_yaml = |path: &Path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    // The files of a mounted ConfigMap are links into a hidden directory.
+    files.retain(|path| is_yaml(path) && path.is_file());
     Ok(files)
 }
 

@@ -148,36 +148,29 @@ fn new_definition(options: &DefinitionOptions) -> Result<Value, AppError> {
     }
     let name = options.name.as_deref().unwrap_or_default();
     name.parse::<PluginName>().map_err(|error| refused(&error.into()))?;
-    let mut config = json!({"driver": options.driver, "plugin-name": name, "result-format": options.result_format});
-    if let Some(description) = &options.description {
-        insert(&mut config, "description", json!(description));
-    }
-    if let Some(url) = &options.url {
-        insert(&mut config, "source-url", json!(url));
-    }
-    // A run adds this mount. It shows readers of the definition where results go.
-    let mut spec = json!({
-        "name": "plugin",
-        "image": options.image,
-        "command": options.cmd,
-        "volumeMounts": [{"name": names::RESULTS_VOLUME, "mountPath": names::RESULTS_DIR}],
-    });
-    if !options.arg.is_empty() {
-        insert(&mut spec, "args", json!(options.arg));
-    }
     let env = pairs(&options.env, "--env")?;
-    if !env.is_empty() {
-        let list: Vec<_> = env.iter().map(|(key, value)| json!({"name": key, "value": value})).collect();
-        insert(&mut spec, "env", json!(list));
-    }
-    let mut definition = json!({"sonobuoy-config": config, "spec": spec});
-    if let Some(pod) = pod_spec(options)? {
-        insert(&mut definition, "podSpec", pod);
-    }
-    let files = files(options)?;
-    if !files.is_empty() {
-        insert(&mut definition, "config-map", Value::Object(files));
-    }
+    let env: Vec<_> = env.iter().map(|(key, value)| json!({"name": key, "value": value})).collect();
+    let (pod, files) = (pod_spec(options)?, files(options)?);
+    let definition = present(json!({
+        "sonobuoy-config": present(json!({
+            "driver": options.driver,
+            "plugin-name": name,
+            "result-format": options.result_format,
+            "description": options.description,
+            "source-url": options.url,
+        })),
+        "spec": present(json!({
+            "name": "plugin",
+            "image": options.image,
+            "command": options.cmd,
+            "args": Some(&options.arg).filter(|args| !args.is_empty()),
+            "env": Some(env).filter(|env| !env.is_empty()),
+            // A run adds this mount. It shows readers of the definition where results go.
+            "volumeMounts": [{"name": names::RESULTS_VOLUME, "mountPath": names::RESULTS_DIR}],
+        })),
+        "podSpec": pod,
+        "config-map": Some(files).filter(|files| !files.is_empty()),
+    }));
     // An invalid definition is an error here, not when it is used.
     Ok(Definition::from_json(definition).map_err(|error| refused(&error))?.definition.to_json())
 }
@@ -189,10 +182,7 @@ fn pod_spec(options: &DefinitionOptions) -> Result<Option<Value>, AppError> {
         return Ok(None);
     }
     let mut pod = default_pod_spec(options.driver, PodSecurity::Privileged, None);
-    let mut nodes = match pod.get("nodeSelector") {
-        Some(Value::Object(nodes)) => nodes.clone(),
-        _ => Map::new(),
-    };
+    let mut nodes = pod.get("nodeSelector").and_then(Value::as_object).cloned().unwrap_or_default();
     nodes.extend(selector.into_iter().map(|(key, value)| (key, Value::String(value))));
     if !nodes.is_empty() {
         insert(&mut pod, "nodeSelector", Value::Object(nodes));
@@ -222,6 +212,14 @@ fn pairs(texts: &[String], option: &str) -> Result<Vec<(String, String)>, AppErr
         }
     };
     texts.iter().map(pair).collect()
+}
+
+/// The fields of an object that have a value other than `null`.
+fn present(mut object: Value) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
 }
 
 fn insert(object: &mut Value, key: &str, value: Value) {

@@ -15,7 +15,7 @@ use plumbline_kubernetes::manifest::ManifestPlugin;
 use plumbline_registry::{Reference, Settings};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, Explain as _};
 use crate::files;
 use crate::modules::{self, Limits};
 use crate::sources::ResolvedPlugin;
@@ -188,26 +188,15 @@ const MAX_MODULES: usize = 64;
 
 /// Reads the modules of the bundle in `directory`: `*.wasm`, by name.
 pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppError> {
-    let failed = |error: &std::io::Error| {
-        AppError::usage(format!("failed to read the modules in `{}`", directory.display()))
-            .because(error)
-            .hint("check that the directory exists and that you can read it")
-    };
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
-        let path = entry.map_err(|error| failed(&error))?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm") {
-            paths.push(path);
-        }
-        if paths.len() > MAX_MODULES {
-            return Err(AppError::usage(format!(
-                "bundle `{}` has more than {MAX_MODULES} modules",
-                directory.display()
-            ))
+    let shown = directory.display();
+    let mut paths = files::paths_in(directory)
+        .usage_error(format_args!("failed to read the modules in `{shown}`"))
+        .hint("check that the directory exists and that you can read it")?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    if paths.len() > MAX_MODULES {
+        return Err(AppError::usage(format!("bundle `{shown}` has more than {MAX_MODULES} modules"))
             .hint("remove modules that the plugin does not use"));
-        }
     }
-    paths.sort();
     let module = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let what = format!("failed to load module `{}`", path.display());

@@ -22,7 +22,7 @@ use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::{AppError, Explain as _};
+use crate::error::{AppError, Explain as _, quoted};
 use crate::files::{self, MAX_CREDENTIALS};
 use crate::history::{ARCHIVES, KeepOptions};
 use crate::manifest::delivery::{self, BundleDelivery};
@@ -364,9 +364,8 @@ fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), AppError>
     if plugins.iter().any(|name| name == plugin) {
         return Ok(());
     }
-    let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
     Err(AppError::usage(format!("`{option}` names the plugin `{plugin}`, which is not in this run"))
-        .hint(format!("plugins of this run: {}", names.join(", "))))
+        .hint(format!("plugins of this run: {}", quoted(plugins))))
 }
 
 fn read_config(path: &Path) -> Result<Config, AppError> {
@@ -393,12 +392,12 @@ fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition:
 
 /// The version of the options; empty for that of the cluster.
 fn fixed_version(text: &str) -> Result<String, AppError> {
-    let wrong = |hint: &str| Err(AppError::usage(format!("invalid Kubernetes version `{text}`")).hint(hint));
     match text {
         "" | "auto" => Ok(String::new()),
         "ignore" | "latest" => Ok(text.to_owned()),
         _ if ServerVersion::parse(text).is_some() => Ok(text.to_owned()),
-        _ => wrong("write `auto`, `ignore`, `latest`, or a version that begins with `v`, such as `v1.30.2`"),
+        _ => Err(AppError::usage(format!("invalid Kubernetes version `{text}`"))
+            .hint("write `auto`, `ignore`, `latest`, or a version that begins with `v`, such as `v1.30.2`")),
     }
 }
 

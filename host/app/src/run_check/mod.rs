@@ -34,16 +34,6 @@ use self::output::Output;
 use crate::error::AppError;
 use crate::runtime::{Termination, one_thread};
 
-/// How a check ended.
-enum End {
-    /// By itself, or with this failure.
-    Finished(Option<CheckFailure>),
-    /// By SIGTERM or SIGINT.
-    Terminated,
-    /// By its deadline.
-    Late,
-}
-
 /// Runs the check that the environment describes, and writes its items and the done file into the
 /// results directory. A check that fails has an item that says why.
 ///
@@ -81,42 +71,44 @@ fn results_dir() -> PathBuf {
 async fn supervise(check: CheckRun, output: Arc<Output>) -> std::io::Result<()> {
     // Installed first, so that no signal is lost.
     let mut termination = Termination::catch()?;
-    let (stay, allow_empty, seconds) = (check.stay, check.allow_empty, check.limits.wall_seconds);
+    let (stay, allow_empty) = (check.stay, check.allow_empty);
     // Open as long as this process lives, for the checks of other nodes.
     let listeners = Listeners::open(&check.grants.listen).await;
-    let end = match &listeners {
+    let (failure, was_terminated) = match &listeners {
         Ok(_) => run_to_end(check, &output, &mut termination).await?,
-        Err(failure) => End::Finished(Some(failure.clone())),
-    };
-    let stay = stay && !matches!(end, End::Terminated);
-    let failure = match end {
-        End::Finished(failure) => failure,
-        End::Terminated => Some(CheckFailure::of("the check was interrupted before it was complete")),
-        End::Late => Some(CheckFailure::of(format!("the check was not complete after {seconds} s, its time limit"))),
+        Err(failure) => (Some(failure.clone()), false),
     };
     output.finish(failure, allow_empty)?;
-    if stay {
+    if stay && !was_terminated {
         termination.received().await;
     }
     Ok(())
 }
 
-/// Runs the check until it ends, a signal arrives, or its time is over.
-async fn run_to_end(check: CheckRun, output: &Arc<Output>, termination: &mut Termination) -> std::io::Result<End> {
+/// Runs the check until it ends, a signal arrives, or its time is over. Returns its failure, and whether
+/// it was a signal.
+async fn run_to_end(
+    check: CheckRun,
+    output: &Arc<Output>,
+    termination: &mut Termination,
+) -> std::io::Result<(Option<CheckFailure>, bool)> {
     let (report, mut reported) = watch::channel(None);
     let (done, ended) = oneshot::channel();
     // Loading the check is part of its time, because the plugin's timeout does not wait for it. The
     // sandbox ends a check earlier, unless it blocks outside of its own code.
-    let deadline = Duration::from_secs(check.limits.wall_seconds);
+    let seconds = check.limits.wall_seconds;
     let (of_check, progress) = (Arc::clone(output), progress::Relay::from_environment());
     std::thread::Builder::new().name("check".to_owned()).spawn(move || {
         // Nobody waits for a check that ended already.
         let _ = done.send(execute::execute(&check, &of_check, report).err());
     })?;
+    let failed = |why: &str| Some(CheckFailure::of(why));
     let end = tokio::select! {
-        failure = ended => End::Finished(failure.unwrap_or_else(|_| Some(CheckFailure::of("the thread of the check panicked")))),
-        () = termination.received() => End::Terminated,
-        () = tokio::time::sleep(deadline) => End::Late,
+        failure = ended => (failure.unwrap_or_else(|_| failed("the thread of the check panicked")), false),
+        () = termination.received() => (failed("the check was interrupted before it was complete"), true),
+        () = tokio::time::sleep(Duration::from_secs(seconds)) => {
+            (failed(&format!("the check was not complete after {seconds} s, its time limit")), false)
+        }
         never = progress.forward(reported.clone()) => match never {},
     };
     progress.last(&mut reported).await;

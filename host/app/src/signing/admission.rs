@@ -58,13 +58,9 @@ pub fn check(context: &Context, plugins: &[ResolvedPlugin], requirements: &Requi
 
 fn candidate<'a>(found: &'a ResolvedPlugin, bundle: Option<&'a Bundle>, proof: Proof) -> Candidate<'a> {
     let definition = &found.source.definition;
-    Candidate {
-        plugin: definition.name.as_str(),
-        origin: &found.origin,
-        definition: found.digest.unwrap_or_else(|| Digest::of(definition.to_json().to_string().as_bytes())),
-        bundle,
-        proof,
-    }
+    let digest = found.digest.unwrap_or_else(|| Digest::of(definition.to_json().to_string().as_bytes()));
+    let subject = Subject { name: definition.name.as_str(), origin: &found.origin, definition: digest, bundle };
+    Candidate { subject, proof }
 }
 
 /// The proof of a plugin's origin. Only packed bundles are signed, because a directory can change
@@ -136,15 +132,7 @@ pub fn provenance(found: &[ResolvedPlugin]) -> impl Iterator<Item = (PluginName,
 const MAX_LOCK_BYTES: u64 = 8 << 20;
 
 struct Candidate<'a> {
-    /// Its name in the run.
-    plugin: &'a str,
-    /// Its reference.
-    origin: &'a str,
-    /// The digest of its definition.
-    definition: Digest,
-    /// Its bundle, if it is one.
-    bundle: Option<&'a Bundle>,
-    /// The proof of its origin.
+    subject: Subject<'a>,
     proof: Proof,
 }
 
@@ -167,15 +155,15 @@ enum Proof {
 fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(), AppError> {
     let trust = policy(file)?;
     let (mut refused, mut loose) = (Vec::new(), false);
-    for candidate in candidates {
-        let reason = match (&candidate.proof, candidate.bundle) {
+    for Candidate { subject: Subject { name: plugin, origin, bundle, .. }, proof } in candidates {
+        let reason = match (proof, bundle) {
             (Proof::BuiltIn, _) => continue,
             (Proof::Signatures { attestations, reference }, Some(bundle)) => {
                 // The name of the bundle; its name in this run is up to the operator.
                 let subject = subject(bundle.name(), bundle.digest());
                 match trust.verify(attestations, &subject, reference.as_deref()) {
                     Ok(verified) => {
-                        tracing::info!(plugin = candidate.plugin, key = verified.key, "its signature is trusted");
+                        tracing::info!(plugin, key = verified.key, "its signature is trusted");
                         continue;
                     }
                     Err(reasons) => reasons.join("; "),
@@ -190,7 +178,7 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
                 "it is not a bundle, and only bundles can be signed".to_owned()
             }
         };
-        refused.push(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin));
+        refused.push(format!("`{plugin}` (`{origin}`): {reason}"));
     }
     if refused.is_empty() {
         return Ok(());
@@ -218,8 +206,8 @@ fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppEr
         .usage_error(format_args!("invalid lock file `{shown}`"))
         .hint("lock the plugins again: `plumbline plugin lock -p REF`")?;
     let mut refused = Vec::new();
-    for &Candidate { plugin, origin, definition, bundle, .. } in candidates {
-        if let Err(mismatch) = lock.check(&Subject { name: plugin, origin, definition, bundle }) {
+    for candidate in candidates {
+        if let Err(mismatch) = lock.check(&candidate.subject) {
             refused.push(mismatch);
         }
     }
@@ -281,7 +269,7 @@ mod tests {
 
     fn candidate<'a>(plugin: &'a str, bundle: Option<&'a Bundle>, proof: Proof) -> Candidate<'a> {
         let definition = bundle.map_or(Digest::of(b"built-in"), |bundle| bundle.definition_digest);
-        Candidate { plugin, origin: "ORIGIN", definition, bundle, proof }
+        Candidate { subject: Subject { name: plugin, origin: "ORIGIN", definition, bundle }, proof }
     }
 
     fn signatures(attestations: Vec<Attestation>) -> Proof {
@@ -333,12 +321,7 @@ mod tests {
         let (tap, changed) = (place.bundle("tap", "one"), place.bundle("tap", "two"));
         let of = |plugin, bundle| candidate(plugin, bundle, Proof::BuiltIn);
         let locked = |it: &Candidate<'_>| {
-            let text = Lock::of(&[Subject {
-                name: it.plugin,
-                origin: it.origin,
-                definition: it.definition,
-                bundle: it.bundle,
-            }]);
+            let text = Lock::of(&[it.subject]);
             place.write("plumbline.lock", &text.unwrap().to_yaml().unwrap());
         };
         let check = |candidates: &[Candidate<'_>]| require_locked(candidates, &place.at("plumbline.lock"));

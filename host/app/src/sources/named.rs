@@ -11,14 +11,18 @@ use plumbline_bundle::signing::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX};
 use plumbline_bundle::{Cache, SonobuoyCache, Store};
 use plumbline_core::closest;
 
-use crate::error::{AppError, CHECK_FILE, Explain as _, cache_error, store_error};
+use crate::error::{AppError, CHECK_FILE, Explain as _, cache_error, quoted, store_error};
 use crate::files::read_start;
 use crate::sources::resolved::{ResolvedPlugin, SourceKind, parse};
 
 /// The names of the built-in plugins for `place`, quoted and separated by commas, for messages.
 pub fn built_in_names(place: Environment) -> String {
-    let there = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
-    there.map(|built_in| format!("`{}`", built_in.name)).collect::<Vec<_>>().join(", ")
+    quoted(built_in(place))
+}
+
+fn built_in(place: Environment) -> impl Iterator<Item = &'static str> {
+    let there = plumbline_bundle::built_in::definitions().iter().filter(move |built_in| built_in.yaml(place).is_some());
+    there.map(|built_in| built_in.name)
 }
 
 /// The definition of a built-in plugin for `place`.
@@ -79,14 +83,9 @@ pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
     // An error here must not hide the error at hand.
     let installed: Vec<String> = installed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
     let from_sonobuoy: Vec<String> = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-    let built_in = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
-    let all: Vec<&str> = built_in
-        .map(|built_in| built_in.name)
-        .chain(installed.iter().chain(&from_sonobuoy).map(String::as_str))
-        .collect();
-
+    let all = built_in(place).chain(installed.iter().chain(&from_sonobuoy).map(String::as_str));
     let mut hint = String::new();
-    if let Some(closest) = closest(reference, all.iter().copied()) {
+    if let Some(closest) = closest(reference, all) {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
     }
     hint.push_str(&format!("built-in plugins: {}", built_in_names(place)));
@@ -103,10 +102,10 @@ pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
 }
 
 fn listed(names: &[String]) -> String {
-    let shown: Vec<_> = names.iter().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    let shown = quoted(names.iter().take(MAX_LISTED));
     match names.len().saturating_sub(MAX_LISTED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more (`plumbline plugin list`)", shown.join(", ")),
+        0 => shown,
+        more => format!("{shown} and {more} more (`plumbline plugin list`)"),
     }
 }
 
