@@ -24,7 +24,6 @@ use crate::sources::{self, ResolvedPlugin};
 use crate::suite::default_plugins;
 use crate::telemetry;
 
-/// The largest manifest, in bytes.
 const MAX_MANIFEST: u64 = 64 << 20;
 
 /// A run that can be created.

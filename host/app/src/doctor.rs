@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::error::{AppError, Explain as _, quoted};
 use crate::files::user_dir;
 use crate::modules::{self, LimitsFile};
-use crate::options::ClusterArgs;
+use crate::options::{ClusterArgs, DNS_LABELS, DNS_NAMESPACE};
 use crate::runtime::runtime;
 use crate::sources::registry;
 use crate::{local_runs, signing, sources};
@@ -77,7 +77,6 @@ impl CheckReport {
         Self { hint: hint.map(Into::into), ..self }
     }
 
-    /// A check that failed with `error`.
     fn failed(name: &'static str, error: &AppError) -> Self {
         let mut what = error.summary().to_owned();
         for cause in error.causes() {
@@ -118,7 +117,6 @@ pub fn examine(
     Ok(reports)
 }
 
-/// Loads the limits and the built-in modules.
 fn sandbox(limits: &LimitsFile) -> CheckReport {
     CheckReport::of(
         "sandbox",
@@ -153,7 +151,6 @@ fn directory(name: &'static str, path: Option<PathBuf>) -> CheckReport {
     }
 }
 
-/// Reads the installed bundles.
 fn plugins() -> CheckReport {
     const NAME: &str = "plugins";
     let built_in = plumbline_bundle::built_in::definitions().len();
@@ -171,7 +168,6 @@ fn plugins() -> CheckReport {
     }
 }
 
-/// Reads the signature policy.
 fn policy() -> CheckReport {
     const NAME: &str = "policy";
     if signing::policy_path(None).is_none() {
@@ -202,7 +198,6 @@ fn local_runs_report() -> CheckReport {
     }
 }
 
-/// Asks the cluster, if one is configured.
 async fn cluster(access: &ClusterArgs) -> Vec<CheckReport> {
     const NAME: &str = "cluster";
     if !has_configuration(&access.connect_options()) {
@@ -215,7 +210,7 @@ async fn cluster(access: &ClusterArgs) -> Vec<CheckReport> {
     let mut preflight = Preflight {
         namespace: access.namespace.clone(),
         dns_namespace: DNS_NAMESPACE.to_owned(),
-        dns_labels: DNS_LABELS.map(str::to_owned).to_vec(),
+        dns_labels: DNS_LABELS.split(',').map(str::to_owned).collect(),
         skip: Vec::new(),
     };
     let asked = tokio::time::timeout(TIMEOUT, async {
@@ -284,12 +279,6 @@ fn schedule_report(found: Result<Option<ScheduleInCluster>, ClusterError>, now: 
     Some(CheckReport::ok(NAME, format!("{what}; next run: {next}")))
 }
 
-/// Where the DNS server of most clusters is, as `run` looks for it by default.
-pub const DNS_NAMESPACE: &str = "kube-system";
-/// The labels of its pods.
-pub const DNS_LABELS: [&str; 2] = ["k8s-app=kube-dns", "k8s-app=coredns"];
-
-/// Asks the registry of `image` for its manifest.
 async fn image_report(context: &Context, image: &str) -> CheckReport {
     const NAME: &str = "image";
     let asked = async {

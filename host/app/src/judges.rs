@@ -155,10 +155,8 @@ pub fn chain(
     Ok(chain)
 }
 
-/// The most problems in an error about a history.
 const MAX_PROBLEMS: usize = 5;
 
-/// The name of a list of flaky tests from a history.
 const FLAKY_LIST: &str = "measured-flaky-tests.yaml";
 
 /// The history of `plugin` in the archives of runs, and its name as the source of rulings. A

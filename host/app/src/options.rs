@@ -21,7 +21,6 @@ use crate::report::{print_json, print_yaml};
 use crate::signing::Requirements;
 use crate::suite::SuiteOptions;
 
-/// Heading of the options of registries in `--help`.
 const HEADING: &str = "Registry options";
 
 /// How to reach registries, in addition to the environment (docs/registries.md).
@@ -80,6 +79,10 @@ impl ClusterArgs {
 
 /// What `--wait` without a value means.
 pub const DAY: &str = "24h";
+
+/// Where the DNS server of most clusters is, and the labels of its pods.
+pub(crate) const DNS_NAMESPACE: &str = "kube-system";
+pub(crate) const DNS_LABELS: &str = "k8s-app=kube-dns,k8s-app=coredns";
 
 /// The time limit of plugins whose definition has none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
@@ -215,10 +218,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',')]
     pub skip_preflight: Vec<SkipPreflight>,
     /// Namespace of the cluster's DNS server
-    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    #[arg(long, value_name = "NAME", default_value = DNS_NAMESPACE)]
     pub dns_namespace: String,
     /// Labels of the DNS server's pods; one of them is enough
-    #[arg(long, value_name = "LABELS", default_value = "k8s-app=kube-dns,k8s-app=coredns", value_delimiter = ',')]
+    #[arg(long, value_name = "LABELS", default_value = DNS_LABELS, value_delimiter = ',')]
     pub dns_pod_labels: Vec<String>,
     /// Options of runs in a cluster.
     #[command(flatten)]

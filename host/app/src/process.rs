@@ -155,9 +155,7 @@ fn plan(
     Ok(plugin)
 }
 
-/// The name of the plugin for the module.
 const NAME: &str = "adapter";
-/// The failed items that a message names.
 const NAMED: usize = 5;
 
 /// Makes a processor for files of `format`: the name of a built-in format, or the absolute path of
@@ -223,7 +221,7 @@ fn counted(counts: &BTreeMap<String, u64>) -> String {
     words.join(", ")
 }
 
-/// `: first, second and 3 more`
+/// `: first, second and more`
 fn why(failures: &[Failure]) -> String {
     if failures.is_empty() {
         return String::new();
@@ -236,8 +234,7 @@ fn why(failures: &[Failure]) -> String {
             None => one.name.clone(),
         })
         .collect();
-    let more = failures.len().saturating_sub(NAMED);
-    let more = if more > 0 { " and more".to_owned() } else { String::new() };
+    let more = if failures.len() > NAMED { " and more" } else { "" };
     format!(": {}{more}", names.join(", "))
 }
 

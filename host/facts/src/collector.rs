@@ -189,7 +189,6 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Returns the full name of an Ansible fact.
 fn key(name: &str) -> String {
     format!("ansible_{}", name.replace('-', "_"))
 }

@@ -20,14 +20,11 @@ use rustix::process::{Pid, Signal};
 use crate::collector::{Collector, Options};
 use crate::source::Source;
 
-/// Directories in which programs are searched.
 const DIRECTORIES: [&str; 7] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/opt/bin"];
 
-/// Maximum number of bytes of stderr to keep.
 const MAX_STDERR: u64 = 4 << 10;
 
-/// Maximum size of one piece of output, in bytes.
 const PIECE: usize = 64 << 10;
 
 /// Interval between checks whether a program that closed its output has exited.

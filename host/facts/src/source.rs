@@ -21,7 +21,6 @@ pub(crate) const TABLE: u64 = 1 << 20;
 /// interfaces.
 const MAX_NAMES: usize = 16_384;
 
-/// The message for an empty file.
 const EMPTY: &str = "is empty";
 
 /// Error while reading a file. Paths are below the root, with a leading slash.

@@ -17,7 +17,6 @@ use tokio::task::JoinSet;
 use crate::error::{AppError, Explain as _, cache_error, quoted};
 use crate::sources::registry::LARGEST_TAR;
 
-/// The number of bundles that are pulled in parallel.
 const PARALLEL: usize = 4;
 
 /// How long pulling all bundles may take.
@@ -288,7 +287,6 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.system_error("a thread that checks bundles failed")
 }
 
-/// The alternatives to a registry, for hints.
 const ALTERNATIVES: &str = "`run --bundle-delivery config-maps` carries modules of up to 32 MiB, and `plumbline plugin bake` puts them into the image";
 
 /// A hint about an error of a registry, which names parts of the configuration. `secret` is the Secret

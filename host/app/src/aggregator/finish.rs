@@ -2,14 +2,14 @@
 //! a restarted container finds.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::atomic::write_atomic;
+use plumbline_core::RunId;
 use plumbline_core::config::Config;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
-use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, names};
 
@@ -78,12 +78,6 @@ impl From<AppError> for FailedRun {
     }
 }
 
-impl fmt::Display for FailedRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
 /// Publishes the last status. If that fails, only the log says that the run is over.
 pub(super) async fn publish_end(publishing: &PublishOptions, status: &RunStatus) {
     if let Err(error) = publish_last(publishing, status.clone()).await {
@@ -102,19 +96,6 @@ pub(super) fn publishing(cluster: &Cluster, pod: &Pod, run: RunId) -> PublishOpt
         workers: WorkerPods::default(),
         pace: Pace::default(),
     }
-}
-
-/// Publishes that the run cannot start in this container. The next container tries again.
-pub(super) async fn publish_start_error(cluster: &Cluster, config: &Config, error: &AppError) {
-    let pod = Pod::find(cluster, config).await;
-    let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
-    publish_end(&publishing(cluster, &pod, run), &FailedRun::from(error.clone()).status()).await;
-}
-
-/// The failure of a run that fails fast because of `troubles`, before anything is launched.
-pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
-    let hint = "`--fail-fast` stopped the run; without it, the run continues";
-    (!troubles.is_empty()).then(|| RunFailure::new(&troubles.join("\n"), Some(hint)))
 }
 
 /// Uploads the archive if the configuration has a URL for it and that was not done before. The

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bundles::BundleDirs;
-use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
+use finish::{FailedRun, publish_end, update_record, upload};
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
@@ -166,7 +166,7 @@ async fn fail(
     publishing: &PublishOptions,
     failed: FailedRun,
 ) -> Result<AggregatorEnd, AppError> {
-    tracing::error!("{failed}");
+    tracing::error!("{}", failed.error);
     publish_end(publishing, &failed.status()).await;
     if let Some(events) = RunEvents::new(publishing) {
         events.end(&failed.status()).await;
@@ -179,7 +179,7 @@ async fn fail(
 }
 
 /// Publishes the error in the status of the run, if the cluster can be reached before this process
-/// is asked to stop. Returns the error.
+/// is asked to stop. Returns the error. The next container tries again.
 async fn report_start_error(
     options: &AggregatorOptions,
     config: &Config,
@@ -187,15 +187,15 @@ async fn report_start_error(
     stopped: &CancellationToken,
 ) -> AppError {
     let publish = async {
-        if let Ok(cluster) = connect(options).await {
-            publish_start_error(&cluster, config, &error).await;
-        }
+        let Ok(cluster) = connect(options).await else { return };
+        let pod = Pod::find(&cluster, config).await;
+        let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
+        publish_end(&finish::publishing(&cluster, &pod, run), &FailedRun::from(error.clone()).status()).await;
     };
     Box::pin(stopped.run_until_cancelled(publish)).await;
     error
 }
 
-/// The settings of the run, from the configuration and its pod.
 fn settings(
     config: &Config,
     given: &RunStart<'_>,
@@ -407,10 +407,11 @@ async fn check_network(url: &str, fail_fast: Option<&CancellationToken>) -> Opti
     for trouble in &troubles {
         tracing::error!("{trouble}");
     }
-    let (token, early) = (fail_fast?, ended_early(&troubles)?);
+    let token = fail_fast.filter(|_| !troubles.is_empty())?;
     tracing::error!("stopping the run, because of `--fail-fast`");
     token.cancel();
-    Some(early)
+    let hint = "`--fail-fast` stopped the run; without it, the run continues";
+    Some(RunFailure::new(&troubles.join("\n"), Some(hint)))
 }
 
 async fn cancel_on_signal(cancel: CancellationToken) {

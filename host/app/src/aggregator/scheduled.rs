@@ -24,7 +24,6 @@ const PREFIX: &str = "run-";
 /// The extension of an archive that was not completed. Its name starts with a dot.
 const PART: &str = ".part";
 
-/// The most times in a message.
 const MAX_NAMED: usize = 5;
 
 /// The directories of an aggregator.
@@ -149,7 +148,6 @@ fn refused(error: &OverlapError, namespace: &str) -> AppError {
     }
 }
 
-/// A message about missed runs, if there are any.
 fn missed_message(missed: &MissedRuns) -> Option<String> {
     let times: Vec<String> = missed.times.iter().map(Timestamp::to_string).collect();
     let named = match missed.count {

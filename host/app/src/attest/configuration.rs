@@ -13,7 +13,6 @@ use crate::error::{AppError, Explain as _};
 use crate::trees::Trees;
 use crate::trees::cluster::ClusterIdentity;
 
-/// The file of a survey with the pods of a namespace.
 const PODS: &str = "core_v1_pods.json";
 
 /// What was tested, and with what, as far as the archive says.

@@ -17,7 +17,6 @@ use crate::context::Context;
 use crate::error::{AppError, Explain as _};
 use crate::trees::{Reprocess, Trees};
 
-/// The most files of a folder.
 const MAX_FILES: usize = 1000;
 
 /// The suite whose results are submitted.

@@ -86,7 +86,6 @@ pub fn outcome_of(context: &Context, path: &Path) -> Result<(TestOutcome, Verdic
     predicate::predicate(&mut trees, None, None).map(|(result, verdict)| (result.result, verdict))
 }
 
-/// An archive as a file.
 struct Archive {
     name: String,
     digest: Digest,

@@ -116,7 +116,6 @@ fn listed(names: Vec<String>) -> Option<Vec<String>> {
     (names.len() <= MAX_TESTS).then_some(names)
 }
 
-/// The names of tests, by outcome.
 #[derive(Default)]
 struct Tests {
     passed: Vec<String>,

@@ -14,7 +14,6 @@ pub(super) const MAX_NAME: usize = 300;
 const SUITE_OF: &str = "suite of ";
 /// The annotation of a suite that ran only the failed tests of another run.
 const RERUN: &str = "rerun";
-/// The value of that annotation.
 const TRUE: &str = "true";
 
 /// A thing that a statement refers to (in-toto, `ResourceDescriptor`).

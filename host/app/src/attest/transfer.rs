@@ -17,7 +17,6 @@ use crate::error::{AppError, Explain as _};
 use crate::signing::readable;
 use crate::sources::registry;
 
-/// The size of the largest archive, in bytes.
 const MAX_ARCHIVE: u64 = 64 << 30;
 
 /// An archive that was pushed.

@@ -22,7 +22,6 @@ use crate::files::{self, NO_ROOM, read_start};
 use crate::sources;
 use crate::sources::registry::{self, Artifact};
 
-/// The first bytes of every WebAssembly file.
 const WASM: &[u8] = b"\0asm";
 /// The bytes after these in a core module. A component has another version.
 const CORE: &[u8] = b"\x01\0\0\0";

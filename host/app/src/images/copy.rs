@@ -20,9 +20,8 @@ use crate::runtime::runtime;
 pub fn copy_jobs(context: &Context, options: &ImageOptions, to: &Prefix) -> Result<Vec<Job>, AppError> {
     let mut jobs = Vec::new();
     for wanted in list(context, options)?.set.images() {
-        let from = Source::Registry(reference(&wanted.image)?);
         let target = Target::Registry(reference(&rewrite(&wanted.image, to))?);
-        jobs.push(Job { image: wanted.image, from, to: target });
+        jobs.push(from_registry(wanted.image, target)?);
     }
     one_source_each(&mut jobs)?;
     Ok(jobs)
@@ -184,19 +183,18 @@ pub fn pull(context: &Context, options: &ImageOptions, platform: Option<&Platfor
 
 /// The images that [`save`] and [`pull`] would copy.
 pub fn save_jobs(context: &Context, options: &ImageOptions) -> Result<Vec<Job>, AppError> {
-    let job = |image: &str| {
-        let reference = reference(image)?;
-        let (from, to) = (Source::Registry(reference.clone()), Target::Registry(reference));
-        Ok(Job { image: image.to_owned(), from, to })
-    };
-    list(context, options)?.set.images().iter().map(|one| job(&one.image)).collect()
+    let job = |image: String| from_registry(image.clone(), Target::Registry(reference(&image)?));
+    list(context, options)?.set.images().into_iter().map(|one| job(one.image)).collect()
+}
+
+fn from_registry(image: String, to: Target) -> Result<Job, AppError> {
+    Ok(Job { from: Source::Registry(reference(&image)?), image, to })
 }
 
 fn failed(cause: Cause, path: &Path) -> AppError {
     cause.of(format!("write layout `{}`", path.display())).into()
 }
 
-/// A layout that was written, and its lock.
 struct Filled {
     moved: Vec<TransferResult>,
     _lock: Option<File>,
@@ -243,9 +241,8 @@ fn fill(
         }
         let mut jobs = Vec::new();
         for wanted in selected.set.images() {
-            let from = Source::Registry(reference(&wanted.image)?);
             let to = Target::Layout(layout.clone(), wanted.image.clone());
-            jobs.push(Job { image: wanted.image, from, to });
+            jobs.push(from_registry(wanted.image, to)?);
         }
         Ok::<_, AppError>(copy_with(context, &client, jobs, platform).await)
     })?;

@@ -6,7 +6,6 @@ mod copy;
 mod question;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images::{
@@ -16,13 +15,14 @@ use plumbline_conformance::suite::{BUILT_IN_IMAGE, image_of_latest};
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_core::size::Bytes;
-use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
+use plumbline_kubernetes::{Cluster, ConnectOptions, ServerVersion};
 use plumbline_profile::Listing;
 use plumbline_registry::{Client, Platform};
 
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::files::read_input_text;
+use crate::manifest::in_time;
 use crate::profiles::{self, SuiteImages};
 use crate::runtime::{one_thread, runtime};
 use crate::sources::{self, SourceKind, registry};
@@ -32,12 +32,8 @@ pub use check::{CheckOptions, CheckedImage, check};
 pub use copy::{LoadJobs, Saved, copy_jobs, load_jobs, pull, push_jobs, save, save_jobs};
 pub(crate) use question::{Question, ask, not_allowed, reference};
 
-/// The largest list of images, in bytes.
 const MAX_LIST: u64 = 4 << 20;
-/// How long the cluster may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Heading of the options that select images.
 const SET: &str = "Image selection";
 
 /// Which images are selected.
@@ -279,7 +275,6 @@ fn is_default_image(image: &str, behind: Option<&Prefix>) -> bool {
     is_of(BUILT_IN_IMAGE) || behind.is_some_and(|prefix| is_of(&rewrite(BUILT_IN_IMAGE, prefix)))
 }
 
-/// The alternative to the program.
 fn without_program(question: Question<'_>) -> String {
     format!("pass the suite's images with `--list FILE`: the output of `{}` in the suite's image", question.command())
 }
@@ -316,13 +311,7 @@ fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError
         }
     }
     let cluster = ConnectOptions { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
-    let asked = runtime.block_on(async {
-        let asked = async { Cluster::connect(&cluster).await?.version().await };
-        let late =
-            || ClusterError::new("ask the cluster", format!("it did not respond within {} s", TIMEOUT.as_secs()));
-        tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(late()))
-    });
-    match asked {
+    match runtime.block_on(in_time(async { Cluster::connect(&cluster).await?.version().await })) {
         Ok(version) => Ok(version.image_version()),
         Err(error) => {
             let named = options.kubeconfig.is_some() || options.context.is_some();

@@ -110,7 +110,6 @@ fn programs(directory: &Path) -> Vec<String> {
 /// The name of the report.
 pub(super) const REPORT: &str = "test-results.xml";
 
-/// The name of nextest's configuration file.
 const NEXTEST_CONFIG: &str = "nextest.toml";
 
 #[derive(Debug, Default, PartialEq)]
@@ -200,7 +199,6 @@ fn dns_label(text: &str) -> String {
     }
 }
 
-/// Characters of a plugin's name that is made of a command.
 const MAX_NAME: usize = 40;
 
 fn pytest(command: Vec<String>, report: &Path, variable: impl Fn(&str) -> Option<String>) -> Prepared {

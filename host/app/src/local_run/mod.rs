@@ -206,7 +206,6 @@ impl StartedRun {
     }
 }
 
-/// Adds the plugins that retry failed tests of one of the plugins.
 fn add_retries(retries: &Retries, found: &mut Vec<ResolvedPlugin>) -> Result<(), AppError> {
     let suite = found.iter_mut().find(|plugin| plugin.source.definition.name == retries.how.plugin);
     let Some(suite) = suite else { return Ok(()) };
@@ -232,7 +231,6 @@ fn local_dir(root: &Path) -> PathBuf {
     root.join("local")
 }
 
-/// Creates the working directory `root`, or opens that of the run to continue.
 fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppError> {
     if let Some(wanted) = resume {
         return local_runs::open_interrupted(wanted);
@@ -311,7 +309,6 @@ fn finish_record(root: &Path, archive: &Path, status: &RunStatus) {
     }
 }
 
-/// Records that a run has its archive, before its working directory is removed.
 fn record_archive(archived: &ArchivedRun<'_>, root: &Path) {
     // An absolute path, for commands in other directories.
     let archive = std::path::absolute(archived.archive).unwrap_or_else(|_| archived.archive.to_owned());

@@ -115,12 +115,17 @@ pub struct Answers {
 /// cluster that does not answer is not an error.
 pub async fn ask_cluster(options: &ConnectOptions) -> Result<Answers, AppError> {
     let named = options.kubeconfig.is_some() || options.context.is_some();
-    let late = || ClusterError::new("ask the cluster", format!("it did not respond within {} s", TIMEOUT.as_secs()));
-    match tokio::time::timeout(TIMEOUT, answers(options)).await.unwrap_or_else(|_| Err(late())) {
+    match in_time(answers(options)).await {
         Ok(answers) => Ok(answers),
         Err(error) if named => Err(error.into()),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
+}
+
+/// Waits for the answer of a cluster, for a limited time.
+pub(crate) async fn in_time<T>(asked: impl Future<Output = Result<T, ClusterError>>) -> Result<T, ClusterError> {
+    let late = || ClusterError::new("ask the cluster", format!("it did not respond within {} s", TIMEOUT.as_secs()));
+    tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(late()))
 }
 
 async fn answers(options: &ConnectOptions) -> Result<Answers, ClusterError> {

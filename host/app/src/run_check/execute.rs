@@ -130,7 +130,6 @@ fn unpack(directory: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<(Str
     Ok(found.next().filter(|_| found.next().is_none()))
 }
 
-/// Receives the output of a check.
 struct Sink<'a> {
     output: &'a Output,
     report: watch::Sender<Option<CheckProgress>>,
@@ -149,7 +148,6 @@ impl CheckSink for Sink<'_> {
     }
 }
 
-/// Writes the log of a check to the log of this process.
 struct Log;
 
 impl LogSink for Log {

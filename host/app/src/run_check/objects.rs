@@ -22,7 +22,6 @@ impl GrantedObjects {
         Self { rights, connection: None }
     }
 
-    /// Returns the connection if the query is granted.
     fn admitted(&mut self, query: &ObjectQuery) -> Result<&(Runtime, ObjectReader), String> {
         self.rights
             .admit(&query.api_version, &query.resource, query.namespace.as_deref())

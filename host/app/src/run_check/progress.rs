@@ -9,10 +9,8 @@ use reqwest::Client;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// The time between two updates.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long an update may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The latest progress of a check, if it reported any.

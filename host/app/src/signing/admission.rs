@@ -128,7 +128,6 @@ pub fn provenance(found: &[ResolvedPlugin]) -> impl Iterator<Item = (PluginName,
     })
 }
 
-/// The largest lock file, in bytes.
 const MAX_LOCK_BYTES: u64 = 8 << 20;
 
 struct Candidate<'a> {
@@ -136,7 +135,6 @@ struct Candidate<'a> {
     proof: Proof,
 }
 
-/// The proof of a plugin's origin.
 enum Proof {
     /// It is part of this program.
     BuiltIn,
@@ -151,7 +149,6 @@ enum Proof {
     },
 }
 
-/// Checks that every plugin is built in, or a bundle with a signature that counts.
 fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(), AppError> {
     let trust = policy(file)?;
     let (mut refused, mut loose) = (Vec::new(), false);

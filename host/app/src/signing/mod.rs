@@ -269,7 +269,6 @@ impl Target {
     }
 }
 
-/// Parses the signatures of the bundle `shown`.
 fn signatures_of(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Attestation>, AppError> {
     readable(context, text, "signatures", &shown).hint("sign the bundle again with `plumbline plugin sign`")
 }

@@ -74,7 +74,6 @@ pub(super) fn found(name: &str) -> Result<Option<ResolvedPlugin>, AppError> {
     Ok(Some(ResolvedPlugin { kind: SourceKind::Sonobuoy, ..found }))
 }
 
-/// The number of names of one kind that an error lists.
 const MAX_LISTED: usize = 20;
 
 pub(super) fn unknown(reference: &str, place: Environment) -> AppError {

@@ -28,7 +28,6 @@ const TAR_BYTES: u64 = 8 << 20;
 const MAX_SIGNATURES: usize = 64;
 /// The media types of signatures: Sigstore bundles, and what older versions attached.
 const SIGNATURE_TYPES: [&str; 2] = [media::SIGSTORE_BUNDLE, media::DSSE];
-/// The annotation with the author's version.
 const VERSION: &str = "org.opencontainers.image.version";
 
 /// A bundle that was pulled.
@@ -198,7 +197,6 @@ impl SignatureList {
         Self { lines: String::new(), limit }
     }
 
-    /// Returns the number of bytes that may be added.
     const fn left(&self) -> u64 {
         self.limit - self.lines.len() as u64
     }

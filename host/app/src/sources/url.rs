@@ -23,7 +23,6 @@ use crate::sources::resolved::{ResolvedPlugin, SourceKind, parse};
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may take to send a packed bundle: the largest at about 4 Mbit/s.
 const BUNDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// The number of redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
 /// The answers of servers if a file does not exist. Some answer 403 to clients that may not list
 /// files.

@@ -131,7 +131,6 @@ const PACKAGE_MANAGERS: [(&str, &str); 16] = [
     ("/usr/sbin/sorcery", "sorcery"),
 ];
 
-/// A distribution as Ansible describes it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Distribution {
     name: String,
@@ -329,7 +328,6 @@ const OS_RELEASE: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
 /// The assignments of a file, by name.
 pub(super) type Assignments = BTreeMap<String, String>;
 
-/// Returns the description of the distribution, and its path.
 fn os_release(source: &Source) -> Result<(&'static str, Assignments), Unreadable> {
     let [first, second] = OS_RELEASE;
     match assignments(source, first) {

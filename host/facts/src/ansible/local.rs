@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::collector::Collector;
 use crate::program::{self, Bounds};
 
-/// Maximum number of files to read.
 const MAX_FILES: usize = 64;
 /// Maximum size in bytes of a file, and of the output of a program.
 const MAX_BYTES: u64 = 1 << 20;

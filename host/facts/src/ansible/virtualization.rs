@@ -42,7 +42,6 @@ const SYSTEM_VENDORS: [(&str, &str); 11] = [
     ("OpenStack Foundation", "openstack"),
 ];
 
-/// Technologies that are containers.
 const CONTAINERS: [&str; 5] = ["docker", "lxc", "podman", "openvz", "containerd"];
 
 pub(super) fn gather(collector: &mut Collector<'_>) {

@@ -25,7 +25,6 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// The directories of the journal, on disk and in memory.
 const DIRECTORIES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 
-/// Maximum size of a note in bytes.
 const MAX_NOTE: usize = 2 << 10;
 
 /// Selects the logs and limits their size.
@@ -138,7 +137,6 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
     })
 }
 
-/// What `journalctl` did.
 struct Run {
     /// The number of bytes that it printed.
     bytes: u64,

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-/// Size of the copy buffer in bytes.
 const PIECE: usize = 64 << 10;
 
 /// The amount of logs that did not fit.

@@ -22,7 +22,6 @@ use crate::metric::Family;
 
 /// Maximum size of a message with spans, in bytes. Collectors accept at least 4 MiB.
 const MAX_BATCH_BYTES: usize = 1 << 20;
-/// Maximum number of spans in a message.
 const MAX_BATCH: usize = 512;
 /// How long a message is retried. The end of a run waits for the last ones.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -189,7 +188,6 @@ impl Batch {
     }
 }
 
-/// A failed attempt.
 #[derive(Debug)]
 struct Failure {
     why: String,
@@ -197,7 +195,6 @@ struct Failure {
     delay: Option<Duration>,
 }
 
-/// The response to an accepted message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Answer {
@@ -225,7 +222,6 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_DELAY))
 }
 
-/// Reads the beginning of a response.
 async fn read(mut response: Response) -> reqwest::Result<Vec<u8>> {
     let mut text = Vec::new();
     while text.len() < MAX_ANSWER {

@@ -7,13 +7,9 @@ use percent_encoding::percent_decode_str;
 use plumbline_core::text::excerpt;
 use reqwest::Url;
 
-/// The default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The default interval between exports of metrics.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Minimum interval between exports of metrics.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of headers and of attributes.
 const MAX_PAIRS: usize = 64;
 /// The number of characters of an invalid value in a message.
 const SHOWN: usize = 100;

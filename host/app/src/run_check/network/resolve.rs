@@ -9,7 +9,6 @@ use plumbline_core::{Host, NetworkError, Rights, is_special};
 use plumbline_sandbox::NetworkFailure;
 use tokio::time::timeout;
 
-/// The maximum number of addresses of a name that a check gets.
 const MAX_ADDRESSES: usize = 1000;
 
 /// Returns the addresses of a name. Blocks: [`of_the_system`], or a function of a test.

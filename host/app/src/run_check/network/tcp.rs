@@ -13,10 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::resolve::{Resolver, admitted, host, not_granted};
 
-/// The maximum number of attempts at the same time.
 const AT_ONCE: usize = 64;
 
-/// The pause before a failed attempt is repeated.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Tries to connect to each target, and returns one result for each in the same order.

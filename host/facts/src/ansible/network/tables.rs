@@ -147,7 +147,6 @@ pub(super) fn reachable6(table: &str) -> Vec<String> {
     addresses
 }
 
-/// Parses an address of 32 hexadecimal digits.
 fn ipv6_address(digits: &str) -> Option<Ipv6Addr> {
     if digits.len() == 32 { u128::from_str_radix(digits, 16).ok().map(Ipv6Addr::from) } else { None }
 }
