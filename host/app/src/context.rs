@@ -1,6 +1,5 @@
 //! What use cases need from the program that calls them.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 
 use plumbline_registry::Settings;
@@ -43,7 +42,6 @@ pub struct Context {
 impl Context {
     /// A context with the registry settings of the environment, that reports to `reporter`.
     pub fn new(reporter: impl Reporter + 'static) -> Self {
-        let variable = |name: &str| -> Option<OsString> { std::env::var_os(name) };
-        Self { registries: Settings::from_environment(variable), reporter: Arc::new(reporter) }
+        Self { registries: Settings::from_environment(|name| std::env::var_os(name)), reporter: Arc::new(reporter) }
     }
 }

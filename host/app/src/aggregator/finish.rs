@@ -51,15 +51,10 @@ pub(super) fn update_record(dir: &Path, status: &RunStatus) {
 /// A run that ended without an archive, and its status by then.
 pub(super) struct FailedRun {
     pub(super) error: AppError,
-    status: RunStatus,
+    pub(super) status: RunStatus,
 }
 
 impl FailedRun {
-    /// The run failed in this status.
-    pub(super) fn at(status: RunStatus, error: AppError) -> Self {
-        Self { error, status }
-    }
-
     /// The last status of the run, with the failure.
     pub(super) fn status(&self) -> RunStatus {
         RunStatus {

@@ -105,7 +105,7 @@ async fn in_container(
         Storage::Claim { .. } => CancellationToken::new(),
     };
     let scheduled = Scheduled::of(config)?;
-    let places = scheduled.as_ref().map_or_else(|| Directories::of(&options.dir), |one| one.places(&options.dir));
+    let places = Directories::of(&options.dir, scheduled.as_ref());
     let (work, id) = open_work_dir(&places.home, config, start_log)?;
     let cluster = connect(options).await.map_err(StartError::published)?;
     let pod = Pod::find(&cluster, config).await;
@@ -335,7 +335,7 @@ async fn execute(
         let interrupted = AppError::system("the run was interrupted")
             .because(&error)
             .hint("received results are kept: a restarted container continues the run");
-        FailedRun::at(state.status(), interrupted)
+        FailedRun { error: interrupted, status: state.status() }
     })?;
     finished.status.failure = early;
     // Recorded before the upload, which may take minutes: a container that is killed meanwhile

@@ -36,9 +36,10 @@ pub(super) struct Directories {
 }
 
 impl Directories {
-    /// The directories of a run that has a volume of its own.
-    pub(super) fn of(dir: &Path) -> Self {
-        Self { home: dir.to_owned(), archives: dir.to_owned() }
+    /// The directories of a run. Scheduled runs share a volume with other runs.
+    pub(super) fn of(dir: &Path, scheduled: Option<&Scheduled>) -> Self {
+        let home = scheduled.map_or_else(|| dir.to_owned(), |one| dir.join(format!("{PREFIX}{}", one.job)));
+        Self { home, archives: dir.to_owned() }
     }
 }
 
@@ -65,11 +66,6 @@ impl Scheduled {
             return Err(failed(format!("`{}` is not the name of a Job: `{job}`", names::JOB_VARIABLE)));
         }
         Ok(Some(Self { schedule: schedule.clone(), job }))
-    }
-
-    /// The directories of this run on a volume that it shares with other runs.
-    pub(super) fn places(&self, dir: &Path) -> Directories {
-        Directories { home: dir.join(format!("{PREFIX}{}", self.job)), archives: dir.to_owned() }
     }
 
     /// Makes sure that no other run is active in the namespace, and removes what earlier ones left.

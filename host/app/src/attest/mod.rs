@@ -4,7 +4,6 @@
 mod configuration;
 mod folder;
 mod predicate;
-mod resource;
 mod transfer;
 mod verify;
 
@@ -19,9 +18,9 @@ use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::trees::{Reprocess, Trees};
 
+pub use configuration::ResourceDescriptor;
 pub use folder::{FolderAttestation, SubmittedSuite, attest_folder, verify_folder};
 pub use predicate::{TestOutcome, TestResult};
-pub use resource::ResourceDescriptor;
 pub(crate) use transfer::client;
 pub use transfer::{PulledArchive, PushedArchive, pull, push};
 pub use verify::{Accepted, AttestationTrust, Verification, verify};

@@ -8,8 +8,7 @@ use plumbline_core::text::excerpt;
 use plumbline_core::{GLOBAL, Item, Status, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::configuration::configuration;
-use super::resource::{MAX_NAME, ResourceDescriptor};
+use super::configuration::{MAX_NAME, ResourceDescriptor, configuration};
 use crate::error::AppError;
 use crate::results::ShownResults;
 use crate::trees::{TreeFacts, Trees};

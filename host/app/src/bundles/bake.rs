@@ -82,38 +82,30 @@ fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppE
 }
 
 async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Result<(RawManifest, u64), AppError> {
-    if Path::new(&options.base).exists() {
-        let opened = open_layout(Path::new(&options.base), None)
-            .map_err(|cause| AppError::from(cause.of(format!("read the base image `{}`", options.base))))?;
+    // Open until the image is written.
+    let opened;
+    let (place, root) = if Path::new(&options.base).exists() {
+        let unreadable = |cause: Cause| AppError::from(cause.of(format!("read the base image `{}`", options.base)));
+        opened = open_layout(Path::new(&options.base), None).map_err(unreadable)?;
         let layout = opened.layout().clone();
-        let entries = layout
-            .entries()
-            .map_err(|cause| AppError::from(cause.of(format!("read the base image `{}`", options.base))))?;
+        let entries = layout.entries().map_err(unreadable)?;
         let [entry] = entries.as_slice() else {
             return Err(AppError::usage(format!("`{}` has {} images: expected one", options.base, entries.len()))
                 .hint("save one image alone, for example with `skopeo copy`"));
         };
         let place = Storage::Layout(layout);
         let root = place.manifest(&entry.descriptor).await?;
-        return extended(options, client, bundles, &place, root).await;
-    }
-    let reference: Reference = options
-        .base
-        .parse()
-        .usage_error(format_args!("the base image `{}` is neither a file nor a reference to a registry", options.base))
-        .hint("pass an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")?;
-    let root = client.manifest(&reference).await?;
-    extended(options, client, bundles, &Storage::Registry(client.clone(), reference), root).await
-}
-
-async fn extended(
-    options: &BakeOptions,
-    client: &Client,
-    bundles: &[Bundle],
-    place: &Storage,
-    root: RawManifest,
-) -> Result<(RawManifest, u64), AppError> {
-    let base = Image::read(place, root, options.platform.as_ref()).await.map_err(|error| {
+        (place, root)
+    } else {
+        let what = format!("the base image `{}` is neither a file nor a reference to a registry", options.base);
+        let reference: Reference =
+            options.base.parse().usage_error(what).hint(
+                "pass an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`",
+            )?;
+        let root = client.manifest(&reference).await?;
+        (Storage::Registry(client.clone(), reference), root)
+    };
+    let base = Image::read(&place, root, options.platform.as_ref()).await.map_err(|error| {
         AppError::from(error).hint("use a Plumbline image as base: the one that runs use with `--image`; choose one of several platforms with `--platform linux/amd64`")
     })?;
     let addition =

@@ -89,7 +89,8 @@ fn find(command: &[String]) -> Result<(), AppError> {
     if Path::new(program).is_file() {
         return missing(format!("to run the file in the current directory, write `./{program}`"));
     }
-    let names: Vec<String> = directories.iter().flat_map(|directory| programs(directory)).collect();
+    let entries = directories.iter().filter_map(|directory| std::fs::read_dir(directory).ok()).flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     match closest(program, names.iter().map(String::as_str)) {
         Some(meant) => missing(format!("did you mean `{meant}`?")),
         None => missing(
@@ -100,11 +101,6 @@ fn find(command: &[String]) -> Result<(), AppError> {
 
 fn is_executable(file: &std::fs::Metadata) -> bool {
     file.permissions().mode() & 0o111 != 0
-}
-
-fn programs(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// The name of the report.
@@ -146,7 +142,8 @@ pub(super) fn prepare(
         (name, ["-m", "pytest", ..]) if is_python(name) => pytest(command, &report, variable),
         ("cargo", ["nextest", "run" | "r", ..]) => {
             let config = directories.config.join(NEXTEST_CONFIG);
-            let path = toml_string(&report.display().to_string());
+            // JSON escapes are a subset of those of TOML.
+            let path = Value::from(report.display().to_string());
             Prepared {
                 command: inserted(command, 3, ["--tool-config-file".into(), format!("plumbline:{}", config.display())]),
                 files: vec![(NEXTEST_CONFIG, format!("[profile.default.junit]\npath = {path}\n"))],
@@ -213,11 +210,6 @@ fn inserted(mut command: Vec<String>, at: usize, more: impl IntoIterator<Item = 
     let at = at.min(command.len());
     command.splice(at..at, more);
     command
-}
-
-fn toml_string(text: &str) -> String {
-    // JSON escapes are a subset of those of TOML.
-    Value::from(text).to_string()
 }
 
 fn base_name(program: &str) -> &str {

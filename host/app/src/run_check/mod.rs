@@ -17,7 +17,6 @@ mod network;
 mod objects;
 mod output;
 mod progress;
-mod rights;
 
 use std::env::VarError;
 use std::path::PathBuf;

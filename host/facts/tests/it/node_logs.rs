@@ -1,14 +1,77 @@
-//! The machine's `journalctl`, or its absence.
+//! Logs of machines, read with `journalctl`, and its failures.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plumbline_facts::node_logs::{
-    CollectError, FAILED, LIMIT_BYTES, MISSING_BYTES, MISSING_LINES, NO_JOURNAL, Options, TRUNCATED, write_logs,
+    CollectError, FAILED, LIMIT_BYTES, MISSING_BYTES, MISSING_LINES, NO_JOURNAL, Options, Summary, TRUNCATED,
+    write_logs,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::node_logs::bed::{Bed, message};
+const MACHINE: &str = "0123456789abcdef0123456789abcdef";
+
+/// A test machine with a journal.
+struct Bed {
+    dir: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("node")).unwrap();
+        Self { dir }
+    }
+
+    /// Creates a machine with one file in its journal.
+    fn with_journal() -> Self {
+        let bed = Self::new();
+        let journal = bed.root().join("var/log/journal").join(MACHINE);
+        fs::create_dir_all(&journal).unwrap();
+        fs::write(journal.join("system.journal"), "").unwrap();
+        bed
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("node")
+    }
+
+    fn output(&self) -> PathBuf {
+        self.dir.path().join("systemd_logs")
+    }
+
+    /// Returns options that select all logs of this root.
+    fn options(&self) -> Options {
+        Options { root: self.root(), since: Duration::ZERO, ..Options::default() }
+    }
+
+    /// Returns options with a shell script in place of the helper that executes `journalctl` below
+    /// the root.
+    fn through(&self, script: &str) -> Options {
+        let args = ["-c", script, "sh"].map(str::to_owned).to_vec();
+        Options { helper: Some(("/bin/sh".into(), args)), ..self.options() }
+    }
+
+    /// Writes the logs and returns their lines.
+    fn logs(&self, options: &Options) -> (Vec<Value>, Summary) {
+        let summary = write_logs(options, Some(&self.output())).unwrap();
+        let text = fs::read_to_string(self.output()).unwrap();
+        assert!(text.is_empty() || text.ends_with('\n'));
+        // No temporary file is left behind.
+        let left: Vec<_> = fs::read_dir(self.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        (parsed(&text), summary)
+    }
+}
+
+fn parsed(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn message(line: &Value) -> &str {
+    line["MESSAGE"].as_str().unwrap()
+}
 
 #[test]
 fn it_runs_in_its_root_with_the_usual_arguments() {
