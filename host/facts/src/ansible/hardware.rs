@@ -286,19 +286,6 @@ mod tests {
     }
 
     #[test]
-    fn the_overview_has_null_for_what_is_not_there() {
-        let text = "MemTotal: 4096 kB\nMemFree: 1024 kB\nCached: 1024 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n";
-        assert_eq!(
-            memory_overview(text),
-            json!({
-                "real": {"total": 4, "used": 3, "free": 1},
-                "nocache": {"free": null, "used": null},
-                "swap": {"total": 0, "free": 0, "used": 0, "cached": null},
-            })
-        );
-    }
-
-    #[test]
     fn processors_are_counted_by_ranges() {
         for (ranges, want) in [("0", Some(1)), ("0-3", Some(4)), ("0-3,8-11", Some(8)), ("0,2,4-5", Some(4))] {
             assert_eq!(count(ranges), want, "{ranges}");

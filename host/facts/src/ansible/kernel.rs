@@ -227,17 +227,4 @@ mod tests {
             json!({"console": ["tty0", "ttyS0"], "a": true, "b": true})
         );
     }
-
-    #[test]
-    fn selinux_in_force_tells_kernel_and_configuration() {
-        let tree = Tree::new();
-        assert_eq!(selinux(&Source::new(tree.root())), json!({"status": "disabled"}));
-        tree.file("/sys/fs/selinux/enforce", "0");
-        tree.file("/sys/fs/selinux/policyvers", "33");
-        tree.file("/etc/selinux/config", "# a comment\nSELINUX=enforcing\nSELINUXTYPE=targeted\n");
-        assert_eq!(
-            selinux(&Source::new(tree.root())),
-            json!({"status": "enabled", "policyvers": 33, "config_mode": "enforcing", "mode": "permissive", "type": "targeted"})
-        );
-    }
 }

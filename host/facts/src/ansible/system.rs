@@ -258,21 +258,6 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_as_the_resolver_reads_them() {
-        let facts = dns(
-            "# nameserver 1.1.1.1\nnameserver 10.96.0.10\nnameserver fd00::a\nsearch a\nsearch b.svc c\noptions ndots:5 edns0\n; x\n",
-        );
-        assert_eq!(
-            Value::from(facts),
-            json!({
-                "nameservers": ["10.96.0.10", "fd00::a"],
-                "search": ["b.svc", "c"],
-                "options": {"ndots": "5", "edns0": true},
-            })
-        );
-    }
-
-    #[test]
     fn the_first_process_tells_unless_it_is_anything() {
         let tree = Tree::new();
         let manager = |tree: &Tree| service_manager(&Source::new(tree.root()));

@@ -1,4 +1,4 @@
-//! An Ubuntu server with logical volumes and a bond.
+//! An Ubuntu server with logical volumes, a bond and a bridge.
 
 use serde_json::json;
 
@@ -31,8 +31,16 @@ fn server() -> Tree {
         ("/sys/block/dm-1/dm/uuid", "CRYPT-LUKS2-x\n"),
         ("/sys/block/dm-1/dm/name", "secret\n"),
         ("/sys/class/net/bond0/bonding/slaves", "eno1 eno2\n"),
-        ("/sys/class/net/bond0/bonding/mode", "active-backup 1\n"),
+        ("/sys/class/net/bond0/bonding/mode", "802.3ad 4\n"),
+        ("/sys/class/net/bond0/bonding/miimon", "100\n"),
+        ("/sys/class/net/bond0/bonding/lacp_rate", "fast 1\n"),
         ("/sys/class/net/bond0/speed", "10000\n"),
+        ("/sys/class/net/bonding_masters", "bond0\n"),
+        ("/sys/class/net/cni0/flags", "0x1103\n"),
+        ("/sys/class/net/cni0/operstate", "up\n"),
+        ("/sys/class/net/cni0/bridge/bridge_id", "8000.0a58\n"),
+        ("/sys/class/net/cni0/bridge/stp_state", "0\n"),
+        ("/sys/class/net/cni0/brif/veth1/state", "3\n"),
         ("/proc/modules", "kvm_intel 1 0 - Live 0x0\nkvm 1 1 kvm_intel, Live 0x0\n"),
     ] {
         tree.file(path, content);
@@ -59,9 +67,14 @@ fn facts_of_a_server_with_logical_volumes() {
                 "pvs": {"/dev/sda3": {"vg": "ubuntu-vg"}},
             },
             "virtualization_type": "kvm", "virtualization_role": "host",
+            "interfaces": ["bond0", "cni0"],
+            "cni0": {
+                "device": "cni0", "type": "bridge", "active": true, "promisc": true,
+                "interfaces": ["veth1"], "id": "8000.0a58", "stp": false,
+            },
             "bond0": {
-                "device": "bond0", "type": "bonding", "slaves": ["eno1", "eno2"], "mode": "active-backup",
-                "miimon": "", "lacp_rate": "", "speed": 10000,
+                "device": "bond0", "type": "bonding", "slaves": ["eno1", "eno2"], "mode": "802.3ad",
+                "miimon": "100", "lacp_rate": "fast", "speed": 10000,
             },
         }),
     );

@@ -152,20 +152,6 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn a_configuration_is_reported_without_possible_secrets() {
-        let tree = Tree::new();
-        tree.file(
-            "/k.yaml",
-            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 110\nstaticPodURLHeader:\n  Authorization: [\"Bearer s3cr3t\"]\nevictionHard:\n  memory.available: 100Mi\nauthentication:\n  anonymous:\n    enabled: false\n",
-        );
-        let config = configuration(&Source::new(tree.root()), "/k.yaml").unwrap();
-        assert_eq!(
-            Value::from(config),
-            json!({"maxPods": 110, "evictionHard.memory.available": "100Mi", "authentication.anonymous.enabled": false})
-        );
-    }
-
-    #[test]
     fn a_kubeconfig_is_refused_and_not_quoted() {
         let tree = Tree::new();
         tree.file("/k.conf", "kind: Config\nusers:\n- user: {token: s3cr3t}\n");

@@ -180,15 +180,6 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_device() {
-        assert_eq!(
-            swap_device("/dev/dm-1\tpartition\t8388604\t1024\t-2"),
-            Some(json!({"device": "/dev/dm-1", "type": "partition", "size_mb": 8191, "used_mb": 1, "priority": -2}))
-        );
-        assert_eq!(swap_device("/swap file"), None);
-    }
-
-    #[test]
     fn shares_are_rounded_and_safe() {
         assert!((percent(1, 3) - 33.3).abs() < f64::EPSILON);
         assert!(percent(0, 0).abs() < f64::EPSILON);

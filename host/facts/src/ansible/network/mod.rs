@@ -17,16 +17,15 @@ pub(super) fn gather(collector: &mut Collector<'_>) {
     let names = collector.keep("interfaces", source.names(interfaces::CLASS)).unwrap_or_default();
     let mut links = interfaces::links(source, &names);
 
-    let routes = source.text(&source.process_file("net/route"), TABLE);
-    let routes =
-        collector.keep_if_there("default_ipv4", routes).map(|text| tables::ipv4_routes(&text)).unwrap_or_default();
-    let trie = source.text(&source.process_file("net/fib_trie"), TABLE);
-    let trie = collector.keep_if_there("all_ipv4_addresses", trie).unwrap_or_default();
-    // Kernels without IPv6 have neither of these files. That is not an error.
-    let routes6 = source.text(&source.process_file("net/ipv6_route"), TABLE);
-    let routes6 = collector.keep_if_there("default_ipv6", routes6).unwrap_or_default();
-    let table6 = source.text(&source.process_file("net/if_inet6"), TABLE);
-    let table6 = collector.keep_if_there("all_ipv6_addresses", table6).unwrap_or_default();
+    // Kernels without IPv6 do not have its files. That is not an error.
+    let mut table = |fact: &str, file: &str| {
+        let text = source.text(&source.process_file(file), TABLE);
+        collector.keep_if_there(fact, text).unwrap_or_default()
+    };
+    let routes = tables::ipv4_routes(&table("default_ipv4", "net/route"));
+    let trie = table("all_ipv4_addresses", "net/fib_trie");
+    let routes6 = table("default_ipv6", "net/ipv6_route");
+    let table6 = table("all_ipv6_addresses", "net/if_inet6");
 
     let index = interfaces::by_index(source, &names);
     let asked = if is_our_network(source) { netlink::addresses(&index) } else { None };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with};
 
 use super::tables::{Address4, Address6};
 
@@ -63,8 +63,7 @@ pub(super) fn addresses(names: &BTreeMap<u64, String>) -> Option<(Vec<Address4>,
 }
 
 fn open() -> Option<OwnedFd> {
-    let kind = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
-    let socket = rustix::net::socket_with(kind.0, kind.1, kind.2, None).ok()?;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None).ok()?;
     set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).ok()?;
     Some(socket)
 }
