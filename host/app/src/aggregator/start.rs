@@ -323,11 +323,9 @@ pub(super) fn aliases(namespace: &str) -> Vec<String> {
 
 /// The configuration as a JSON object, for the archive.
 pub(super) fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
-    match serde_json::to_value(config) {
-        Ok(serde_json::Value::Object(map)) => map,
-        // Every configuration is a JSON object.
-        _ => serde_json::Map::new(),
-    }
+    let json = serde_json::json!(config);
+    // Every configuration is a JSON object.
+    json.as_object().cloned().unwrap_or_default()
 }
 
 /// The identity of the cluster and the version of its API server, for the archive, as far as this
@@ -339,9 +337,8 @@ pub(super) async fn info(cluster: &Cluster) -> serde_json::Map<String, serde_jso
         None
     });
     let version = version.ok().map(|version| version.git_version);
-    let mut info = serde_json::Map::new();
-    info.insert("cluster".to_owned(), serde_json::json!({"uid": uid, "server-version": version}));
-    info
+    let cluster = serde_json::json!({"uid": uid, "server-version": version});
+    serde_json::Map::from_iter([("cluster".to_owned(), cluster)])
 }
 
 /// The origins of plugins, as the configuration has them.
@@ -436,11 +433,6 @@ mod tests {
         std::fs::write(dir.path().join("plugin-1.yaml"), "- no\n- definition").unwrap();
         assert!(find_plugins(&config(dir.path()), &BTreeMap::new()).unwrap_err().in_full().contains("plugin-1.yaml"));
     }
-}
-
-#[cfg(test)]
-mod pod_tests {
-    use super::*;
 
     #[test]
     fn a_pod_with_an_address_of_version_6_is_listened_on() {

@@ -2,6 +2,7 @@
 //! what its outcome was.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -124,26 +125,23 @@ pub fn verify_folder(
 /// The digests of the files in `folder`, by name. Anything but a plain file is an error, and so is a
 /// name that is not UTF-8, because a statement cannot have it.
 fn digests(folder: &Path) -> Result<BTreeMap<String, [u8; 32]>, AppError> {
-    let wrong = |error: &io::Error| {
-        AppError::usage(format!("failed to read the submission in `{}`", folder.display()))
-            .because(error)
-            .hint("pass the directory that contains the submitted files")
+    let read = || -> io::Result<BTreeMap<String, [u8; 32]>> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let not_utf8 = |name: OsString| format!("the name `{}` is not UTF-8", name.to_string_lossy());
+            let name = entry.file_name().into_string().map_err(|name| io::Error::other(not_utf8(name)))?;
+            if !entry.file_type()?.is_file() {
+                return Err(io::Error::other(format!("`{name}` is not a file")));
+            }
+            if found.len() == MAX_FILES {
+                return Err(io::Error::other(format!("it has more than {MAX_FILES} files")));
+            }
+            found.insert(name, *File::open(entry.path()).and_then(Digest::of_reader)?.as_bytes());
+        }
+        Ok(found)
     };
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(|error| wrong(&error))? {
-        let entry = entry.map_err(|error| wrong(&error))?;
-        let name = entry
-            .file_name()
-            .into_string()
-            .map_err(|name| wrong(&io::Error::other(format!("the name `{}` is not UTF-8", name.to_string_lossy()))))?;
-        if !entry.file_type().map_err(|error| wrong(&error))?.is_file() {
-            return Err(wrong(&io::Error::other(format!("`{name}` is not a file"))));
-        }
-        if found.len() == MAX_FILES {
-            return Err(wrong(&io::Error::other(format!("it has more than {MAX_FILES} files"))));
-        }
-        let digest = File::open(entry.path()).and_then(Digest::of_reader).map_err(|error| wrong(&error))?;
-        found.insert(name, *digest.as_bytes());
-    }
-    Ok(found)
+    read()
+        .usage_error(format_args!("failed to read the submission in `{}`", folder.display()))
+        .hint("pass the directory that contains the submitted files")
 }

@@ -33,9 +33,9 @@ pub fn install(context: &Context, reference: &str) -> Result<Installed, AppError
             .map_err(|error| sources::store_error(format!("failed to install `{reference}`"), &error))
     };
     if Reference::is_meant(reference) {
-        let pulled = registry::pull(context, reference)?;
-        (origin.version, origin.signatures) = (pulled.version, pulled.signatures);
-        return put(pulled.tar.path(), origin);
+        let artifact = registry::pull(context, reference)?;
+        (origin.version, origin.signatures) = (artifact.version(), artifact.signatures);
+        return put(artifact.pulled.file.path(), origin);
     }
     // A relative path has no meaning in other directories.
     if let Ok(absolute) = path.canonicalize() {

@@ -11,7 +11,6 @@ use plumbline_registry::{
     Cause, Client, Descriptor, Digest, ImageManifest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media,
 };
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
@@ -30,18 +29,6 @@ const MAX_SIGNATURES: usize = 64;
 const SIGNATURE_TYPES: [&str; 2] = [media::SIGSTORE_BUNDLE, media::DSSE];
 const VERSION: &str = "org.opencontainers.image.version";
 
-/// A bundle that was pulled.
-pub struct Pulled {
-    /// The reference with the digest that it resolved to.
-    pub pinned: Reference,
-    /// The tar, which is removed when this is dropped.
-    pub tar: NamedTempFile,
-    /// The version: the author's annotation, or the tag.
-    pub version: Option<String>,
-    /// Its signatures, unread.
-    pub signatures: Option<Vec<u8>>,
-}
-
 /// An artifact that was pulled: a bundle or a module.
 pub struct Artifact {
     /// The reference that was pulled.
@@ -50,6 +37,14 @@ pub struct Artifact {
     pub pulled: plumbline_registry::Pulled,
     /// The signatures of a bundle, unread.
     pub signatures: Option<Vec<u8>>,
+}
+
+impl Artifact {
+    /// The version: the author's annotation, or the tag.
+    pub fn version(&self) -> Option<String> {
+        let annotation = self.pulled.annotations.get(VERSION).map(String::as_str);
+        annotation.or(self.reference.tag()).map(str::to_owned)
+    }
 }
 
 /// Creates a client with the settings of `context`.
@@ -90,18 +85,17 @@ pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
 
 /// Pulls the bundle that `reference` refers to. Every use case that needs a bundle from a registry
 /// calls this function.
-pub fn pull(context: &Context, reference: &str) -> Result<Pulled, AppError> {
-    let Artifact { reference, pulled, signatures } = fetch(context, reference)?;
-    if pulled.kind == Kind::Module {
+pub fn pull(context: &Context, reference: &str) -> Result<Artifact, AppError> {
+    let artifact = fetch(context, reference)?;
+    if artifact.pulled.kind == Kind::Module {
+        let reference = &artifact.reference;
         return Err(AppError::usage(format!("`{reference}` is a single WebAssembly file, not a bundle")).hint(
             format!(
                 "download it with `plumbline plugin pull {reference}`, and put it next to the `plugin.yaml` that uses it"
             ),
         ));
     }
-    let version = pulled.annotations.get(VERSION).cloned().or_else(|| reference.tag().map(str::to_owned));
-    let pinned = reference.with_digest(pulled.resolved());
-    Ok(Pulled { pinned, tar: pulled.file, version, signatures })
+    Ok(artifact)
 }
 
 /// Attaches attestations to the manifest `subject`, as cosign does.
@@ -242,9 +236,10 @@ async fn signature(
 }
 
 pub(super) fn found(context: &Context, reference: &str) -> Result<ResolvedPlugin, AppError> {
-    let pulled = pull(context, reference)?;
-    let found = unpacked(pulled.tar.as_file(), reference, SourceKind::Registry)?;
-    Ok(ResolvedPlugin { signatures: pulled.signatures, pinned: Some(pulled.pinned), ..found })
+    let artifact = pull(context, reference)?;
+    let found = unpacked(artifact.pulled.file.as_file(), reference, SourceKind::Registry)?;
+    let pinned = artifact.reference.with_digest(artifact.pulled.resolved());
+    Ok(ResolvedPlugin { signatures: artifact.signatures, pinned: Some(pinned), ..found })
 }
 
 #[cfg(test)]
@@ -252,6 +247,7 @@ mod tests {
     use std::fs;
 
     use serde_json::json;
+    use tempfile::NamedTempFile;
 
     use super::*;
     use crate::context::Silent;

@@ -153,10 +153,7 @@ fn the_causes_of_failures_are_distinguished() {
         "dns": ["*"],
         "tcp": ["127.0.0.1:*", "no-such-name.invalid:1"],
     }));
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let closed = unused("127.0.0.1:0").1;
     let error = network.request(get(format!("http://127.0.0.1:{closed}/")), LIMITS).unwrap_err();
     assert!(matches!(error, NetworkFailure::Refused(_)), "{error:?}");
     let plain = server(&network, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
@@ -237,10 +234,7 @@ fn certificates_are_verified_as_the_check_wants_it() {
 #[test]
 fn a_check_waits_for_a_port_that_opens_later() {
     let network = network(serde_json::json!({"tcp": ["127.0.0.1:*"]}));
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let port = unused("127.0.0.1:0").1;
     let attempts = ConnectionAttempts {
         targets: vec![("127.0.0.1".to_owned(), port)],
         attempt: Duration::from_secs(20),
