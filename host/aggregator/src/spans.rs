@@ -38,7 +38,7 @@ pub(crate) struct RunTrace {
 impl RunTrace {
     /// The trace of `parent`, or else one that belongs to the run.
     pub(crate) fn new(run: RunId, parent: Option<TraceContext>) -> Self {
-        let trace = parent.as_ref().map_or_else(|| TraceId::derived(&run.to_string()), |parent| parent.trace);
+        let trace = parent.as_ref().map_or_else(|| TraceId::derived(&[&run.to_string()]), |parent| parent.trace);
         Self { run, trace, parent }
     }
 

@@ -25,15 +25,8 @@ pub fn modules(limits: &Limits) -> Result<Modules, AppError> {
 /// Sets up the sandbox, and the built-in modules separately. Each module is loaded when it is first
 /// needed.
 pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> {
-    let cap = &limits.modules.cap;
-    let config = SandboxConfig {
-        cache_dir: module_cache(),
-        max_memory: cap.memory,
-        max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
-        stack: usize::try_from(limits.modules.default.stack).unwrap_or(usize::MAX),
-        ..base_config()
-    };
-    let sandbox = new_sandbox(config)?;
+    let config = config(&limits.modules.cap, limits.modules.default.stack);
+    let sandbox = new_sandbox(SandboxConfig { cache_dir: module_cache(), ..config })?;
     let built_in = plumbline_bundle::built_in::accept(&sandbox)
         .system_error("failed to load the built-in modules")
         .hint("install this program again")?;
@@ -42,19 +35,16 @@ pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> 
 
 /// Sets up the sandbox for one check with these limits. Compiled code is cached if `cached`.
 pub(crate) fn check_sandbox(limits: &ModuleLimits, cached: bool) -> Result<Sandbox, AppError> {
-    new_sandbox(SandboxConfig {
-        cache_dir: if cached { module_cache() } else { None },
-        max_instances: 1,
-        max_memory: limits.memory,
-        max_table_elements: u32::try_from(limits.table_elements).unwrap_or(u32::MAX),
-        stack: usize::try_from(limits.stack).unwrap_or(usize::MAX),
-        ..base_config()
-    })
+    let cache_dir = if cached { module_cache() } else { None };
+    new_sandbox(SandboxConfig { cache_dir, max_instances: 1, ..config(limits, limits.stack) })
 }
 
 /// The settings of all sandboxes: components are compiled by a process of this program.
-fn base_config() -> SandboxConfig {
+fn config(cap: &ModuleLimits, stack: u64) -> SandboxConfig {
     SandboxConfig {
+        max_memory: cap.memory,
+        max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
+        stack: usize::try_from(stack).unwrap_or(usize::MAX),
         memory_budget: memory_limit().map(module_memory),
         compiler: Some(CompilerProcess {
             program: own_program(),

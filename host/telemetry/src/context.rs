@@ -15,51 +15,32 @@ const MAX_STATE: usize = 512;
 /// The number of characters of an invalid context in a message.
 const SHOWN: usize = 80;
 
-/// The ID of a trace. Not zero.
+/// An ID of `N` bytes, which are not all zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TraceId([u8; 16]);
+pub struct Id<const N: usize>([u8; N]);
 
-/// The ID of a span. Not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SpanId([u8; 8]);
+/// The ID of a trace.
+pub type TraceId = Id<16>;
 
-impl TraceId {
-    /// Returns the ID that belongs to `seed`. The same seed yields the same ID.
-    pub fn derived(seed: &str) -> Self {
-        Self(digest(&[seed]))
-    }
-}
+/// The ID of a span.
+pub type SpanId = Id<8>;
 
-impl SpanId {
+impl<const N: usize> Id<N> {
     /// Returns the ID that belongs to `parts`. The same parts yield the same ID, so that a process
     /// that continues the work of another one needs no record of it.
     pub fn derived(parts: &[&str]) -> Self {
-        Self(digest(parts))
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let mut bytes = [0; N];
+        bytes.iter_mut().zip(hash.finalize()).for_each(|(byte, from)| *byte = from);
+        Self(if bytes == [0; N] { [1; N] } else { bytes })
     }
 }
 
-/// Returns the first bytes of a digest of `parts`. They are not all zero.
-fn digest<const N: usize>(parts: &[&str]) -> [u8; N] {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    let mut bytes = [0; N];
-    bytes.iter_mut().zip(hash.finalize()).for_each(|(byte, from)| *byte = from);
-    if bytes.iter().all(|byte| *byte == 0) {
-        bytes = [1; N];
-    }
-    bytes
-}
-
-impl fmt::Display for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Display for SpanId {
+impl<const N: usize> fmt::Display for Id<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }
@@ -133,8 +114,8 @@ fn parse(text: &str) -> Option<TraceContext> {
     let known = version == [0] && fields.next().is_none() || version != [0] && version != [0xff];
     let zero = trace == [0; 16] || span == [0; 8];
     (known && !zero).then(|| TraceContext {
-        trace: TraceId(trace),
-        span: SpanId(span),
+        trace: Id(trace),
+        span: Id(span),
         sampled: flags & 1 == 1,
         state: String::new(),
     })

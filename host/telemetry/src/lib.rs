@@ -17,7 +17,7 @@ mod metric;
 pub mod otlp;
 mod text;
 
-pub use context::{ContextError, SpanId, TraceContext, TraceId};
+pub use context::{ContextError, Id, SpanId, TraceContext, TraceId};
 pub use endpoint::{BoundAddress, Endpoint, EndpointError, Source};
 pub use metric::{Family, Histogram, Point, Points};
 pub use text::{TextFormat, write_text};

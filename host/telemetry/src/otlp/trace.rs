@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_message_has_the_form_of_the_protocol() {
         let span = Span {
-            trace: TraceId::derived("run"),
+            trace: TraceId::derived(&["run"]),
             id: SpanId::derived(&["a"]),
             parent: Some(SpanId::derived(&["b"])),
             state: String::new(),

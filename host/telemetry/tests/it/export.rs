@@ -18,7 +18,7 @@ fn exporter(receiver: &Receiver, more: &[(&str, &str)]) -> Exporter {
 
 fn span(number: u32) -> Span {
     Span {
-        trace: TraceId::derived("run"),
+        trace: TraceId::derived(&["run"]),
         id: SpanId::derived(&[&number.to_string()]),
         parent: None,
         state: String::new(),
