@@ -1,20 +1,8 @@
 //! Bundles and modules as data, with the keys of docs/bundles.md. Keys are only ever added.
 
 use plumbline_bundle::{Bundle, Installed};
-use plumbline_sandbox::{ModuleInfo, Roles};
+use plumbline_sandbox::ModuleInfo;
 use serde_json::{Value, json};
-
-/// The names of the roles that a module implements.
-pub fn roles(roles: Roles) -> Vec<&'static str> {
-    let roles = [
-        (roles.post_processor, "post-processor"),
-        (roles.expectations, "expectations"),
-        (roles.summarizer, "summarizer"),
-        (roles.judge, "judge"),
-        (roles.check, "check"),
-    ];
-    roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect()
-}
 
 /// The formats that a module reads. A post-processor without formats reads that of its name.
 pub fn formats(info: &ModuleInfo, name: &str) -> Vec<String> {
@@ -31,7 +19,7 @@ pub fn bundle(bundle: &Bundle) -> Value {
             "file": module.file,
             "digest": module.digest,
             "bytes": module.info.size,
-            "roles": roles(module.info.roles),
+            "roles": module.info.roles.names(),
             "formats": formats(&module.info, &module.name),
             "generation": module.info.generation,
         })

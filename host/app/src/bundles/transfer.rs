@@ -15,7 +15,6 @@ use plumbline_registry::{
 };
 use tempfile::NamedTempFile;
 
-use crate::bundles::describe;
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _, bundle_error};
 use crate::files::{self, NO_ROOM, read_start};
@@ -88,7 +87,7 @@ fn upload_bundle(
         name: module.name.clone(),
         file: module.file.clone(),
         digest: module.digest.to_string(),
-        roles: describe::roles(module.info.roles).into_iter().map(str::to_owned).collect(),
+        roles: module.info.roles.names().into_iter().map(str::to_owned).collect(),
         wit: module.info.generation.clone(),
     };
     let config = BundleConfig {

@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_sandbox::componentize::{ComponentizeError, component, set_metadata};
-use plumbline_sandbox::{DetectRule, ModuleInfo, Roles, Sandbox, inspect};
+use plumbline_sandbox::{DetectRule, ModuleInfo, Sandbox, inspect};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -98,18 +98,6 @@ pub struct Built {
     pub seconds: f64,
 }
 
-/// Returns the names of the roles in the contract.
-pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
-    let names = [
-        (roles.post_processor, "post-processor"),
-        (roles.expectations, "expectations"),
-        (roles.summarizer, "summarizer"),
-        (roles.judge, "judge"),
-        (roles.check, "check"),
-    ];
-    names.into_iter().filter(|(plays, _)| *plays).map(|(_, name)| name).collect()
-}
-
 fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> Result<Built, AuthorError> {
     let module = described(project, made)?;
     let loaded = sandbox.load(project.name(), &module).map_err(|error| {
@@ -125,7 +113,7 @@ fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> 
         language: project.manifest.language,
         size: info.size,
         digest: format!("sha256:{}", info.digest),
-        roles: role_names(info.roles),
+        roles: info.roles.names(),
         formats: info.formats,
         imports: info.imports,
         generation: info.generation,

@@ -11,7 +11,6 @@ use plumbline_sandbox::{ModuleInfo, Roles, check_options, inspect};
 use serde_json::{Map, Value};
 
 use super::finding::{Checked, CheckedModule, Host};
-use crate::build::role_names;
 use crate::error::AuthorError;
 use crate::language::Language;
 use crate::manifest::MANIFEST_FILE;
@@ -99,7 +98,7 @@ pub(super) fn check_module(path: &Path, host: &Host<'_>, checked: &mut Checked) 
         file: file.clone(),
         name: info.name.clone().unwrap_or_else(|| stem.to_owned()),
         size: info.size,
-        roles: role_names(info.roles),
+        roles: info.roles.names(),
         generation: info.generation.clone(),
         imports: info.imports.clone(),
         digest: format!("sha256:{}", info.digest),
@@ -138,7 +137,7 @@ pub(super) fn check_names(answers: &[Answer], host: &Host<'_>, checked: &mut Che
     let built_in = Answer::built_in(host);
     let mut taken: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for answer in answers {
-        let roles = role_names(answer.roles);
+        let roles = answer.roles.names();
         for role in &roles {
             for name in &answer.names {
                 let first = *taken.entry((*role, name.as_str())).or_insert(&answer.file);
@@ -152,7 +151,7 @@ pub(super) fn check_names(answers: &[Answer], host: &Host<'_>, checked: &mut Che
             }
         }
         for name in &answer.names {
-            let shares = |other: &Answer| role_names(other.roles).iter().any(|role| roles.contains(role));
+            let shares = |other: &Answer| other.roles.names().iter().any(|role| roles.contains(role));
             if built_in.iter().any(|other| other.is(name) && shares(other)) {
                 checked.warning(
                     &answer.file,

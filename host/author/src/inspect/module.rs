@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use wasmparser::{BinaryReaderError, CustomSectionReader, KnownCustom, Parser, Payload};
 
-use crate::build::role_names;
 use crate::error::AuthorError;
 use crate::project::file_name;
 use crate::snapshot::read;
@@ -135,7 +134,7 @@ pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, AuthorError>
     inspection.imports.refused = refused.iter().map(|name| shown(name)).collect();
     Ok(ModuleInspection {
         kind: Kind::Component,
-        roles: role_names(info.roles),
+        roles: info.roles.names(),
         generation: info.generation.as_deref().map(shown),
         exports: info.exports.iter().map(|name| shown(name)).collect(),
         metadata: info.name.map(|name| Metadata {

@@ -114,6 +114,20 @@ pub struct Roles {
     pub check: bool,
 }
 
+impl Roles {
+    /// Returns the names of the roles in the contract.
+    pub fn names(self) -> Vec<&'static str> {
+        let names = [
+            (self.post_processor, "post-processor"),
+            (self.expectations, "expectations"),
+            (self.summarizer, "summarizer"),
+            (self.judge, "judge"),
+            (self.check, "check"),
+        ];
+        names.into_iter().filter(|(plays, _)| *plays).map(|(_, name)| name).collect()
+    }
+}
+
 /// Reads the metadata of a component without compiling or running it. Takes time in proportion to
 /// the size.
 ///

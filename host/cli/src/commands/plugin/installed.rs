@@ -103,7 +103,7 @@ fn print_list(
     writeln!(out, "modules:")?;
     for module in modules {
         let info = module.info();
-        let roles = describe::roles(info.roles).join(", ");
+        let roles = info.roles.names().join(", ");
         writeln!(out, "  {:14} {roles:27} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
     }
     Ok(())
@@ -122,7 +122,7 @@ fn list_data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, P
     };
     let module = |module: &LazyModule| {
         let info = module.info();
-        json!({"name": info.name, "roles": describe::roles(info.roles), "formats": info.formats})
+        json!({"name": info.name, "roles": info.roles.names(), "formats": info.formats})
     };
     json!({
         "plugins": plumbline_bundle::built_in::definitions().iter().map(built_in).collect::<Vec<_>>(),
@@ -220,7 +220,7 @@ fn print_plugin(
             "",
             format!(
                 "{}; formats: {}",
-                describe::roles(info.roles).join(", "),
+                info.roles.names().join(", "),
                 if formats.is_empty() { "none" } else { &formats }
             ),
         )?;
