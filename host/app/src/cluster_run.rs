@@ -115,10 +115,8 @@ pub async fn prepare(
     telemetry::take_context(context, &mut config);
     manifest::check_modules(&found.plugins, &config)?;
     let given = options.manifest.as_deref().map(read_manifest).transpose()?;
-    let namespace = match &given {
-        Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
-        None => config.namespace.clone(),
-    };
+    let namespace = given.iter().flatten().find_map(|object| object.pointer("/metadata/namespace")?.as_str());
+    let namespace = namespace.unwrap_or(&config.namespace).to_owned();
     let cluster = Cluster::connect(&options.cluster.connect_options()).await?;
     let preflight = Preflight {
         namespace: namespace.clone(),
@@ -211,8 +209,4 @@ fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
         return Err(wrong().cause("the file contains no objects").hint("create a manifest with `plumbline gen`"));
     }
     Ok(objects)
-}
-
-fn namespace_of(objects: &[Value]) -> Option<String> {
-    objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
 }

@@ -9,15 +9,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::error::{AppError, Explain as _};
 
+const NO_THREADS: &str = "failed to start the threads of this command";
+
 /// Starts a runtime with as many threads as the machine has processors.
 pub fn runtime() -> Result<Runtime, AppError> {
-    started(Runtime::new())
+    Runtime::new().system_error(NO_THREADS)
 }
 
 /// Starts a runtime on the calling thread alone: for processes that wait for hours, and for single
 /// requests.
 pub fn one_thread() -> Result<Runtime, AppError> {
-    started(Builder::new_current_thread().enable_all().build())
+    Builder::new_current_thread().enable_all().build().system_error(NO_THREADS)
 }
 
 /// SIGTERM and SIGINT, which no longer end this process. The first process of a container receives
@@ -40,10 +42,6 @@ impl Termination {
             _ = self.interrupt.recv() => {}
         }
     }
-}
-
-fn started(runtime: io::Result<Runtime>) -> Result<Runtime, AppError> {
-    runtime.system_error("failed to start the threads of this command")
 }
 
 /// Makes `/proc/PID/environ`, `/proc/PID/root` and the memory of this process unreadable without

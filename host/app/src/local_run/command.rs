@@ -26,8 +26,7 @@ pub(super) fn plugin(options: &LocalRunArgs, work: &Path) -> Result<ResolvedPlug
         .usage_error(format_args!("invalid plugin name `--name {name}`"))
         .hint("choose another name with `--name`")?;
     let (results, config) = plumbline_local::directories(work, &name);
-    let directories = Directories { results: &results, config: &config };
-    let prepared = prepare(command, &directories, |name| std::env::var(name).ok());
+    let prepared = prepare(command, &results, &config, |name| std::env::var(name).ok());
     let definition = definition(&name, options.result_format(), &prepared)?;
     Ok(ResolvedPlugin::of_definition(definition, command.join(" ")))
 }
@@ -120,28 +119,23 @@ pub(super) struct Prepared {
     pub(super) no_tests: Vec<u8>,
 }
 
-pub(super) struct Directories<'a> {
-    /// Results.
-    pub(super) results: &'a Path,
-    /// Files of the definition.
-    pub(super) config: &'a Path,
-}
-
-/// Prepares `command`. `variable` looks up a variable of the environment.
+/// Prepares `command`, with directories for its results and its configuration. `variable` looks up a
+/// variable of the environment.
 pub(super) fn prepare(
     command: &[String],
-    directories: &Directories<'_>,
+    results: &Path,
+    config: &Path,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Prepared {
     let command = command.to_vec();
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let Some((program, args)) = unwrapped(&words).split_first() else { return Prepared::default() };
-    let report = directories.results.join(REPORT);
+    let report = results.join(REPORT);
     match (base_name(program), args) {
         ("pytest" | "py.test", _) => pytest(command, &report, variable),
         (name, ["-m", "pytest", ..]) if is_python(name) => pytest(command, &report, variable),
         ("cargo", ["nextest", "run" | "r", ..]) => {
-            let config = directories.config.join(NEXTEST_CONFIG);
+            let config = config.join(NEXTEST_CONFIG);
             // JSON escapes are a subset of those of TOML.
             let path = Value::from(report.display().to_string());
             Prepared {
@@ -233,8 +227,8 @@ mod tests {
     }
 
     fn prepared(line: &str) -> Prepared {
-        let directories = Directories { results: Path::new("/r \"x"), config: Path::new("/c") };
-        prepare(&words(line), &directories, |name| (name == "PYTEST_ADDOPTS").then(|| "-x".to_owned()))
+        let variable = |name: &str| (name == "PYTEST_ADDOPTS").then(|| "-x".to_owned());
+        prepare(&words(line), Path::new("/r \"x"), Path::new("/c"), variable)
     }
 
     #[test]

@@ -21,37 +21,29 @@ pub(super) fn because(error: &AppError) -> CheckFailure {
 pub(super) struct Output {
     results: PathBuf,
     plugin: String,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    file: ItemsFile,
-    /// Whether the results are complete. Nothing is written after that.
-    finished: bool,
+    /// `None` if the results are complete. Nothing is written after that.
+    file: Mutex<Option<ItemsFile>>,
 }
 
 impl Output {
     pub(super) fn create(results: &Path, plugin: &str) -> io::Result<Self> {
-        let state = Mutex::new(State { file: ItemsFile::create(results)?, finished: false });
-        Ok(Self { results: results.to_owned(), plugin: plugin.to_owned(), state })
+        let file = Mutex::new(Some(ItemsFile::create(results)?));
+        Ok(Self { results: results.to_owned(), plugin: plugin.to_owned(), file })
     }
 
     pub(super) fn item(&self, item: &FlatItem) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.finished {
-            return Err(io::Error::other("the check has ended"));
-        }
-        state.file.write(item)
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_mut().ok_or_else(|| io::Error::other("the check has ended"))?.write(item)
     }
 
     /// Writes the failure, if there is one, and the done file.
     pub(super) fn finish(&self, failure: Option<CheckFailure>, allow_empty: bool) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(failure) = state.file.finish(&self.plugin, failure, allow_empty)? {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut file) = file.take()
+            && let Some(failure) = file.finish(&self.plugin, failure, allow_empty)?
+        {
             tracing::warn!("{}", failure.reason());
         }
-        state.finished = true;
         write_done(&self.results, &self.results.join(ITEMS_FILE))
     }
 }

@@ -85,16 +85,14 @@ pub(crate) fn policy_path(file: Option<&Path>) -> Option<PathBuf> {
 
 /// Reads the policy in `file`, or else that of the environment, or else that of the user.
 pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
-    let path = policy_path(file).ok_or_else(no_policy)?;
+    let path = policy_path(file).ok_or_else(|| {
+        AppError::usage("found no policy for signatures").hint(format!(
+            "write a policy to `~/.config/plumbline/policy.yaml` (docs/signing.md), or set one with `--policy FILE` or `{POLICY_VARIABLE}`; `plumbline plugin verify` also accepts a single `--key FILE.pub`"
+        ))
+    })?;
     let policy =
         Policy::load(&path).hint("see docs/signing.md for the format; Plumbline never uses a part of a policy")?;
     Ok(Trust { policy, name: format!("policy `{}`", path.display()) })
-}
-
-fn no_policy() -> AppError {
-    AppError::usage("found no policy for signatures").hint(format!(
-        "write a policy to `~/.config/plumbline/policy.yaml` (docs/signing.md), or set one with `--policy FILE` or `{POLICY_VARIABLE}`; `plumbline plugin verify` also accepts a single `--key FILE.pub`"
-    ))
 }
 
 /// Trusts the public key in `file` for every name.

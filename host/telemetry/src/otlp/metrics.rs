@@ -34,12 +34,11 @@ fn metric(family: &Family, times: &[String; 2]) -> Option<Value> {
 }
 
 /// Returns the unit as OpenTelemetry writes it (UCUM).
-fn ucum(unit: &'static str) -> &'static str {
+fn ucum(unit: &str) -> &'static str {
     match unit {
         "seconds" => "s",
         "bytes" => "By",
-        "" => "1",
-        other => other,
+        _ => "1",
     }
 }
 
