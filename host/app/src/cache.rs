@@ -9,6 +9,7 @@ use std::{fs, io};
 use serde::Serialize;
 
 use crate::error::{AppError, Explain as _, quoted};
+use crate::files::paths_in;
 use crate::history::CACHE_DIR;
 use crate::local_runs;
 use crate::modules::cache_root;
@@ -73,23 +74,18 @@ pub fn contents() -> Result<CacheContents, AppError> {
 fn contents_of(path: PathBuf) -> Result<CacheContents, AppError> {
     let failed =
         |error: io::Error| AppError::system(format!("failed to read the cache `{}`", path.display())).because(&error);
-    let entries = match fs::read_dir(&path) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(CacheContents { path, sections: Vec::new() });
-        }
-        Err(error) => return Err(failed(error)),
+    let paths = match paths_in(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        paths => paths.map_err(failed)?,
     };
     let mut sections = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for part in paths {
+        let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let known = SECTIONS.iter().find(|(known, _)| *known == name);
-        let (files, bytes) = usage(&entry.path()).map_err(failed)?;
+        let (files, bytes) = usage(&part).map_err(failed)?;
         let description = known.map_or(OTHER, |(_, description)| description);
         sections.push(Section { name, description, files, bytes, removed: false });
     }
-    sections.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(CacheContents { path, sections })
 }
 

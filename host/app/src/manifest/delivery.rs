@@ -41,18 +41,8 @@ pub enum BundleDelivery {
     Baked,
 }
 
-struct PluginModules<'a> {
-    plugin: &'a str,
-    modules: &'a [(String, Vec<u8>)],
-    pinned: Option<&'a Reference>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Delivery {
-    ConfigMaps,
-    Registry(Reference),
-    Baked,
-}
+/// The modules of a plugin by file name, and the reference that its bundle can be pulled from.
+type PluginModules<'a> = (&'a [(String, Vec<u8>)], Option<&'a Reference>);
 
 /// Decides how the modules of `plugins` are delivered, which were made of `found` in this order.
 /// Modules that are not in ConfigMaps are removed from `plugins`, and the configuration names their
@@ -64,31 +54,16 @@ pub(super) fn deliver(
     plugins: &mut [ManifestPlugin],
     config: &mut Config,
 ) -> Result<(), AppError> {
-    let all: Vec<PluginModules<'_>> = found
-        .iter()
-        .zip(plugins.iter())
-        .map(|(one, plugin)| PluginModules {
-            plugin: plugin.definition.name.as_str(),
-            modules: &plugin.modules,
-            pinned: one.pinned.as_ref(),
-        })
-        .collect();
-    let deliveries = decide(choice, &all)?;
+    let all = found.iter().zip(plugins.iter());
+    let all: Vec<PluginModules<'_>> =
+        all.map(|(one, plugin)| (plugin.modules.as_slice(), one.pinned.as_ref())).collect();
+    let pull = choice == BundleDelivery::Auto && is_much(&all);
     let mut pulls = false;
-    for ((one, plugin), way) in found.iter().zip(plugins.iter_mut()).zip(deliveries) {
-        if plugin.modules.is_empty() {
-            continue;
-        }
+    for (one, plugin) in found.iter().zip(plugins.iter_mut()).filter(|(_, plugin)| !plugin.modules.is_empty()) {
         let name = plugin.definition.name.to_string();
         config.plumbline.bundles.retain(|bundle| bundle.plugin != name);
-        let reference = match way {
-            Delivery::ConfigMaps => continue,
-            Delivery::Registry(reference) => {
-                pulls = true;
-                reference.to_string()
-            }
-            Delivery::Baked => String::new(),
-        };
+        let Some(reference) = bundle_reference(choice, pull, &name, one.pinned.as_ref())? else { continue };
+        pulls |= !reference.is_empty();
         let digest = digest(one, &name)?;
         config.plumbline.bundles.push(BundleSource { plugin: name, reference, digest });
         plugin.modules.clear();
@@ -99,31 +74,32 @@ pub(super) fn deliver(
     Ok(())
 }
 
-fn decide(choice: BundleDelivery, all: &[PluginModules<'_>]) -> Result<Vec<Delivery>, AppError> {
-    let pull = choice == BundleDelivery::Registry || choice == BundleDelivery::Auto && is_much(all);
-    let way = |one: &PluginModules<'_>| match (choice, one.pinned) {
-        _ if one.modules.is_empty() => Ok(Delivery::ConfigMaps),
-        (BundleDelivery::ConfigMaps, _) => Ok(Delivery::ConfigMaps),
-        (BundleDelivery::Baked, _) => Ok(Delivery::Baked),
-        (BundleDelivery::Registry, Some(reference)) => Ok(Delivery::Registry(reference.clone())),
+/// The reference that the aggregator pulls the bundle of `plugin` from, which is empty if the bundle is
+/// in its image. `None` if the modules are in ConfigMaps. `pull` says whether bundles are pulled where
+/// they can be.
+fn bundle_reference(
+    choice: BundleDelivery,
+    pull: bool,
+    plugin: &str,
+    pinned: Option<&Reference>,
+) -> Result<Option<String>, AppError> {
+    match (choice, pinned) {
+        (BundleDelivery::Baked, _) => Ok(Some(String::new())),
+        (BundleDelivery::Registry, Some(reference)) => Ok(Some(reference.to_string())),
         (BundleDelivery::Registry, None) => Err(AppError::usage(format!(
-            "with `--bundle-delivery registry`, plugin `{}` must come from a registry",
-            one.plugin
+            "with `--bundle-delivery registry`, plugin `{plugin}` must come from a registry"
         ))
         .hint("push its bundle (`plumbline plugin push DIR oci://HOST/NAME:TAG`), and name it `oci://HOST/NAME:TAG`")),
         // A pod cannot reach a registry on this machine.
-        (BundleDelivery::Auto, Some(reference)) if pull && !is_here(reference) => {
-            Ok(Delivery::Registry(reference.clone()))
-        }
-        (BundleDelivery::Auto, _) => Ok(Delivery::ConfigMaps),
-    };
-    all.iter().map(way).collect()
+        (BundleDelivery::Auto, Some(reference)) if pull && !is_here(reference) => Ok(Some(reference.to_string())),
+        (BundleDelivery::Auto | BundleDelivery::ConfigMaps, _) => Ok(None),
+    }
 }
 
 /// Whether the modules are too large for ConfigMaps by default.
 fn is_much(all: &[PluginModules<'_>]) -> bool {
-    let modules = || all.iter().flat_map(|one| one.modules).map(|(_, bytes)| bytes);
-    let can_be_pulled = all.iter().any(|one| one.pinned.is_some() && !one.modules.is_empty());
+    let modules = || all.iter().flat_map(|(modules, _)| *modules).map(|(_, bytes)| bytes);
+    let can_be_pulled = all.iter().any(|(modules, pinned)| pinned.is_some() && !modules.is_empty());
     // Compressing 10 MiB takes a second, so it is only done if it matters.
     if !can_be_pulled || modules().map(Vec::len).sum::<usize>() <= CONFIG_MAP_BYTES {
         return false;
@@ -258,9 +234,8 @@ mod tests {
         vec![("m.wasm".to_owned(), std::iter::repeat_with(next).take(count).collect())]
     }
 
-    fn decided(choice: BundleDelivery, modules: &[(String, Vec<u8>)], pinned: Option<&Reference>) -> Delivery {
-        let one = PluginModules { plugin: "x", modules, pinned };
-        decide(choice, &[one]).unwrap().remove(0)
+    fn decided(choice: BundleDelivery, modules: &[(String, Vec<u8>)], pinned: Option<&Reference>) -> Option<String> {
+        bundle_reference(choice, is_much(&[(modules, pinned)]), "x", pinned).unwrap()
     }
 
     #[test]
@@ -269,26 +244,24 @@ mod tests {
         let (small, large) = (noise(1000), noise(CONFIG_MAP_BYTES + 1));
         let zeros = vec![("m.wasm".to_owned(), vec![0; CONFIG_MAP_BYTES * 4])];
         let auto = |modules: &[_], pinned| decided(BundleDelivery::Auto, modules, pinned);
-        assert_eq!(auto(&small, Some(&far)), Delivery::ConfigMaps);
-        assert_eq!(auto(&zeros, Some(&far)), Delivery::ConfigMaps, "what counts is the size on the way");
-        assert_eq!(auto(&large, Some(&far)), Delivery::Registry(far.clone()));
-        assert_eq!(auto(&large, None), Delivery::ConfigMaps, "there is no other way, unless it is too much for any");
+        assert_eq!(auto(&small, Some(&far)), None);
+        assert_eq!(auto(&zeros, Some(&far)), None, "what counts is the size on the way");
+        assert_eq!(auto(&large, Some(&far)), Some(far.to_string()));
+        assert_eq!(auto(&large, None), None, "there is no other way, unless it is too much for any");
         for here in [&near, &v6, &reference("localhost:5000")] {
-            assert_eq!(auto(&large, Some(here)), Delivery::ConfigMaps, "{here}");
+            assert_eq!(auto(&large, Some(here)), None, "{here}");
         }
-        assert_eq!(decided(BundleDelivery::Registry, &small, Some(&near)), Delivery::Registry(near));
-        assert_eq!(decided(BundleDelivery::ConfigMaps, &large, Some(&far)), Delivery::ConfigMaps);
-        assert_eq!(decided(BundleDelivery::Baked, &small, None), Delivery::Baked);
-        assert_eq!(decided(BundleDelivery::Baked, &[], None), Delivery::ConfigMaps, "nothing to deliver");
+        assert_eq!(decided(BundleDelivery::Registry, &small, Some(&near)), Some(near.to_string()));
+        assert_eq!(decided(BundleDelivery::ConfigMaps, &large, Some(&far)), None);
+        assert_eq!(decided(BundleDelivery::Baked, &small, None), Some(String::new()));
     }
 
     #[test]
     fn the_total_size_of_all_plugins_decides_the_delivery() {
         let (far, half) = (reference("registry.example.com"), noise(CONFIG_MAP_BYTES / 2 + 1));
-        let one = |pinned| PluginModules { plugin: "x", modules: &half, pinned };
-        let both = decide(BundleDelivery::Auto, &[one(None), one(Some(&far))]).unwrap();
-        assert_eq!(both, [Delivery::ConfigMaps, Delivery::Registry(far.clone())]);
-        let error = decide(BundleDelivery::Registry, &[one(None)]).unwrap_err().in_full();
+        let half = half.as_slice();
+        assert!(!is_much(&[(half, Some(&far))]) && is_much(&[(half, None), (half, Some(&far))]));
+        let error = bundle_reference(BundleDelivery::Registry, false, "x", None).unwrap_err().in_full();
         assert!(error.contains("plugin `x`") && error.contains("plugin push"), "{error}");
     }
 
