@@ -41,22 +41,18 @@ pub struct CheckedImage {
 /// Looks up the images in the registry, and compares them with the originals. If only the suite cannot
 /// be asked for the images of its tests, that is an error unless an image is missing.
 pub fn check(context: &Context, images: &ImageOptions, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
+    if let Some(path) = &options.from {
+        // Open until all images are compared.
+        let opened = open(path)?;
+        let images = entries(context, opened.layout(), path)?;
+        let images = images.into_iter().map(|(name, from)| (name, Some(from))).collect();
+        return runtime()?.block_on(async { look_up(&registry::client(context)?, context, options, images).await });
+    }
+    let selected = select(context, images)?;
     let mut unasked = None;
-    // Open until all images are compared.
-    let opened = options.from.as_deref().map(open).transpose()?;
-    let wanted = match (&opened, &options.from) {
-        (Some(opened), Some(path)) => {
-            let entries = entries(context, opened.layout(), path)?;
-            Wanted::Layout(entries.into_iter().map(|(name, from)| (name, Some(from))).collect())
-        }
-        _ => Wanted::Run(Box::new(select(context, images)?)),
-    };
     let found = runtime()?.block_on(async {
         let client = registry::client(context)?;
-        let images = match wanted {
-            Wanted::Layout(images) => images,
-            Wanted::Run(selected) => run_images(context, (images, options), &client, *selected, &mut unasked).await?,
-        };
+        let images = run_images(context, (images, options), &client, selected, &mut unasked).await?;
         look_up(&client, context, options, images).await
     })?;
     match unasked {
@@ -66,13 +62,6 @@ pub fn check(context: &Context, images: &ImageOptions, options: &CheckOptions) -
         None => {}
     }
     Ok(found)
-}
-
-enum Wanted {
-    /// Those of a layout, with their sources.
-    Layout(Vec<(String, Option<Source>)>),
-    /// Those of a run.
-    Run(Box<SelectedImages>),
 }
 
 /// The images of a run, and their own registries if they are compared. `unasked` is set if the

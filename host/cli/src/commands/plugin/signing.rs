@@ -93,7 +93,7 @@ pub(crate) struct LockArgs {
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
-    let pair = write_pair(&args.file, args.force).map_err(AppError::from)?;
+    let pair = write_pair(&args.file, args.force)?;
     let (private, public) = (pair.private.display(), pair.public.display());
     let data = json!({
         "key-id": pair.key.id(),
