@@ -82,7 +82,8 @@ pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
     // An error here must not hide the error at hand.
     let installed: Vec<String> = installed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
     let from_sonobuoy: Vec<String> = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-    let all = built_in(place).chain(installed.iter().chain(&from_sonobuoy).map(String::as_str));
+    let mut all: Vec<&str> = built_in(place).collect();
+    all.extend(installed.iter().chain(&from_sonobuoy).map(String::as_str));
     let mut hint = String::new();
     if let Some(closest) = closest(reference, all) {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
