@@ -131,9 +131,10 @@ pub fn chain(
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
         options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
+    let history = |dir: &Path| history(context, dir, plugin, limits, judged);
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
-        let (report, source) = history(context, dir, plugin, limits, judged)?;
+        let (report, source) = history(dir)?;
         flaky.push(ListFile::new(FLAKY_LIST, flaky_list(&flaky_tests(&report), &source)));
     }
     let chain = Chain {
@@ -141,11 +142,17 @@ pub fn chain(
         flaky,
         allowed_skips: read(&options.allowed_skips)?,
         required: options.required_tests.clone(),
-        baseline: options
-            .baseline
-            .as_deref()
-            .map(|from| baseline(context, options, from, plugin, limits, judged))
-            .transpose()?,
+        baseline: match options.baseline.as_deref() {
+            Some(archive) if is_history(archive) => {
+                let (report, source) = history(archive)?;
+                let known = known_failures(&report, options.baseline_runs);
+                let names = known.iter().map(|test| test.list_name()).collect();
+                let wrong = format!("failed to use the history in `{}` as baseline", archive.display());
+                Some(Baseline::of_names(names, source).usage_error(wrong)?)
+            }
+            Some(archive) => Some(baseline(context, archive, plugin, limits)?),
+            None => None,
+        },
         checks: read(&options.checks)?,
     };
     if chain.is_empty() {
@@ -181,21 +188,7 @@ fn history(
     Ok((report, source))
 }
 
-fn baseline(
-    context: &Context,
-    options: &JudgeOptions,
-    archive: &Path,
-    plugin: &str,
-    limits: &Limits,
-    judged: Option<&str>,
-) -> Result<Baseline, AppError> {
-    if is_history(archive) {
-        let (report, source) = history(context, archive, plugin, limits, judged)?;
-        let known = known_failures(&report, options.baseline_runs);
-        let names = known.iter().map(|test| test.list_name()).collect();
-        return Baseline::of_names(names, source)
-            .usage_error(format_args!("failed to use the history in `{}` as baseline", archive.display()));
-    }
+fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, AppError> {
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
     let known = trees.plugins();
     if !known.iter().any(|name| name == plugin) {

@@ -99,11 +99,10 @@ async fn in_container(
     stopped: &CancellationToken,
     metrics: &mut Option<Endpoint>,
 ) -> Result<AggregatorEnd, StartError> {
-    let cancel = match config.plumbline.storage {
-        Storage::Pod => stopped.child_token(),
-        // The run continues in the next pod, so its journal must not record an interruption.
-        Storage::Claim { .. } => CancellationToken::new(),
-    };
+    // On a volume that outlives this pod, the run continues in the next one. So its journal must not
+    // record an interruption.
+    let continues = matches!(config.plumbline.storage, Storage::Claim { .. });
+    let cancel = if continues { CancellationToken::new() } else { stopped.child_token() };
     let scheduled = Scheduled::of(config)?;
     let places = Directories::of(&options.dir, scheduled.as_ref());
     let (work, id) = open_work_dir(&places.home, config, start_log)?;
@@ -124,8 +123,7 @@ async fn in_container(
     let run = Box::pin(run(options, config, given, work, &publishing, &cancel));
     let ended = tokio::select! {
         ended = run => ended,
-        // The volume outlives this pod, and the run continues in the next one.
-        () = left(config, stopped) => return Ok(AggregatorEnd::Left),
+        () = stopped.cancelled(), if continues => return Ok(AggregatorEnd::Left),
     };
     match ended {
         Ok((status, endpoint)) => {
@@ -381,14 +379,6 @@ async fn fetch(
         fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
         () = publish_preparing(publishing, &never) => Ok(()),
         () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while it downloaded bundles")),
-    }
-}
-
-/// Completes if this process is asked to stop and the run continues in another pod.
-async fn left(config: &Config, stopped: &CancellationToken) {
-    match config.plumbline.storage {
-        Storage::Claim { .. } => stopped.cancelled().await,
-        Storage::Pod => std::future::pending().await,
     }
 }
 
