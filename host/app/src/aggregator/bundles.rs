@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
 use plumbline_core::config::Config;
 use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
-use tokio::sync::{Mutex, Semaphore};
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
 
 use crate::error::{AppError, Explain as _, cache_error, quoted};
 use crate::sources::registry::LARGEST_TAR;
@@ -189,23 +188,15 @@ async fn pull_all(
     secret: &str,
 ) -> Result<ResolvedPlugin, AppError> {
     let mut waiting: Vec<String> = missing.iter().map(|(one, _)| one.plugin.clone()).collect();
-    let puller = Puller {
-        client: client.clone(),
-        dir: places.fetched.clone(),
-        secret: secret.to_owned(),
-        places: Arc::new(Semaphore::new(PARALLEL)),
-        unpacking: Arc::default(),
-    };
-    // If this future is dropped, so are its tasks.
-    let mut tasks = JoinSet::new();
-    for (one, reference) in missing {
-        let puller = puller.clone();
-        tasks.spawn(async move { puller.fetched(&one, &reference).await.map(|dir| (one.plugin, dir)) });
-    }
+    let puller = &Puller { client, dir: &places.fetched, secret, unpacking: Mutex::default() };
+    let pulls = missing
+        .into_iter()
+        .map(|(one, reference)| async move { puller.fetched(&one, &reference).await.map(|dir| (one.plugin, dir)) });
+    let mut pulls = stream::iter(pulls).buffer_unordered(PARALLEL);
     let all = async {
         let mut found = ResolvedPlugin::new();
-        while let Some(ended) = tasks.join_next().await {
-            let (plugin, dir) = ended.system_error("a task that downloads a bundle failed")??;
+        while let Some(ended) = pulls.next().await {
+            let (plugin, dir) = ended?;
             waiting.retain(|other| *other != plugin);
             found.insert(plugin, dir);
         }
@@ -223,23 +214,20 @@ async fn pull_all(
     }
 }
 
-#[derive(Clone)]
-struct Puller {
-    client: Client,
-    dir: PathBuf,
+struct Puller<'a> {
+    client: &'a Client,
+    dir: &'a Path,
     /// The Secret for pulling images; empty if there is none.
-    secret: String,
-    places: Arc<Semaphore>,
+    secret: &'a str,
     /// Held while a bundle is unpacked. A file is read into memory, and a pod has little.
-    unpacking: Arc<Mutex<()>>,
+    unpacking: Mutex<()>,
 }
 
-impl Puller {
+impl Puller<'_> {
     async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
-        let _place = self.places.acquire().await;
         tracing::info!(plugin = one.plugin, %reference, "downloading the bundle");
         let pulled = self.reached(reference).await.map_err(|error| {
-            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(hint(&error, &self.secret))
+            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(hint(&error, self.secret))
         })?;
         if pulled.kind == Kind::Module {
             return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, not a bundle"));
@@ -253,7 +241,7 @@ impl Puller {
                 .hint("compare it with the digest that `plumbline plugin push -o json` prints; if the configuration is right, someone changed the bundle: do not use it"));
         }
         let _alone = self.unpacking.lock().await;
-        let dir = self.dir.clone();
+        let dir = self.dir.to_owned();
         let bundle = blocking(move || unpacked(&dir, pulled.file.path())).await?.map_err(|error| {
             cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), &error)
         })?;
@@ -265,7 +253,7 @@ impl Puller {
     /// Pulls, and retries while the registry is unreachable.
     async fn reached(&self, reference: &Reference) -> Result<Pulled, RegistryError> {
         for pause in PAUSES {
-            match plumbline_registry::pull(&self.client, reference).await {
+            match plumbline_registry::pull(self.client, reference).await {
                 Err(RegistryError { what, cause }) if matches!(*cause, Cause::Connection(_)) => {
                     tracing::warn!(%reference, "failed to {what}: {cause}; retrying in {} s", pause.as_secs());
                     tokio::time::sleep(pause).await;
@@ -273,7 +261,7 @@ impl Puller {
                 ended => return ended,
             }
         }
-        plumbline_registry::pull(&self.client, reference).await
+        plumbline_registry::pull(self.client, reference).await
     }
 }
 
