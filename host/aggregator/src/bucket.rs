@@ -21,12 +21,12 @@ pub enum BucketError {
     /// The URL is not valid.
     #[error(transparent)]
     Address(#[from] DeliverError),
-    /// The storage answered with an error.
+    /// The bucket or an object in it cannot be read.
     #[error("failed to read `{address}`: {cause}")]
-    Storage {
+    Read {
         /// The URL of the bucket or of the object.
         address: String,
-        /// The error of the storage or of the connection.
+        /// The error of the storage or of the connection, or what is wrong with the object.
         cause: String,
     },
     /// The prefix has too many objects.
@@ -36,20 +36,6 @@ pub enum BucketError {
         address: String,
         /// The limit.
         most: usize,
-    },
-    /// The object is too large to be downloaded.
-    #[error("failed to read `{address}`: it has {size} bytes, more than {BUCKET_OBJECT_BYTES}")]
-    TooLarge {
-        /// The URL of the object.
-        address: String,
-        /// Its size in bytes.
-        size: u64,
-    },
-    /// The object has another size than the list says.
-    #[error("failed to read `{address}`: it has changed while it was read")]
-    Changed {
-        /// The URL of the object.
-        address: String,
     },
     /// The copy of the object could not be written.
     #[error("failed to write a copy of `{address}`: {source}")]
@@ -105,10 +91,9 @@ impl Bucket {
         let prefix = object_store::path::Path::from(self.prefix.as_str());
         let listed: Result<Vec<ObjectMeta>, _> =
             self.store.list(Some(&prefix)).take(most.saturating_add(1)).try_collect().await;
-        let address = || self.url.clone();
-        let listed = listed.map_err(|error| BucketError::Storage { address: address(), cause: chain(&error) })?;
+        let listed = listed.map_err(|error| BucketError::Read { address: self.url.clone(), cause: chain(&error) })?;
         if listed.len() > most {
-            return Err(BucketError::TooMany { address: address(), most });
+            return Err(BucketError::TooMany { address: self.url.clone(), most });
         }
         let object = |meta: ObjectMeta| {
             let mut below = meta.location.prefix_match(&prefix)?;
@@ -124,21 +109,23 @@ impl Bucket {
     /// Copies an object to the new file `to`. An object above [`BUCKET_OBJECT_BYTES`] is not
     /// requested.
     pub async fn download(&self, object: &BucketObject, to: &Path) -> Result<(), BucketError> {
-        let address = || self.url_of(object);
-        if object.size > BUCKET_OBJECT_BYTES {
-            return Err(BucketError::TooLarge { address: address(), size: object.size });
+        let failed = |cause: String| BucketError::Read { address: self.url_of(object), cause };
+        let size = object.size;
+        if size > BUCKET_OBJECT_BYTES {
+            return Err(failed(format!("it has {size} bytes, more than {BUCKET_OBJECT_BYTES}")));
         }
-        let refused = |error: object_store::Error| BucketError::Storage { address: address(), cause: chain(&error) };
-        let unwritten = |source| BucketError::Write { address: address(), source };
+        let refused = |error: object_store::Error| failed(chain(&error));
+        let changed = || failed("it has changed while it was read".to_owned());
+        let unwritten = |source| BucketError::Write { address: self.url_of(object), source };
         let mut content = self.store.get(&object.key).await.map_err(refused)?.into_stream();
         let mut file = File::create_new(to).await.map_err(unwritten)?;
-        let mut left = object.size;
+        let mut left = size;
         while let Some(piece) = content.try_next().await.map_err(refused)? {
-            left = left.checked_sub(piece.len() as u64).ok_or_else(|| BucketError::Changed { address: address() })?;
+            left = left.checked_sub(piece.len() as u64).ok_or_else(changed)?;
             file.write_all(&piece).await.map_err(unwritten)?;
         }
         file.flush().await.map_err(unwritten)?;
-        if left > 0 { Err(BucketError::Changed { address: address() }) } else { Ok(()) }
+        if left > 0 { Err(changed()) } else { Ok(()) }
     }
 }
 
@@ -155,12 +142,11 @@ mod tests {
         let bucket = Bucket { url: "s3://b".to_owned(), prefix: String::new(), store: Arc::new(InMemory::new()) };
         let key = object_store::path::Path::from("run.tar.gz");
         let object = |size| BucketObject { name: "run.tar.gz".to_owned(), size, modified: 0, key: key.clone() };
-        let error = bucket.download(&object(BUCKET_OBJECT_BYTES + 1), &to).await.unwrap_err();
-        assert!(matches!(&error, BucketError::TooLarge { .. }), "{error}");
-        assert!(error.to_string().contains("`s3://b/run.tar.gz`: it has 8589934593 bytes"), "{error}");
+        let error = bucket.download(&object(BUCKET_OBJECT_BYTES + 1), &to).await.unwrap_err().to_string();
+        assert!(error.contains("`s3://b/run.tar.gz`: it has 8589934593 bytes"), "{error}");
         // Others are requested. The store has none.
-        let error = bucket.download(&object(BUCKET_OBJECT_BYTES), &to).await.unwrap_err();
-        assert!(matches!(&error, BucketError::Storage { .. }), "{error}");
+        let error = bucket.download(&object(BUCKET_OBJECT_BYTES), &to).await.unwrap_err().to_string();
+        assert!(!error.contains(" bytes"), "{error}");
         assert!(!to.exists());
     }
 }

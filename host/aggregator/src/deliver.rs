@@ -19,37 +19,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use bytes::Bytes;
-use futures_util::TryStreamExt;
 use http::Uri;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::buffered::BufWriter;
 use object_store::{Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt, RetryConfig};
 use plumbline_core::chain;
-use plumbline_core::text::excerpt;
-use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use reqwest::{Body, Client, Response, StatusCode};
+use reqwest::Client;
+use reqwest::header::HeaderValue;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::watch;
-use tokio::time::timeout;
-use tokio_util::io::ReaderStream;
+
+mod put;
 
 /// Maximum number of attempts with `PUT`.
 const HTTP_ATTEMPTS: u32 = 6;
 /// Maximum number of attempts for a whole archive with S3. Single requests are retried before that.
 const S3_ATTEMPTS: u32 = 3;
-/// Timeout without a part of the archive that an HTTP server accepts.
-const IDLE: Duration = Duration::from_secs(120);
-/// Timeout of the response of an HTTP server to the whole archive. It may have to write gigabytes
-/// before it responds.
-const SILENCE: Duration = Duration::from_secs(300);
-/// Maximum size of an error response, in bytes. The rest is not read.
-const MAX_ANSWER: usize = 4 << 10;
-/// Maximum time to read an error response.
-const ANSWER_TIME: Duration = Duration::from_secs(10);
-/// Maximum length of a response in a message, in characters.
-const SHOWN: usize = 300;
 /// Size of one part of a large archive in S3, in bytes. The upload needs twice as much memory.
 const PART: usize = 8 << 20;
 /// Number of concurrent parts in S3.
@@ -170,7 +155,7 @@ impl Destination {
             let sent = match &self.0 {
                 Target::S3 { prefix, store, .. } => put_object(store, &key(prefix, archive), archive).await,
                 Target::Http { authorization, client, .. } => {
-                    put(client, &address, authorization.as_ref(), archive).await
+                    put::send(client, &address, authorization.as_ref(), archive).await
                 }
             };
             let (cause, transient) = match sent {
@@ -222,7 +207,7 @@ fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Target, Strin
             if let Some(value) = &mut authorization {
                 value.set_sensitive(true);
             }
-            let client = http_client(is_plain).map_err(|error| chain(&error))?;
+            let client = put::client(is_plain).map_err(|error| chain(&error))?;
             Ok(Target::Http { url: url.to_owned(), authorization, client })
         }
         _ => Err("write it as `s3://BUCKET/PREFIX` or `https://HOST/PATH/`".to_owned()),
@@ -262,20 +247,6 @@ fn s3(bucket: &str, settings: &BTreeMap<String, String>) -> object_store::Result
     let retry =
         RetryConfig { backoff: BackoffConfig::default(), max_retries: 8, retry_timeout: Duration::from_secs(180) };
     Ok(Arc::new(builder.with_retry(retry).build()?))
-}
-
-fn http_client(is_plain: bool) -> reqwest::Result<Client> {
-    let builder = match is_plain {
-        // Plain HTTP needs no CA certificates. Loading them would fail on a system that has none.
-        true => Client::builder().tls_certs_only([]),
-        false => Client::builder(),
-    };
-    builder
-        .connect_timeout(Duration::from_secs(30))
-        // A redirect would need the body a second time, and could lead to a host that must not get
-        // the credentials.
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
 }
 
 /// Returns the key of the object in the bucket.
@@ -318,107 +289,9 @@ async fn put_object(store: &Arc<dyn ObjectStore>, key: &str, archive: &Archive) 
     Ok(())
 }
 
-async fn put(
-    client: &Client,
-    url: &str,
-    authorization: Option<&HeaderValue>,
-    archive: &Archive,
-) -> Result<(), AttemptError> {
-    let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
-    let (progress, sent) = watch::channel(0_u64);
-    let count = move |piece: &Bytes| progress.send_modify(|sent| *sent += piece.len() as u64);
-    let content = ReaderStream::with_capacity(file, 64 << 10).inspect_ok(count);
-    let mut request = client
-        .put(url)
-        .header(CONTENT_TYPE, GZIP)
-        .header(CONTENT_LENGTH, archive.bytes)
-        .header("x-checksum-sha256", &archive.sha256)
-        .body(Body::wrap_stream(content));
-    if let Some(authorization) = authorization {
-        request = request.header(AUTHORIZATION, authorization);
-    }
-    let answer = tokio::select! {
-        answer = request.send() => answer.map_err(|error| AttemptError::transient(chain(&error)))?,
-        cause = stalled(sent, archive.bytes) => return Err(AttemptError::transient(cause)),
-    };
-    let status = answer.status();
-    if status.is_success() {
-        return Ok(());
-    }
-    let text = beginning(answer).await;
-    let transient = status.is_server_error()
-        || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
-    Err(AttemptError::Refused { cause: format!("the server answered {status} {text}"), transient })
-}
-
-/// Returns the cause once the server accepts nothing for too long, or its response to the whole
-/// archive takes too long. `sent` counts the bytes of the archive that were taken to be sent.
-///
-/// The client's own `read_timeout` starts with the request, and would end an upload that takes
-/// longer although it makes progress.
-async fn stalled(mut sent: watch::Receiver<u64>, bytes: u64) -> String {
-    loop {
-        let now = *sent.borrow_and_update();
-        let limit = if now < bytes { IDLE } else { SILENCE };
-        let progress = async {
-            // The archive was sent, or is not needed any more.
-            if sent.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
-        if timeout(limit, progress).await.is_err() {
-            let seconds = limit.as_secs();
-            return if now < bytes {
-                format!("the server accepted no data for {seconds} s, after {now} of {bytes} bytes")
-            } else {
-                format!("the server did not answer within {seconds} s after the last byte")
-            };
-        }
-    }
-}
-
-/// Returns the beginning of an error response as one line.
-async fn beginning(mut answer: Response) -> String {
-    let mut text: Vec<u8> = Vec::new();
-    let read = async {
-        while text.len() < MAX_ANSWER
-            && let Ok(Some(piece)) = answer.chunk().await
-        {
-            text.extend_from_slice(&piece);
-        }
-    };
-    // What has arrived by then is enough for a message.
-    let _ = timeout(ANSWER_TIME, read).await;
-    excerpt(String::from_utf8_lossy(&text).trim(), SHOWN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn an_upload_may_take_hours_as_long_as_it_makes_progress() {
-        let (progress, sent) = watch::channel(0);
-        let uploading = async {
-            for at in 1..=1_000 {
-                tokio::time::sleep(IDLE / 2).await;
-                progress.send_replace(at);
-            }
-            // The server writes it, and then responds.
-            tokio::time::sleep(SILENCE / 2).await;
-        };
-        tokio::select! {
-            () = uploading => {}
-            cause = stalled(sent, 1_000) => panic!("{cause}"),
-        }
-        for (before, cause) in [
-            (999, "the server accepted no data for 120 s, after 999 of 1000 bytes"),
-            (1_000, "the server did not answer within 300 s after the last byte"),
-        ] {
-            let (_progress, sent) = watch::channel(before);
-            assert_eq!(stalled(sent, 1_000).await, cause);
-        }
-    }
 
     #[test]
     fn an_invalid_url_is_rejected_with_the_reason() {

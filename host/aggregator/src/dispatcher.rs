@@ -2,20 +2,16 @@
 //! machine, or a test.
 
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 
+pub use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{ModuleLimits, Node, ResultKey, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-
-/// A boxed future, so that the trait can be used as `dyn`.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Error of a dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

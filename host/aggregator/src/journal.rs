@@ -283,22 +283,13 @@ impl Writer {
     /// Writes until the queue is closed and everything is on disk, or until `PATIENCE` has passed.
     fn run(mut self, appends: &Receiver<Append>) {
         loop {
-            let first = if self.failing_since.is_some() {
-                match appends.recv_timeout(PAUSE) {
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => {
-                        // The run is over. Make one last attempt immediately.
-                        self.attempt();
-                        return;
-                    }
-                    Ok(append) => Some(append),
-                }
-            } else {
-                match appends.recv() {
-                    Ok(append) => Some(append),
-                    Err(_) => break,
-                }
+            let first = match self.failing_since {
+                Some(_) => appends.recv_timeout(PAUSE),
+                None => appends.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
+            if matches!(first, Err(RecvTimeoutError::Disconnected)) {
+                break;
+            }
             for append in first.into_iter().chain(std::iter::from_fn(|| appends.try_recv().ok())) {
                 self.unsynced.extend_from_slice(&append.line);
                 self.waiting.extend(append.done);
@@ -310,7 +301,10 @@ impl Writer {
                 return;
             }
         }
-        if let Err(error) = self.file.sync() {
+        // The run is over. While writes fail, this is the last attempt.
+        if self.failing_since.is_some() {
+            self.attempt();
+        } else if let Err(error) = self.file.sync() {
             tracing::error!("failed to sync the journal: {error}");
         }
     }

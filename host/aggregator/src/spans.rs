@@ -15,11 +15,11 @@ use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::ledger::{KeyState, Ledger};
 use plumbline_core::rollup::{is_failure, meaning};
-use plumbline_core::{FlatItem, PluginName, ResultKey, RunId, Status, Verdict};
+use plumbline_core::{PluginName, ResultKey, RunId, Status, Verdict};
 use plumbline_telemetry::otlp::{Attribute, AttributeValue, Batch, Span, SpanKind, SpanStatus};
 use plumbline_telemetry::{SpanId, TraceContext, TraceId};
 
-use crate::postprocess::{TREE_FILE, read_items};
+use crate::postprocess::{Leaf, TREE_FILE, leaves};
 
 /// Maximum number of spans of tests in a run. Failed tests come first.
 pub(crate) const MAX_TESTS: usize = 10_000;
@@ -258,28 +258,12 @@ impl<'a> TestSpans<'a> {
         mut send: impl FnMut(Batch) -> io::Result<()>,
     ) -> io::Result<usize> {
         let (mut batch, mut count) = (Batch::default(), 0);
-        let mut add = |leaf: &Visited| {
-            let span = if count < limit { self.span(leaf, failed) } else { None };
+        leaves(BufReader::new(File::open(&self.tree)?), TEXT, |leaf| {
+            let span = if count < limit { self.span(&leaf, failed) } else { None };
             let Some(span) = span else { return Ok(()) };
             count += 1;
             if batch.push(span) { send(std::mem::take(&mut batch)) } else { Ok(()) }
-        };
-        let (mut last, mut number, mut node): (Option<Visited>, u64, Option<SpanId>) = (None, 0, None);
-        read_items(BufReader::new(File::open(&self.tree)?), TEXT, |item| {
-            if item.depth == 1 {
-                node = self.nodes.get(&item.name).copied();
-            }
-            let depth = item.depth;
-            let before = last.replace(Visited { item, number, node });
-            number += 1;
-            match before {
-                Some(leaf) if depth <= leaf.item.depth => add(&leaf),
-                _ => Ok(()),
-            }
         })?;
-        if let Some(leaf) = last.filter(|leaf| leaf.item.depth > 0) {
-            add(&leaf)?;
-        }
         if !batch.is_empty() {
             send(batch)?;
         }
@@ -288,13 +272,11 @@ impl<'a> TestSpans<'a> {
 
     /// Returns the span of a leaf, if it is a test that ran. A test without a known start gets that
     /// of its plugin.
-    fn span(&self, leaf: &Visited, failed: bool) -> Option<Span> {
+    fn span(&self, leaf: &Leaf, failed: bool) -> Option<Span> {
         let item = &leaf.item;
         let status = item.status.as_ref()?;
         let ran = !matches!(meaning(status), Status::Skipped | Status::Unknown | Status::NotRead);
-        // An item with a file or an error was not read as a test.
-        let is_test = !item.meta.contains_key("file") && !item.meta.contains_key("error");
-        if !ran || !is_test || is_failure(status) != failed {
+        if !ran || !leaf.is_test() || is_failure(status) != failed {
             return None;
         }
         let start = started(&item.meta, &item.details);
@@ -302,7 +284,8 @@ impl<'a> TestSpans<'a> {
         let begin = start.unwrap_or(self.launched);
         let times = (begin, begin.checked_add(length).unwrap_or(begin));
         let id = self.trace.test_id(&self.plugin, leaf.number);
-        let parent = leaf.node.unwrap_or_else(|| self.trace.plugin_id(&self.plugin));
+        let node = self.nodes.get(&*leaf.top).copied();
+        let parent = node.unwrap_or_else(|| self.trace.plugin_id(&self.plugin));
         let mut span = self.trace.span(id, Some(parent), item.name.clone(), times);
         span.attributes = vec![
             Attribute::text("test.case.name", item.name.as_str()),
@@ -319,11 +302,4 @@ impl<'a> TestSpans<'a> {
         }
         Some(span)
     }
-}
-
-/// An item of a tree, with its position in pre-order and the span of its node.
-struct Visited {
-    item: FlatItem,
-    number: u64,
-    node: Option<SpanId>,
 }

@@ -28,5 +28,5 @@ pub use outcome::{NodeOutcome, Outcome, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
 pub use subject::Subject;
-pub(crate) use tree_reader::leaves;
+pub(crate) use tree_reader::{LONG_NAME, Leaf, leaves};
 pub use tree_reader::{LeanLimits, LeanTree, read_items, read_lean};

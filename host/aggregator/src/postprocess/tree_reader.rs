@@ -6,54 +6,59 @@
 //! means. Texts of plugins are in quotes, so they cannot be mistaken for something else.
 
 use std::io::{self, BufRead};
+use std::rc::Rc;
 
 use plumbline_core::{FlatItem, Item, Status};
 use serde_json::Value;
 
-/// Maximum number of bytes of a line to read for [`leaves`]. Names and statuses are shorter. Details
-/// can be longer, and are ignored.
-const MAX_LINE: usize = 64 << 10;
 /// Maximum size of the name, metadata and details of an item for [`read_items`], in bytes: the 64 MiB
 /// that a module may emit, and 1 MiB for what the host adds.
 const ITEM_BYTES: usize = 65 << 20;
 /// Maximum number of bytes that a line has for one byte of a text.
 const ESCAPED: usize = 6;
-const LONG_NAME: &str = "(a very long name)";
+/// Name of an item whose own name is too long to be read.
+pub(crate) const LONG_NAME: &str = "(a very long name)";
 
-/// An item without children.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// An item without children, and where it is in its tree.
 pub(crate) struct Leaf {
-    /// Name, or `None` if it is too long.
-    pub(crate) name: Option<String>,
-    pub(crate) status: Status,
-    /// Whether its metadata has a file or an error. The item is then not a test, but a file that
-    /// was read as a whole, or an item of the host.
-    pub(crate) is_no_test: bool,
+    pub(crate) item: FlatItem,
+    /// Its number in pre-order. The root has number 0.
+    pub(crate) number: u64,
+    /// Name of the child of the root that it is, or is below.
+    pub(crate) top: Rc<str>,
 }
 
-/// Calls `visit` with every leaf of the tree in `from`, in order. The root is not a leaf.
-pub(crate) fn leaves(from: impl BufRead, mut visit: impl FnMut(Leaf)) -> io::Result<()> {
-    let mut lines = Lines::new(from, MAX_LINE);
-    let (mut depth, mut leaf) = (0, Leaf::default());
-    while let Some((kind, text, is_whole)) = lines.next()? {
-        match kind {
-            LineKind::Item(below) => {
-                let name = if is_whole { Some(scalar(text)?) } else { None };
-                let item = std::mem::replace(&mut leaf, Leaf { name, ..Leaf::default() });
-                if depth > 0 && below <= depth {
-                    visit(item);
-                }
-                depth = below;
-            }
-            LineKind::Status => leaf.status = Status::from(scalar(text)?),
-            LineKind::Meta => leaf.is_no_test |= text.starts_with(b"error: ") || text.starts_with(b"file: "),
-            LineKind::Detail => {}
+impl Leaf {
+    /// Returns whether it is a test. Otherwise, its metadata has a file or an error: it is a file
+    /// that was read as a whole, or an item of the host.
+    pub(crate) fn is_test(&self) -> bool {
+        !self.item.meta.contains_key("file") && !self.item.meta.contains_key("error")
+    }
+}
+
+/// Calls `visit` with every leaf of the tree in `from`, in order. The root is not a leaf. Texts are
+/// left out as by [`read_items`], and a name that is too long is [`LONG_NAME`].
+pub(crate) fn leaves(
+    from: impl BufRead,
+    text_bytes: usize,
+    mut visit: impl FnMut(Leaf) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut last: Option<Leaf> = None;
+    let mut number = 0;
+    let mut top: Rc<str> = Rc::from("");
+    read_items(from, text_bytes, |item| {
+        let depth = item.depth;
+        if depth == 1 {
+            top = Rc::from(item.name.as_str());
         }
-    }
-    if depth > 0 {
-        visit(leaf);
-    }
-    Ok(())
+        let before = last.replace(Leaf { item, number, top: Rc::clone(&top) });
+        number += 1;
+        match before {
+            Some(leaf) if depth <= leaf.item.depth => visit(leaf),
+            _ => Ok(()),
+        }
+    })?;
+    last.filter(|leaf| leaf.item.depth > 0).map_or(Ok(()), visit)
 }
 
 /// Calls `visit` with every item of the tree in `from`, parents before children. The root has depth
@@ -430,7 +435,10 @@ mod tests {
     fn read(text: &str) -> io::Result<Vec<Leaf>> {
         let mut found = Vec::new();
         // With a buffer of a few bytes, no line fits completely.
-        leaves(BufReader::with_capacity(7, text.as_bytes()), |leaf| found.push(leaf))?;
+        leaves(BufReader::with_capacity(7, text.as_bytes()), 64 << 10, |leaf| {
+            found.push(leaf);
+            Ok(())
+        })?;
         Ok(found)
     }
 
@@ -456,15 +464,18 @@ mod tests {
             error,
         ];
         let found = read(&written(&items)).unwrap();
-        let leaves: Vec<_> =
-            found.iter().map(|leaf| (leaf.name.as_deref(), leaf.status.as_str(), leaf.is_no_test)).collect();
+        let leaf = |leaf: &Leaf| {
+            let FlatItem { name, status, .. } = leaf.item.clone();
+            (name, status.unwrap(), leaf.is_test(), leaf.number, leaf.top.to_string())
+        };
+        let file = "junit_01.xml".to_owned();
         assert_eq!(
-            leaves,
+            found.iter().map(leaf).collect::<Vec<_>>(),
             [
-                (Some(odd), "failed", false),
-                (Some("good"), "passed", false),
-                (None, "timeout", false),
-                (Some("pod gone"), "timeout", true),
+                (odd.to_owned(), Status::Failed, true, 3, file.clone()),
+                ("good".to_owned(), Status::Passed, true, 4, file.clone()),
+                (LONG_NAME.to_owned(), Status::Timeout, true, 5, file),
+                ("pod gone".to_owned(), Status::Timeout, false, 6, "pod gone".to_owned()),
             ]
         );
     }
@@ -473,7 +484,7 @@ mod tests {
     fn a_tree_without_items_has_no_leaves_and_rubbish_is_an_error() {
         let mut text = String::new();
         yaml::root(&mut text, "p", "unknown", &plumbline_core::Meta::new(), false);
-        assert_eq!(read(&text).unwrap(), []);
+        assert!(read(&text).unwrap().is_empty());
         for foreign in ["- a\n", "{}", "name: x\n- name: \"open\n"] {
             assert!(read(foreign).is_err(), "{foreign:?}");
         }

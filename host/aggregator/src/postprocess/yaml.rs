@@ -149,9 +149,7 @@ fn next_escape(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
     loop {
-        let stop =
-            bytes.get(at..)?.iter().position(|&b| ESCAPE_OR_WIDE.get(usize::from(b)).copied().unwrap_or(true))?;
-        at += stop;
+        at += bytes.get(at..)?.iter().position(|&byte| is_escape_or_wide(byte))?;
         let c = text.get(at..)?.chars().next()?;
         if needs_escape(c) {
             return Some(at);
@@ -160,19 +158,10 @@ fn next_escape(text: &str) -> Option<usize> {
     }
 }
 
-/// For each byte: whether it needs an escape, or is part of a non-ASCII character.
-static ESCAPE_OR_WIDE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, within the bounds of the loop")]
-        {
-            table[byte] = byte < 0x20 || byte >= 0x7f || byte == b'"' as usize || byte == b'\\' as usize;
-        }
-        byte += 1;
-    }
-    table
-};
+/// Returns whether a byte needs an escape, or is part of a character beyond ASCII.
+fn is_escape_or_wide(byte: u8) -> bool {
+    !(0x20..0x7f).contains(&byte) || matches!(byte, b'"' | b'\\')
+}
 
 /// Returns whether a character is a quote, a control character, or what YAML calls not printable or
 /// a line break.

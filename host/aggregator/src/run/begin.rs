@@ -97,8 +97,8 @@ impl Run {
             state.apply(Event::Restarted)?;
         }
         let (server, url) = start_server(&settings, &ca, state.clone(), store.clone()).await?;
-        let exporter = settings.telemetry.export.clone().and_then(|export| exporter(export, &record.run));
         let run = Self {
+            exporter: settings.telemetry.export.clone().and_then(|export| exporter(export, &record.run)),
             record,
             settings,
             store,
@@ -112,7 +112,6 @@ impl Run {
             dispatcher,
             outcomes: BTreeMap::new(),
             modules,
-            exporter,
         };
         Ok((run, start))
     }

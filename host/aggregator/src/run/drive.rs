@@ -17,12 +17,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::dispatcher::{Dispatcher, Launch, Report};
-use crate::postprocess::leaves;
+use crate::postprocess::{LONG_NAME, leaves};
 use crate::state::State;
 
 /// Maximum size of the expression of a rerun: 100 KiB, which is about 700 names. Linux allows 128
 /// KiB for an environment variable, including its name.
 const MAX_FOCUS: usize = 100 << 10;
+/// Maximum size of a text of an item that is read, in bytes. Names and statuses are shorter.
+const MAX_TEXT: usize = 64 << 10;
 
 pub(super) struct PendingLaunch {
     pub(super) launch: Launch,
@@ -256,18 +258,19 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let mut names = BTreeSet::new();
     let (mut bytes, mut failed) = (0_usize, 0_u64);
     let (mut fits, mut unread) = (true, false);
-    leaves(BufReader::new(File::open(tree)?), |leaf| {
-        let bad = is_failure(&leaf.status);
-        if leaf.is_no_test || !bad {
-            unread |= leaf.is_no_test && worst(&leaf.status).is_some();
-            return;
+    leaves(BufReader::new(File::open(tree)?), MAX_TEXT, |leaf| {
+        let is_test = leaf.is_test();
+        let status = leaf.item.status.unwrap_or_default();
+        if !is_test || !is_failure(&status) {
+            unread |= !is_test && worst(&status).is_some();
+            return Ok(());
         }
         failed += 1;
-        let Some(name) = leaf.name else {
+        if leaf.item.name == LONG_NAME {
             fits = false;
-            return;
-        };
-        let plain = name.trim_start();
+            return Ok(());
+        }
+        let plain = leaf.item.name.trim_start();
         let name = go_quote(plain.strip_prefix(reruns.strip.as_str()).unwrap_or(plain).trim());
         // An empty expression would match every test.
         if fits && !name.is_empty() && !names.contains(&name) {
@@ -275,6 +278,7 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
             fits = bytes <= MAX_FOCUS + 1;
             names.insert(name);
         }
+        Ok(())
     })?;
     Ok(if !fits {
         let names = format!("their names exceed the limit of {} KiB for a variable", MAX_FOCUS >> 10);

@@ -7,7 +7,8 @@ use plumbline_core::PluginName;
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 
-use super::receive::{ReceiveError, Receiver, drain};
+use super::receive::Receiver;
+use super::response::{ReceiveError, drain_after};
 use super::shares::Share;
 
 /// Size in bytes above which messages are parsed one at a time.
@@ -30,8 +31,8 @@ impl Receiver {
         let mut stream = body.into_data_stream();
         let collected = timeout(self.limits.idle(), self.collect(plugin, &mut stream, limit)).await;
         let message = collected.unwrap_or(Err(ReceiveError::Idle(self.limits.idle_seconds)));
-        if matches!(message, Err(ReceiveError::TooLarge(_) | ReceiveError::Busy)) {
-            drain(&mut stream).await;
+        if let Err(error) = &message {
+            drain_after(error, &mut stream).await;
         }
         message
     }

@@ -6,6 +6,7 @@ mod incoming;
 mod listener;
 mod message;
 mod receive;
+mod response;
 mod router;
 mod shares;
 mod store;

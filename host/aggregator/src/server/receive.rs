@@ -8,16 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::http::header::{
-    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
-};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use jiff::SignedDuration;
 use plumbline_archive::atomic::is_temporary;
-use plumbline_archive::extract::Blame;
 use plumbline_core::ledger::{ErrorRecord, Event, KeyState, Refusal};
 use plumbline_core::limits::BODY_MEMORY;
 use plumbline_core::{ReceiveLimits, ResultKey};
@@ -26,70 +23,14 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::incoming::Incoming;
+use super::response::{ReceiveError, apply_error, drain_after, line, refuse, refused};
 use super::shares::Shares;
-use super::store::{Shape, Store, StoreError, Unpacked};
-use crate::journal::lacks_space;
+use super::store::{Shape, Store, Unpacked};
 use crate::state::{ApplyError, State};
-
-/// Maximum number of bytes to read of a rejected body, so that a client that is still sending gets
-/// the response.
-const DRAIN_BYTES: usize = 256 << 10;
-/// Maximum time to read a rejected body.
-const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// Minimum age of a retry window before it starts again. This limits the growth of the journal's
 /// queue, and is far shorter than a window.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(30);
-
-/// Delay in seconds before a worker may retry an upload that is rejected temporarily.
-const RETRY_SECONDS: u32 = 5;
-
-/// Reason why a body did not become a result.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ReceiveError {
-    #[error("the body has more than {0} bytes")]
-    TooLarge(u64),
-    #[error("no data for {0} s")]
-    Idle(u64),
-    #[error("timed out after {0} s")]
-    TooSlow(u64),
-    #[error("the body was interrupted: {0}")]
-    Broken(axum::Error),
-    #[error("the plugin sends too many messages at the same time")]
-    Busy,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("failed to store it: {0}")]
-    Io(#[from] io::Error),
-}
-
-impl ReceiveError {
-    pub(super) fn status(&self) -> StatusCode {
-        match self {
-            full if lacks_space(full) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_) | StoreError::LargerThanDisk { .. }) => {
-                StatusCode::PAYLOAD_TOO_LARGE
-            }
-            Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Store(StoreError::Archive(error)) => match error.blame() {
-                Blame::Archive => StatusCode::BAD_REQUEST,
-                Blame::Size => StatusCode::PAYLOAD_TOO_LARGE,
-                Blame::Transport | Blame::Host => StatusCode::INTERNAL_SERVER_ERROR,
-            },
-            Self::Broken(_) | Self::Store(StoreError::Io(_)) | Self::Io(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-
-    /// Returns the response for an upload of `what` that failed for this reason.
-    pub(super) fn response(&self, what: &str) -> Response {
-        let text = format!("{what}: {self}");
-        match self.status() {
-            StatusCode::SERVICE_UNAVAILABLE => unavailable(&text),
-            status => line(status, &text),
-        }
-    }
-}
 
 /// Receives results.
 pub(super) struct Receiver {
@@ -286,17 +227,13 @@ impl Receiver {
                 let commit = commit(self.state.clone(), self.store.clone(), key.clone(), upload, unpacked);
                 match tokio::spawn(commit).await {
                     Ok(answer) => answer,
-                    Err(error) => failed_to_store(&self.state, key, upload, &error),
+                    Err(error) => failed_to_store(&self.state, key, upload, io::Error::other(error)),
                 }
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
                 drain_after(&error, &mut stream).await;
-                let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
-                if let Err(error) = self.state.apply(event) {
-                    tracing::error!("{error}");
-                }
-                error.response(&format!("result {key}"))
+                upload_failed(&self.state, key, upload, &error)
             }
         }
     }
@@ -349,17 +286,16 @@ impl Receiver {
 /// Makes a complete upload the result of `key`: claims it in the ledger, moves it to its location,
 /// and records it. A rejected claim leaves nothing behind.
 async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response {
-    if let Err(error) = state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
-        if let ApplyError::Journal(error) = &error {
-            return failed_to_store(&state, key, upload, error);
-        }
-        return apply_error(&key, &error);
+    match state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
+        Ok(()) => {}
+        Err(ApplyError::Journal(error)) => return failed_to_store(&state, key, upload, io::Error::other(error)),
+        Err(error) => return apply_error(&key, &error),
     }
     let stored = unpacked.stored.clone();
     let target = key.clone();
     let placed = tokio::task::spawn_blocking(move || store.place(unpacked, &target)).await;
     if let Err(error) = placed.map_err(io::Error::other).flatten() {
-        return failed_to_store(&state, key, upload, &error);
+        return failed_to_store(&state, key, upload, error);
     }
     let bytes = stored.bytes;
     match state.apply_promptly(Event::UploadStored { key: key.clone(), upload, stored }).await {
@@ -371,19 +307,17 @@ async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacke
     }
 }
 
-/// Returns the response for a complete upload that this machine failed to store. The worker may
-/// retry it.
-fn failed_to_store(
-    state: &State,
-    key: ResultKey,
-    upload: u64,
-    error: &(dyn std::error::Error + Send + Sync + 'static),
-) -> Response {
+/// Records that this machine failed to store a complete upload, and returns the response. The worker
+/// may retry it.
+fn failed_to_store(state: &State, key: ResultKey, upload: u64, error: io::Error) -> Response {
     tracing::error!(plugin = %key.plugin, node = %key.node, "failed to store the result: {error}");
-    let reason = format!("failed to store it: {error}");
-    let text = format!("result {key}: {reason}");
-    let answer = if lacks_space(error) { unavailable(&text) } else { line(StatusCode::INTERNAL_SERVER_ERROR, &text) };
-    if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason }) {
+    upload_failed(state, key, upload, &ReceiveError::Io(error))
+}
+
+/// Records the end of an upload that failed, and returns the response.
+fn upload_failed(state: &State, key: ResultKey, upload: u64, error: &ReceiveError) -> Response {
+    let answer = error.response(&format!("result {key}"));
+    if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason: error.to_string() }) {
         tracing::error!("{error}");
     }
     answer
@@ -426,13 +360,6 @@ impl Drop for UploadGuard<'_> {
     }
 }
 
-fn apply_error(key: &ResultKey, error: &ApplyError) -> Response {
-    match error {
-        ApplyError::Refused(refusal) => refused(key, refusal),
-        other => line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {other}")),
-    }
-}
-
 async fn next(
     stream: &mut BodyDataStream,
     limits: &ReceiveLimits,
@@ -441,60 +368,6 @@ async fn next(
     let frame = timeout_at(deadline, timeout(limits.idle(), stream.next())).await;
     let frame = frame.map_err(|_| ReceiveError::TooSlow(limits.upload_seconds))?;
     frame.map_err(|_| ReceiveError::Idle(limits.idle_seconds))?.transpose().map_err(ReceiveError::Broken)
-}
-
-/// Reads the rest of a rejected body, so that the client gets the response. A client that waits for
-/// `100 Continue` has not sent a body.
-pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
-    if headers.contains_key(EXPECT) {
-        return;
-    }
-    drain(&mut body.into_data_stream()).await;
-}
-
-/// Reads the rest of a body that was rejected while it was sent, as [`drain`] does.
-async fn drain_after(error: &ReceiveError, stream: &mut BodyDataStream) {
-    if [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::SERVICE_UNAVAILABLE].contains(&error.status()) {
-        drain(stream).await;
-    }
-}
-
-/// Reads and discards a body. If the connection were closed while the client is sending, the client
-/// would see a reset instead of the response.
-pub(super) async fn drain(stream: &mut BodyDataStream) {
-    let drain = async {
-        let mut drained = 0;
-        while let Some(Ok(frame)) = stream.next().await {
-            drained += frame.len();
-            if drained > DRAIN_BYTES {
-                break;
-            }
-        }
-    };
-    // It does not matter whether the whole body was read.
-    let _ = timeout(DRAIN_TIME, drain).await;
-}
-
-pub(super) fn line(status: StatusCode, text: &str) -> Response {
-    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
-    (status, headers, format!("{text}\n")).into_response()
-}
-
-/// Returns the response for an upload that is rejected temporarily.
-fn unavailable(text: &str) -> Response {
-    let mut response = line(StatusCode::SERVICE_UNAVAILABLE, text);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
-    response
-}
-
-/// Returns the response for an event that the ledger rejected.
-pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response {
-    match refusal {
-        Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),
-        Refusal::AlreadyReceived(_) => line(StatusCode::CONFLICT, &format!("result {key} was already received")),
-        Refusal::Busy(_) => unavailable(&format!("another upload of result {key} is under way: try again")),
-        other => line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use plumbline_phonehome::{
     RouteKind,
 };
 
-use super::receive::{Receiver, line, refuse, refused};
+use super::receive::Receiver;
+use super::response::{line, refuse, refused};
 use crate::state::ApplyError;
 
 /// Handles and counts a request of the worker `peer`.
