@@ -14,8 +14,7 @@ use crate::postprocess::RunLog;
 
 /// Name of the module that finds causes: a summarizer of the plugin's bundle, or the built-in one.
 const MODULE: &str = "causes";
-/// Metadata key with the id of a cause: of the items of the module, and of the leaves that judges
-/// read.
+/// Metadata key with the id of a cause.
 pub(crate) const CAUSE: &str = "cause";
 /// Metadata key with the text of a cause.
 const TEMPLATE: &str = "template";
@@ -25,8 +24,7 @@ const ITEMS: &str = "items";
 const MAX_ID: usize = 64;
 /// Maximum length of a template in characters.
 const MAX_TEMPLATE: usize = 1_000;
-/// Maximum size of a text that the module reads, in bytes: its start and its end. The module reads
-/// less.
+/// Maximum size of a text that the module reads, in bytes. A longer one loses its middle.
 const MAX_TEXT: usize = 64 << 10;
 
 /// Finds the causes of failures with a module.
@@ -43,8 +41,7 @@ pub struct CauseGroup {
     pub id: String,
     /// Text that the failures have in common.
     pub template: String,
-    /// Numbers of the failures, from 0 in the order in which the module read them. A number may be
-    /// out of range, because it comes from the module.
+    /// Numbers of the failures, from 0 in reading order. The module can give any number.
     pub failures: Vec<usize>,
 }
 
@@ -71,8 +68,7 @@ pub enum CauseError {
 }
 
 impl CauseFinder {
-    /// Finds the module `causes`: in `bundle`, or else the built-in one. Returns `None` if there is
-    /// none.
+    /// Finds the module `causes` in `bundle`, or else the built-in one, if there is one.
     pub fn new(modules: &Modules, bundle: Option<&Path>, limits: &ModuleLimits) -> Result<Option<Self>, ModuleError> {
         match modules.summarizer(bundle, MODULE) {
             Ok(module) => Ok(Some(Self { module, limits: limits.clone() })),

@@ -33,8 +33,7 @@ use crate::reserve::{Released, Reserve};
 const MAX_LINE: u64 = 128 << 20;
 /// Maximum size of unsynced lines in bytes. Beyond it, the thread syncs even if nobody is waiting.
 const MAX_UNSYNCED: usize = 4 << 20;
-/// Maximum size of lines that wait in memory while the disk is full: 64 MiB. Uploads are already
-/// rejected at that point, and other events are small.
+/// Maximum size of lines that wait in memory while the disk is full: 64 MiB.
 const MAX_WAITING: usize = 64 << 20;
 /// Delay between attempts to write.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -131,8 +130,7 @@ impl Journal {
         &self.reserve
     }
 
-    /// Returns the error that currently prevents writes to the journal. Nothing may be acknowledged
-    /// meanwhile.
+    /// Returns the error that currently prevents writes, so that nothing may be acknowledged.
     pub fn trouble(&self) -> Option<String> {
         lock(&self.health).trouble.clone()
     }
@@ -151,8 +149,7 @@ impl Journal {
         if health.waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
     }
 
-    /// Returns whether the queue has room, so that [`Journal::ready`] succeeds also after some more
-    /// events.
+    /// Returns whether [`Journal::ready`] succeeds also after some more events.
     pub(crate) fn has_room(&self) -> bool {
         let health = lock(&self.health);
         !health.lost && health.waiting <= MAX_WAITING / 2
@@ -191,8 +188,7 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic. If it did, its lines would be lost, and nothing could be
-            // done here.
+            // The thread does not panic, and nothing could be done here.
             let _ = thread.join();
         }
     }
@@ -253,8 +249,7 @@ struct Writer {
     unsynced: Vec<u8>,
     /// Bytes of `unsynced` that were written to the file.
     written: usize,
-    /// Whether the file may have more bytes than `synced` and `written` say. It must be truncated
-    /// before anything is appended.
+    /// Whether the file may have more bytes than that, so it must be truncated before an append.
     torn: bool,
     waiting: VecDeque<oneshot::Sender<()>>,
     reserve: Reserve,

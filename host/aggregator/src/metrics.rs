@@ -1,8 +1,8 @@
 //! Metrics of a run (docs/observability.md).
 //!
-//! What the ledger knows is read from it at each look. Durations, bytes and attempts are counted
-//! when the event that ends them is accepted, which [`crate::State`] does in one place. The values of
-//! labels are the names of plugins and words from fixed sets, so their number is bounded.
+//! What the ledger knows is read from it at each look. Other things are counted with the event that
+//! ends them. The values of labels are names of plugins and words from fixed sets, so their number
+//! is bounded.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,22 +49,21 @@ struct PluginCounts {
     memory: u64,
 }
 
-/// What an event adds to the counters. It is determined before the ledger applies the event, and
-/// counted only if the ledger accepts it.
+/// What an event adds to the counters, determined before the ledger applies it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Increment {
     /// An upload of a result follows a failed one.
     Retry(PluginName),
     /// An upload failed.
     UploadFailed(PluginName),
-    /// A result was stored. Times since the start of its upload, and since the launch of its plugin.
+    /// A result was stored, with times since the start of its upload and the launch of its plugin.
     Stored { plugin: PluginName, bytes: u64, upload: Option<f64>, result: Option<f64> },
     /// A plugin has its tree. Time since its launch.
     PluginDone { plugin: PluginName, plugin_time: Option<f64> },
 }
 
 impl Increment {
-    /// Returns what `event` will add, if anything. `ledger` has not applied it yet.
+    /// Returns what `event` adds to `ledger`, which has not applied it yet.
     pub(crate) fn of(ledger: &Ledger, event: &Event, at: Timestamp) -> Option<Self> {
         let since = |start: Timestamp| at.duration_since(start).as_secs_f64();
         let launched = |key: &ResultKey| ledger.launched(&key.plugin).map(since);

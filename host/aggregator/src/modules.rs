@@ -29,9 +29,8 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// Runs compilation jobs, now or later, on a thread that may block.
 pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
 
-/// The modules of a run. Cheap to clone. Modules of bundles are read and inspected on first use,
-/// once per file. They are compiled in the background, only once even if several plugins have the
-/// same module. Calls wait for the compilation ([`LazyModule::wait`]).
+/// The modules of a run. Cheap to clone. Those of bundles are inspected on first use. Each is
+/// compiled once, in the background, and calls wait for that ([`LazyModule::wait`]).
 #[derive(Clone)]
 pub struct Modules {
     sandbox: Sandbox,
@@ -44,7 +43,7 @@ pub struct Modules {
 #[derive(Default)]
 struct BundleModules {
     by_path: BTreeMap<PathBuf, LazyModule>,
-    /// By digest and by name, because error messages contain the name.
+    /// By digest and by name, which error messages contain.
     by_content: BTreeMap<(String, String), LazyModule>,
 }
 
@@ -55,8 +54,8 @@ impl Modules {
         Self::compiling_with(sandbox, built_in, Arc::new(move |job| pool.submit(job)))
     }
 
-    /// Creates a set of modules like [`Modules::new`], with `compiler` to run compilation jobs. It
-    /// can be slow: a call that needs a module before it is compiled compiles it itself.
+    /// Creates a set of modules like [`Modules::new`]. A call that needs a module before `compiler`
+    /// has compiled it compiles it itself.
     pub fn compiling_with(
         sandbox: Sandbox,
         built_in: impl IntoIterator<Item = impl Into<LazyModule>>,
@@ -76,8 +75,7 @@ impl Modules {
         self.required(bundle, "result format", wanted, |module| module.info().roles.post_processor)
     }
 
-    /// Returns the post-processors that detect their files, in order: those of the bundle, then the
-    /// built-in ones.
+    /// Returns the post-processors that detect their files: those of the bundle first.
     pub fn detectors(&self, bundle: Option<&Path>) -> Result<Vec<LazyModule>, ModuleError> {
         let detects = |module: &LazyModule| module.info().roles.post_processor && !module.info().detect.is_empty();
         let mut detectors = Vec::new();
@@ -115,8 +113,8 @@ impl Modules {
         self.required(bundle, "judge", name, |module| module.info().roles.judge)
     }
 
-    /// Returns the check that `definition` runs, which has all rights that it needs. `None` means
-    /// that the plugin runs an image or a command. A check runs elsewhere, so it is not compiled.
+    /// Returns the check that `definition` runs, or `None` if the plugin runs an image or a
+    /// command. A check runs elsewhere, so it is not compiled.
     ///
     /// # Errors
     /// When the bundle has no such file, it is unusable or not a check, or it needs further rights.
@@ -139,8 +137,7 @@ impl Modules {
         Ok(Some(LazyModule::new(path, accepted)))
     }
 
-    /// Returns the module with this name and role. There is no fallback, because another module
-    /// than the one in the definition would lead to another verdict.
+    /// Returns the module with this name and role. Another one would lead to another verdict.
     fn required(
         &self,
         bundle: Option<&Path>,
@@ -162,8 +159,7 @@ impl Modules {
         Err(ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known, unbuilt })
     }
 
-    /// Returns the file of `bundle` from which the module with this digest was loaded. `None` means
-    /// that the module is built in.
+    /// Returns the file of `bundle` with this module, or `None` if the module is built in.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
         let loaded = self.bundles();
         let mut of_bundle = loaded.by_path.iter().filter(|(path, _)| path.parent() == Some(bundle));
@@ -191,8 +187,7 @@ impl Modules {
         Ok(found.inspect(|module| self.start(module)).cloned())
     }
 
-    /// Returns the module at `path` if it matches `name`: by its file name without extension, its
-    /// own name, or one of its formats.
+    /// Returns the module at `path` if its file name, its own name or a format is `name`.
     fn bundled(&self, path: &Path, name: &str) -> Result<Option<LazyModule>, ModuleError> {
         let stem = stem(path);
         let loaded = self.bundles().by_path.get(path).cloned();
@@ -201,8 +196,7 @@ impl Modules {
         }
         let bytes = read(path)?;
         if stem != name {
-            // A module that cannot be inspected must not make another module of the same bundle
-            // unusable.
+            // Another module of the bundle must stay usable.
             match inspect(&bytes) {
                 Ok(info) if answers_to(&info, name) => {}
                 _ => return Ok(None),
@@ -262,8 +256,7 @@ fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
     Ok(files)
 }
 
-/// Reads at most one byte more than the sandbox accepts, so that the sandbox reports a module that
-/// is too large.
+/// Reads one byte more than the sandbox accepts, so that it reports a module that is too large.
 fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
     let failed = |source| ModuleError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
@@ -271,8 +264,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
     Ok(bytes)
 }
 
-/// A module that was read and inspected, and that is or will be compiled. A component with an
-/// interpreter takes seconds to compile, and only calls of this module wait for it. Cheap to clone.
+/// A module that was inspected, and is or will be compiled. Cheap to clone.
 #[derive(Clone)]
 pub struct LazyModule {
     inner: Arc<Inner>,
@@ -330,8 +322,8 @@ impl LazyModule {
         self.inner.module.get().is_some()
     }
 
-    /// Returns the compiled module. Blocks until it is compiled. If nobody has started to, this
-    /// thread compiles it, so that a module that is needed now does not wait in a queue.
+    /// Returns the compiled module. Blocks until it is compiled, on this thread if nobody has
+    /// started.
     ///
     /// # Errors
     /// When the module is invalid, or its interfaces have other types than the contract's.
@@ -451,9 +443,7 @@ impl ModuleError {
     }
 }
 
-/// A pool of threads for jobs, with at most one thread per core and per job. It does not use the
-/// threads of the async runtime, because those must not block. The process can also exit while they
-/// are working.
+/// Threads for jobs, at most one per core. The threads of the async runtime must not block.
 #[derive(Clone, Default)]
 struct Pool {
     queue: Arc<Mutex<Queue>>,
@@ -478,8 +468,7 @@ impl Pool {
         let pool = self.clone();
         let work = move || {
             while let Some(job) = pool.next() {
-                // A panic in the compiler must not end the thread. The task that needs the module
-                // reports the error.
+                // The task that needs the module reports a panic in the compiler.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
             }
         };
@@ -490,8 +479,7 @@ impl Pool {
         }
     }
 
-    /// Takes the next job. If there is none, the caller's thread ends, so the number of threads is
-    /// decreased.
+    /// Takes the next job. Without one, the caller's thread ends.
     fn next(&self) -> Option<Job> {
         let mut queue = self.lock();
         let job = queue.jobs.pop_front();

@@ -24,21 +24,17 @@ pub struct PlannedPlugin {
     pub source: Source,
     /// Module that reads the plugin's results.
     pub post_processor: LazyModule,
-    /// Modules that detect their files, for the result format `auto`. If empty, `post_processor`
-    /// reads all files.
+    /// Modules that detect their files, for `auto`. If empty, `post_processor` reads all files.
     pub detectors: Vec<LazyModule>,
-    /// Module that decides which results are expected. `None` if it does not exist, which is an
-    /// error in [`PlannedPlugin::expect`].
+    /// Module that decides which results are expected, if it exists.
     pub expectations: Option<LazyModule>,
-    /// Summarizer in the definition. `None` means the post-processor, if it implements this role
-    /// too.
+    /// Summarizer in the definition, instead of a post-processor that has this role too.
     pub summarizer: Option<LazyModule>,
     /// Judges of the finished tree, in order.
     pub judges: Vec<PlannedJudge>,
     /// Limits of one call of its modules.
     pub limits: ModuleLimits,
-    /// The check that the plugin runs in place of an image. `None` if it has none, and
-    /// before [`PlannedPlugin::with_check`].
+    /// The check that the plugin runs in place of an image. Set by [`PlannedPlugin::with_check`].
     pub check: Option<PlannedCheck>,
     /// Expected results.
     pub expected: Vec<ResultKey>,
@@ -51,8 +47,7 @@ pub struct PlannedPlugin {
 /// The check of a plugin.
 #[derive(Clone)]
 pub struct PlannedCheck {
-    /// The component. A local run compiles it in the check's process, and a run in a cluster once
-    /// for all pods.
+    /// The component. A run in a cluster compiles it once for all pods.
     pub module: LazyModule,
     /// Its limits. Without another limit, it may run for as long as its plugin.
     pub limits: ModuleLimits,
@@ -82,8 +77,7 @@ impl PlannedCheck {
     }
 }
 
-/// The time between the deadline of a check and the timeout of its plugin, so that its results
-/// arrive. With a short timeout, it is a quarter.
+/// The time for the results of a check to arrive. With a short timeout, it is a quarter.
 const RESERVE: Duration = Duration::from_secs(30);
 
 /// Returns the limits of a check in a plugin with this timeout.
@@ -96,8 +90,7 @@ fn limits_within(limits: &ModuleLimits, timeout: Option<Duration>) -> ModuleLimi
     limits
 }
 
-/// Finds the modules of `source` and determines its limits. When it returns, modules are read and
-/// inspected, and are being compiled. [`PlannedPlugin::ready`] waits for that.
+/// Finds the modules of `source`, which are then being compiled, and determines its limits.
 ///
 /// # Errors
 /// When a module is unusable, a limit exceeds the cap, or a module rejects the options.
@@ -114,7 +107,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         _ => Vec::new(),
     };
     let limits = policy.limits(definition, post_processor.info())?;
-    // Find it now, so that it is compiled when it is needed. `expect` reports if it does not exist.
+    // Find it now, so that it is compiled in time. `expect` reports a missing one.
     let expectations = modules.expectations(bundle, definition.expectations_module()).ok();
     let mut infos = vec![post_processor.info()];
     infos.extend(summarizer.as_ref().map(LazyModule::info));
@@ -195,8 +188,7 @@ impl PlannedPlugin {
     }
 
     /// Waits until the modules that read and judge the results are compiled. Blocking. A run does
-    /// not need this: if a module turns out to be unusable later, the tree says so and the results
-    /// are kept.
+    /// not need this, because its tree reports unusable modules.
     pub fn ready(&self) -> Result<(), PlanError> {
         let judges = self.judges.iter().map(|judge| &judge.module);
         for module in std::iter::once(&self.post_processor).chain(&self.summarizer).chain(judges) {
@@ -205,12 +197,11 @@ impl PlannedPlugin {
         Ok(())
     }
 
-    /// Asks the expectations module which results are expected, and returns the resources that the
-    /// call used. Blocking: it waits until the module is compiled.
+    /// Asks the expectations module which results are expected, and returns what the call used.
+    /// Blocking.
     ///
     /// # Errors
-    /// When the module does not exist or fails. A run must not start with the wrong expected
-    /// results.
+    /// When the module does not exist or fails.
     pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<CallStats, PlanError> {
         let definition = Arc::clone(&self.source.definition);
         let plugin = &definition.name;
@@ -243,8 +234,7 @@ fn nothing_expected(module: &str, nodes: usize) -> String {
     format!("{why} (module `{module}`)")
 }
 
-/// Checks the definition's options against the schemas of its modules. Returns warnings about
-/// schemas that are unusable.
+/// Checks the options against the modules' schemas. Returns warnings about unusable schemas.
 fn check(definition: &Definition, mut modules: Vec<&ModuleInfo>) -> Result<Vec<String>, PlanError> {
     // Check a module with two or three roles only once.
     let mut seen = BTreeSet::new();
@@ -266,8 +256,7 @@ const MODULES_VERSION: u32 = 1;
 /// Origin of a plugin, as far as it is known when the run is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The source that the user requested: a path, a URL, `oci://…`, or the name of an installed or
-    /// built-in plugin.
+    /// The requested source: a path, a URL, `oci://…`, or a name.
     #[serde(default)]
     pub reference: Option<String>,
     /// Digest of the bundle, `sha256:` and hexadecimal digits.
@@ -278,9 +267,8 @@ pub struct Provenance {
     pub definition_file: Option<String>,
 }
 
-/// Returns `meta/modules.json`, which lists the modules that produce the results of `plugins`, by
-/// digest. Digests are those of the loaded bytes, so they are correct regardless of how the run was
-/// started, or what was signed or locked.
+/// Returns `meta/modules.json`: the modules that produce the results, by digest of the loaded
+/// bytes.
 pub(crate) fn modules_document(
     plugins: &[PlannedPlugin],
     modules: &Modules,

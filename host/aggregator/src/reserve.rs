@@ -15,8 +15,7 @@ use plumbline_core::limits::{DISK_RESERVE, DISK_RESERVE_SHARE};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// Minimum size of a reserve that is written instead of allocated, in bytes: 1 MiB. Smaller ones do
-/// not justify the writes.
+/// Minimum size of a reserve that is written where it cannot be allocated, in bytes.
 const LEAST_WRITTEN: u64 = 1 << 20;
 
 /// The reserve of a run. Cheap to clone.
@@ -34,17 +33,15 @@ struct Shared {
 struct Space {
     /// The size of the file in bytes.
     held: u64,
-    /// The size that the file should have, in bytes. It grows with the free space, and the file is
-    /// made with this size, as far as there is space.
+    /// The size that the file should have, in bytes. It grows with the free space.
     wanted: u64,
     /// The number of [`Released`] values.
     users: usize,
 }
 
 impl Reserve {
-    /// Creates the file `path`. Its size depends on the free space. The file of an earlier process
-    /// stays if it is large enough, and is replaced otherwise. Failures are only logged, because the
-    /// run then waits for space.
+    /// Creates the file `path`, or keeps one that is large enough. A failure is only logged,
+    /// because the run then waits for space.
     pub(crate) fn create(disk: &Disk, path: PathBuf) -> Self {
         let earlier = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let shared = Shared { disk: disk.clone(), path, space: RwLock::default() };
@@ -54,8 +51,7 @@ impl Reserve {
         Self(Arc::new(shared))
     }
 
-    /// Removes the file, because the disk is full. It is created again when nobody holds a
-    /// [`Released`] any more.
+    /// Removes the file, because the disk is full, until the last [`Released`] is dropped.
     pub(crate) fn release(&self) -> Released {
         let mut space = self.0.change();
         if let Err(error) = self.0.disk.remove_file(&self.0.path) {
@@ -67,8 +63,7 @@ impl Reserve {
         Released(Arc::clone(&self.0))
     }
 
-    /// Returns the disk for uploads. They do not get reserved space on it, also not while the
-    /// reserve is released.
+    /// Returns the disk for uploads, which never get reserved space.
     pub(crate) fn upload_disk(&self) -> Disk {
         self.0.disk.guarded(self.0.clone())
     }
@@ -105,8 +100,7 @@ impl Shared {
 
 impl SpaceGuard for Shared {
     fn take(&self, bytes: u64, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
-        // The lock is held until `act` has ended, so that it never takes space that was just
-        // released.
+        // Held until `act` has ended, so that it never takes space that was just released.
         let space = self.space.read().unwrap_or_else(PoisonError::into_inner);
         if space.held >= DISK_RESERVE {
             return act();
@@ -123,8 +117,8 @@ impl SpaceGuard for Shared {
     }
 }
 
-/// Returns the size of a reserve in bytes, for this much free space: a share of it, but not less
-/// than `earlier`. Otherwise a reserve would shrink with each restart on a full disk.
+/// Returns the size of a reserve in bytes: a share of the free space, but not less than `earlier`,
+/// so that restarts on a full disk do not shrink it.
 fn target_size(free: u64, earlier: u64) -> u64 {
     DISK_RESERVE.min((free / DISK_RESERVE_SHARE).max(earlier))
 }
@@ -140,8 +134,7 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Keeps the reserve released until it is dropped. The last one to be dropped creates the file
-/// again, as far as a share of the free space remains. Dropping it can block.
+/// Keeps the reserve released. The last one to be dropped creates the file again, which can block.
 pub(crate) struct Released(Arc<Shared>);
 
 impl Drop for Released {

@@ -21,7 +21,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
 use crate::metrics::{Increment, Metrics, ledger_families};
-use crate::reserve::Reserve;
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
@@ -152,9 +151,9 @@ impl State {
         RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
     }
 
-    /// Returns the disk space that the run keeps for its end.
-    pub(crate) fn reserve(&self) -> &Reserve {
-        self.shared.journal.reserve()
+    /// Returns the journal of the run.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.shared.journal
     }
 
     /// Returns the counters of what happened in this process.
@@ -293,16 +292,6 @@ impl State {
     /// meanwhile.
     pub fn trouble(&self) -> Option<String> {
         self.shared.journal.trouble()
-    }
-
-    /// Returns whether the journal accepts every event, also after some more of them.
-    pub(crate) fn has_room(&self) -> bool {
-        self.shared.journal.has_room()
-    }
-
-    /// Returns whether the journal has given up, so that events can no longer be recorded.
-    pub(crate) fn is_journal_lost(&self) -> bool {
-        self.shared.journal.is_lost()
     }
 
     /// Advances the time, which triggers whatever depends on time alone, such as the end of a retry

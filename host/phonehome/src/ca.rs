@@ -63,7 +63,6 @@ impl RunCa {
     /// [`CLOCK_SKEW`] after `validity` has passed. For `validity`, see [`RunCa::validity_for`].
     ///
     /// # Errors
-    ///
     /// Returns an error if the validity cannot be expressed, or if there are no random numbers.
     pub fn generate(run: &RunId, validity: Duration, now: Timestamp) -> Result<Self, CaError> {
         let wrong = || CaError::Validity { from: now, validity };
@@ -91,31 +90,26 @@ impl RunCa {
 
     /// Returns the validity of certificates for a run whose plugins may take `timeout` altogether.
     /// `None` means no timeout.
-    #[must_use]
     pub fn validity_for(timeout: Option<Duration>) -> Duration {
         timeout.map_or(VALIDITY_WITHOUT_TIMEOUT, |timeout| timeout.saturating_add(VALIDITY_MARGIN))
     }
 
     /// Returns the certificate of the CA in PEM, which workers receive as `CA_CERT`.
-    #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
     /// Returns the certificate of the CA in DER.
-    #[must_use]
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
     /// Returns the time from which the certificates of this run are valid.
-    #[must_use]
     pub fn not_before(&self) -> Timestamp {
         self.not_before
     }
 
     /// Returns the time until which the certificates of this run are valid.
-    #[must_use]
     pub fn not_after(&self) -> Timestamp {
         self.not_after
     }
@@ -124,7 +118,6 @@ impl RunCa {
     /// addresses with or without brackets.
     ///
     /// # Errors
-    ///
     /// Returns an error if there is no host, or if one is neither a name nor an address.
     pub fn issue_server(&self, hosts: &[String]) -> Result<Issued, CaError> {
         let mut names: Vec<SanType> = Vec::with_capacity(hosts.len());
@@ -142,7 +135,6 @@ impl RunCa {
     /// plugin only.
     ///
     /// # Errors
-    ///
     /// Returns an error if there are no random numbers.
     pub fn issue_client(&self, plugin: &PluginName) -> Result<Issued, CaError> {
         let name = SanType::DnsName(plugin.as_str().try_into().map_err(CaError::Generate)?);
@@ -176,7 +168,6 @@ impl RunCa {
 
     /// Returns everything that a restarted aggregator needs to continue with the same CA:
     /// certificate and key, in PEM. Keep it secret, because it contains the key.
-    #[must_use]
     pub fn to_pem(&self) -> String {
         format!("{}{}", self.certificate_pem, self.issuer.key().serialize_pem())
     }
@@ -184,7 +175,6 @@ impl RunCa {
     /// Restores a CA from the output of [`RunCa::to_pem`].
     ///
     /// # Errors
-    ///
     /// Returns an error if the certificate or the key is missing, if they do not match, or if the
     /// certificate is not that of a CA.
     pub fn from_pem(text: &str) -> Result<Self, CaError> {

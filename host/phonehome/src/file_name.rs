@@ -48,7 +48,6 @@ impl SafeFileName {
     pub const FALLBACK: &str = "result";
 
     /// Returns the name as a string.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,7 +87,6 @@ impl FromStr for SafeFileName {
 /// ```
 ///
 /// # Errors
-///
 /// Returns an error if the header has a name that is not a single path segment. Respond with 400.
 pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, FileNameError> {
     match header.and_then(|header| std::str::from_utf8(header).ok()).and_then(named) {
@@ -101,7 +99,6 @@ pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, File
 ///
 /// A name that is a token is unquoted, in the form that every existing server reads. Other names
 /// are quoted, and `filename*` is added for names beyond ASCII.
-#[must_use]
 pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
     let name = name.as_str();
     let text = if name.bytes().all(is_token_byte) {

@@ -21,7 +21,6 @@ pub const MAX_HEARTBEAT_BYTES: usize = 8 << 10;
 
 /// Returns whether the body of an upload is a gzip-compressed tar, whose members are the result,
 /// according to its header `Content-Type`. Any other body is a single file, stored unchanged.
-#[must_use]
 pub fn is_archive(content_type: Option<&[u8]>) -> bool {
     content_type == Some(CONTENT_TYPE_ARCHIVE.as_bytes())
 }
@@ -71,7 +70,6 @@ pub struct HeartbeatAnswer {
 
 impl HeartbeatAnswer {
     /// Parses the body of a response. An invalid one requests nothing.
-    #[must_use]
     pub fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
@@ -109,7 +107,6 @@ macro_rules! json_message {
             /// Parses the body of a request.
             ///
             /// # Errors
-            ///
             /// Returns an error if the body is too large, is not JSON, or lacks a required key.
             pub fn parse(body: &[u8]) -> Result<Self, MessageError> {
                 if body.len() > MAX_HEARTBEAT_BYTES {
@@ -119,7 +116,6 @@ macro_rules! json_message {
             }
 
             /// Returns the body of a request.
-            #[must_use]
             pub fn to_json(&self) -> Bytes {
                 // Strings, numbers and times always serialize.
                 Bytes::from(serde_json::to_vec(self).unwrap_or_default())

@@ -36,7 +36,6 @@ impl RouteKind {
     pub const ALL: [Self; 5] = [Self::Results, Self::Progress, Self::Hello, Self::Heartbeat, Self::Partial];
 
     /// Returns the path segment of the kind.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Results => "results",
@@ -49,7 +48,6 @@ impl RouteKind {
 
     /// Returns the only method that routes of this kind accept, for the header `Allow` of a 405
     /// response (RFC 9110, section 15.5.6).
-    #[must_use]
     pub fn method(self) -> Method {
         match self {
             Self::Results | Self::Partial => Method::PUT,
@@ -107,7 +105,6 @@ impl Route {
     /// split. Both `by-node` and `by_node` are accepted, and one trailing slash.
     ///
     /// # Errors
-    ///
     /// Returns a [`RouteError`], whose variants document the status code of the response.
     pub fn parse(raw_path: &str) -> Result<Self, RouteError> {
         if raw_path.len() > MAX_PATH_BYTES {
@@ -139,13 +136,11 @@ impl Route {
 
     /// Returns whether this route accepts `method`. For other methods, respond with 405 and an
     /// empty body.
-    #[must_use]
     pub fn allows(&self, method: &Method) -> bool {
         self.kind.method() == *method
     }
 
     /// Returns the path for a client. Names have no characters that need encoding.
-    #[must_use]
     pub fn path(&self) -> String {
         let (kind, plugin) = (self.kind.as_str(), &self.key.plugin);
         if self.key.node.is_global() {

@@ -73,7 +73,6 @@ pub enum TlsConfigError {
 /// the certificate of the first one.
 ///
 /// # Errors
-///
 /// Returns an error if the certificate or its key cannot be read.
 pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, TlsConfigError> {
     let provider = provider();
@@ -103,7 +102,6 @@ pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, T
 /// server's certificate may have the same distinguished name as the CA.
 ///
 /// # Errors
-///
 /// Returns an error if a string is not PEM, if a certificate or the key is damaged, or if these two
 /// do not match.
 pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Result<ClientConfig, TlsConfigError> {
@@ -143,7 +141,6 @@ impl PeerIdentity {
     /// ignored.
     ///
     /// # Errors
-    ///
     /// Returns an error if the data is not a certificate, or if its names cannot be read.
     pub fn from_certificate(certificate: &CertificateDer<'_>) -> Result<Self, PeerIdentityError> {
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate).map_err(|_| PeerIdentityError)?;
@@ -161,13 +158,11 @@ impl PeerIdentity {
 
     /// Returns the plugins in the order of the certificate. Certificates of [`RunCa::issue_client`]
     /// have exactly one.
-    #[must_use]
     pub fn plugins(&self) -> &[PluginName] {
         &self.plugins
     }
 
     /// Returns whether the peer may act for `plugin`. If not, respond with 403.
-    #[must_use]
     pub fn may_act_for(&self, plugin: &PluginName) -> bool {
         self.plugins.contains(plugin)
     }

@@ -122,7 +122,6 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Invalid { old_name_set: true, .. } => Some("set `AGGREGATOR_URL`: `MASTER_URL` is no longer read"),
@@ -197,7 +196,6 @@ impl WorkerConfig {
     }
 
     /// Returns the key of the result that this worker sends.
-    #[must_use]
     pub fn key(&self) -> ResultKey {
         match &self.node {
             Some(node) => ResultKey::new(self.plugin.clone(), node.clone()),

@@ -120,28 +120,18 @@ pub(crate) fn has_done_file(results_dir: &Path) -> bool {
 /// Returns what the done file names as soon as two reads in a row, `poll` apart, are equal, without
 /// waiting for its delay. One read can see a file that is half written, or not readable yet.
 pub(crate) async fn named_twice(results_dir: &Path, poll: Duration) -> Result<String, GatherError> {
-    let mut last = None;
+    let path = results_dir.join(DONE_FILE);
+    let mut last: Option<Result<String, String>> = None;
     loop {
-        match (last.take(), named_now(results_dir)) {
-            (Some(before), Some(named)) if is_same(&before, &named) => return named,
-            (_, named) => last = named,
+        // An empty file does not count, because its writer may not have finished.
+        let named = read(&path).transpose().filter(|named| !matches!(named, Ok(text) if text.is_empty()));
+        let seen = named.as_ref().map(|named| named.as_ref().cloned().map_err(ToString::to_string));
+        match named {
+            Some(named) if seen == last => return named,
+            _ => last = seen,
         }
         tokio::time::sleep(poll).await;
     }
-}
-
-fn is_same(one: &Result<String, GatherError>, other: &Result<String, GatherError>) -> bool {
-    match (one, other) {
-        (Ok(one), Ok(other)) => one == other,
-        (Err(one), Err(other)) => one.to_string() == other.to_string(),
-        _ => false,
-    }
-}
-
-/// Returns what the done file names now. An empty one does not count, because its writer may not
-/// have finished.
-fn named_now(results_dir: &Path) -> Option<Result<String, GatherError>> {
-    read(&results_dir.join(DONE_FILE)).transpose().filter(|named| !matches!(named, Ok(text) if text.is_empty()))
 }
 
 /// Declares in `results_dir` that `result`, a file or directory in it, is complete. This is for

@@ -47,7 +47,6 @@ pub enum WorkerError {
 
 impl WorkerError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Client(source) => source.hint(),
@@ -132,7 +131,6 @@ pub enum GatherError {
 
 impl GatherError {
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotAFile { .. } | Self::TooLarge { .. } | Self::NotText(_) | Self::Empty(_) | Self::Itself(_) => {

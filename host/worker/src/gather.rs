@@ -68,17 +68,11 @@ pub(crate) async fn gather(results_dir: &Path, named: &str, limit: u64) -> Resul
     let (results_dir, path) = (results_dir.to_owned(), named.to_owned());
     let cancelled = CancellationToken::new();
     let _cancel = cancelled.clone().drop_guard();
-    let gathered = tokio::task::spawn_blocking(move || gather_blocking(&results_dir, &path, limit, &cancelled)).await;
-    gathered.unwrap_or_else(|failed| Err(GatherError::Io(named.to_owned(), io::Error::other(failed))))
-}
-
-fn gather_blocking(
-    results_dir: &Path,
-    named: &str,
-    limit: u64,
-    cancelled: &CancellationToken,
-) -> Result<Gathered, GatherError> {
-    gather_located(results_dir, named, locate(results_dir, named)?, limit, cancelled)
+    let gathered = tokio::task::spawn_blocking(move || {
+        let located = locate(&results_dir, &path)?;
+        gather_located(&results_dir, &path, located, limit, &cancelled)
+    });
+    gathered.await.unwrap_or_else(|failed| Err(GatherError::Io(named.to_owned(), io::Error::other(failed))))
 }
 
 /// Packs what was located if it is a directory, and opens the file. The plugin may have replaced any

@@ -99,7 +99,6 @@ impl Relay {
     }
 
     /// Returns the port. If the system chose it, pass it to the plugin.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -31,13 +31,11 @@ pub struct Judged<'a> {
     pub plugin: &'a PluginInfo,
     /// File with the items of the plugin's tree ([`keep_tree`](super::keep_tree)).
     pub items: &'a Path,
-    /// Directory with the content of the archive. Judges can read only the files that their
-    /// evidence patterns match.
+    /// Directory with the content of the archive. Judges read only what their patterns match.
     pub root: &'a Path,
     /// The `config-map` of the definition.
     pub data: &'a BTreeMap<String, String>,
-    /// The day that judges get, which is the start of the run in UTC. It is the same whenever the
-    /// run is judged, even after a restart past midnight, or years later.
+    /// The start of the run in UTC, for every judge, however late the run is judged.
     pub day: Date,
 }
 
@@ -54,8 +52,7 @@ pub struct JudgeError {
 /// Runs `judges` in order on a plugin's results, and applies the rules. Blocking. If a judge fails,
 /// the error is recorded, its rulings so far count, and the chain continues.
 ///
-/// Also returns what the judges used and why calls were ended. A verdict only says that a judge did
-/// not finish.
+/// Also returns what the judges used, and why calls were ended.
 ///
 /// # Errors
 /// Only when this machine fails.
@@ -131,8 +128,7 @@ fn call(
     }
 }
 
-/// Returns the ids of the causes of failures, by the number of the failure. Judges do not depend on
-/// them, so a module that fails is only logged.
+/// Returns the ids of causes, by number of the failure. A module that fails is only logged.
 fn causes(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<Causes> {
     let Some(finder) = judges.first().and_then(|judge| judge.causes.as_ref()) else { return Ok(Causes::new()) };
     let mut failures = FailedLeaves(StoredItems::open(judged.items)?).peekable();

@@ -20,8 +20,7 @@ pub(super) struct StoredItem {
     pub(super) set: String,
     /// Whether the item has no children.
     pub(super) leaf: bool,
-    /// Whether the item is the node itself, above the items of its result set. Judges do not see
-    /// it.
+    /// Whether the item is the node itself, which judges do not see.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) node: bool,
     /// The item with its status. Depth 0 is a root of the result set.
@@ -42,8 +41,7 @@ pub(crate) enum ItemOwner {
 /// Writes the items of a tree.
 pub(crate) struct ItemWriter {
     out: BufWriter<File>,
-    /// The last item and its depth below the plugin's root. The next item tells whether it has
-    /// children.
+    /// The last item with its depth below the root. The next one tells whether it has children.
     last: Option<(u32, StoredItem)>,
     /// The last node.
     node: String,
@@ -56,8 +54,7 @@ impl ItemWriter {
         Ok(Self { out, last: None, node: String::new() })
     }
 
-    /// Adds an item. `item.depth` counts from the plugin's root. The items after a node, one level
-    /// deeper, belong to it.
+    /// Adds an item. Its depth counts from the root. Items after a node and deeper belong to it.
     pub(crate) fn push(&mut self, owner: ItemOwner, mut item: FlatItem) -> io::Result<()> {
         let level = item.depth;
         let node = owner == ItemOwner::Node && level == 0;
@@ -94,8 +91,7 @@ impl ItemWriter {
     }
 }
 
-/// Writes the items of `root`, the tree of a plugin, to the file `path`, for
-/// [`judge_plugin`](super::judge_plugin). A run writes this file itself.
+/// Writes the items of `root`, the tree of a plugin, to `path`, as a run does.
 pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
     let mut writer = ItemWriter::create(path)?;
     let mut walk = root.walk();

@@ -21,8 +21,7 @@ use crate::modules::{LazyModule, Modules};
 use crate::postprocess::file_patterns;
 use crate::source::{LimitPolicy, PlanError, Source};
 
-/// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
-/// only a part of its evidence, a judge could be wrong.
+/// Maximum number of archive files for one judge, which could be wrong with a part of them.
 pub const MAX_EVIDENCE_FILES: usize = 10_000;
 /// Directories of the survey, which may be incomplete.
 const SURVEYED: [&str; 3] = ["podlogs", "hosts", "resources"];
@@ -120,16 +119,14 @@ fn may_match_survey(pattern: &str) -> bool {
     first.contains(['*', '?', '[', '{', '\\']) || SURVEYED.iter().any(|dir| pattern.contains(dir))
 }
 
-/// Sets the day in the options of a judge, because modules have no clock. Entries of lists can
-/// expire on a day. It is set only if the judge's schema has the option and the definition does not
-/// set it.
+/// Sets the day in a judge's options, because entries of lists can expire.
 pub(super) fn set_today(options: &mut Map<String, Value>, day: Date) {
     options.insert(TODAY.to_owned(), Value::from(day.to_string()));
 }
 
 impl PlannedJudge {
-    /// Returns the files for the judge: `data/NAME` first, then those below `root`, each group in
-    /// lexical order. The error is a sentence.
+    /// Returns the files for the judge: `data/NAME`, then those below `root`, each in lexical
+    /// order.
     pub(super) fn evidence(&self, data: &BTreeMap<String, String>, root: &Path) -> Result<Vec<InputFile>, String> {
         let mut names = self.entry.data.clone();
         names.sort_unstable();
@@ -164,15 +161,13 @@ impl PlannedJudge {
     }
 }
 
-/// Returns a predicate for the archive files that any judge of a chain may read, for callers that
-/// have to extract them first.
+/// Returns a predicate for the archive files that any judge of a chain may read.
 pub fn evidence_patterns(judges: &[PlannedJudge]) -> impl Fn(&str) -> bool {
     let sets: Vec<GlobSet> = judges.iter().map(|judge| judge.evidence.clone()).collect();
     move |path: &str| is_evidence(path) && sets.iter().any(|set| set.is_match(path))
 }
 
-/// Returns whether a file can be evidence. Verdicts cannot, so that judging again has the same
-/// result.
+/// Verdicts are no evidence, so that judging again has the same result.
 fn is_evidence(path: &str) -> bool {
     !path.ends_with(&format!("/{VERDICT_FILE}"))
 }
@@ -182,8 +177,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
 }
 
-/// Returns the matching regular files below `root`, without following links. It stops at one more than
-/// the limit, which proves that there are too many.
+/// Returns the matching regular files below `root`, at most one more than the limit.
 ///
 /// # Errors
 /// Returns an error if a directory is not readable, or a matching file has a name that a judge cannot

@@ -7,12 +7,10 @@ use std::sync::Arc;
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{ItemSink, LogLevel, LogSink, ModuleFailure, Summarize};
 
-use super::error::is_of_data;
 use super::items::{failure_item, unknown_item, unusable_item};
-use super::outcome::Usage;
+use super::outcome::{Subject, Usage, is_of_data};
 use super::replay::Replay;
 use super::spool::{Spool, SpoolWriter};
-use super::subject::Subject;
 use crate::modules::LazyModule;
 
 /// Key of an item's metadata with its type.

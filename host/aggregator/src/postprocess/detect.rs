@@ -1,5 +1,5 @@
-//! Detection of the module for each file of a plugin with the result format `auto`. The modules'
-//! rules are applied to the start and the end of a file, and no module runs.
+//! Detection of the module for each file of a plugin with the result format `auto`. Rules are
+//! applied to the start and the end of a file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,19 +9,17 @@ use globset::GlobSet;
 use plumbline_sandbox::{DETECT_BYTES, DetectRule};
 use serde::Serialize;
 
-use super::error::PostProcessError;
 use super::files::{SetFile, file_patterns};
+use super::outcome::PostProcessError;
 use crate::modules::LazyModule;
 
 /// Maximum number of files in an outcome. The tree has all of them.
 const MAX_NAMED: usize = 20;
 
-/// Number of bytes at the end of a file that rules check, too: 64 KiB. A JSON document may end with
-/// the key that tells its format, and TAP with its plan.
+/// Number of bytes at the end of a file that rules check: 64 KiB. TAP may end with its plan.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// Maximum number of bytes that are read to find the root of an XML document: 1 MiB. Comments and
-/// white space may precede it.
+/// Maximum number of bytes before the root of an XML document: 1 MiB, for comments.
 const XML_BYTES: u64 = 1 << 20;
 
 /// Detected formats of a plugin with the result format `auto`.
@@ -76,8 +74,7 @@ impl<'a> Detectors<'a> {
         Ok(Self { modules: modules.iter().map(ready).collect::<Result<_, _>>()? })
     }
 
-    /// Returns the first module with a rule that matches `file`, and the display name of the
-    /// format.
+    /// Returns the first module with a rule that matches `file`, and the name of the format.
     pub(super) fn find(&self, file: &SetFile) -> io::Result<Option<(&'a LazyModule, String)>> {
         let head = Head::read(&file.absolute)?;
         Ok(self.modules.iter().find_map(|(module, rules)| {
@@ -145,8 +142,7 @@ fn read_tail(mut file: File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the local name of the root element if `text` is the start of an XML document. Skips the
-/// declaration, comments and the document type.
+/// Returns the local name of the root element if `text` is the start of an XML document.
 fn xml_root(text: &str) -> Option<&str> {
     let mut rest = text;
     loop {
@@ -166,8 +162,7 @@ fn xml_root(text: &str) -> Option<&str> {
     }
 }
 
-/// Decodes UTF-8, or UTF-16 if the file has a byte order mark or starts like XML in UTF-16. Invalid
-/// sequences are replaced, because rules match text.
+/// Decodes UTF-8, or UTF-16 if the file looks like it. Invalid sequences are replaced.
 fn decode(bytes: &[u8]) -> String {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();

@@ -1,5 +1,4 @@
-//! The first failed tests, for a summary. They are collected while results are read, so that the
-//! tree does not have to be read again.
+//! The first failed tests, for a summary, collected while results are read.
 
 use plumbline_core::failures::{CLASSNAME, FailedTests, Level, nodes_in};
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
@@ -22,8 +21,8 @@ const MAX_TESTS: usize = 1_000;
 pub struct Failure {
     /// Name of the test, truncated to 400 characters.
     pub name: String,
-    /// First line of the reason, truncated to 400 characters. `None` if there is nothing beyond the
-    /// name. For several nodes, it is that of the first one.
+    /// First line of the reason, truncated to 400 characters, of the first node. `None` if there is
+    /// nothing beyond the name.
     pub reason: Option<String>,
     /// Whether other nodes have other reasons.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -70,9 +69,8 @@ impl Failure {
         self.failed_nodes.max(1)
     }
 
-    /// Returns the first [`MAX_FAILURES`] failures that count according to a verdict: leaves,
-    /// failed checks, and judges that could not finish. `own` are the failures with the tests' own
-    /// reasons, which are used for leaves without a ruling.
+    /// Returns the first [`MAX_FAILURES`] failures that count according to a verdict. `own` are the
+    /// failures with the tests' own reasons, for leaves without a ruling.
     pub fn of_verdict(verdict: &PluginVerdict, own: &[Self]) -> Vec<Self> {
         let join = |parts: [&str; 2]| {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -211,8 +209,7 @@ impl Failures {
         });
     }
 
-    /// Returns the first [`MAX_FAILURES`] failures. `all_nodes` is the number of nodes with
-    /// results.
+    /// Returns the first [`MAX_FAILURES`] failures, of `all_nodes` nodes with results.
     pub(super) fn into_list(self, all_nodes: u64) -> Vec<Failure> {
         let place = |suites: &[String]| if self.several_places { cut(&suites.join(" › ")) } else { String::new() };
         let tests = self.tests.into_tests().into_iter().take(MAX_FAILURES);

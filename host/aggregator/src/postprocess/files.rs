@@ -11,11 +11,9 @@ use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES};
 use plumbline_core::text::one_line;
 use plumbline_sandbox::{ModuleInfo, file_pattern};
 
-use super::error::{PostProcessError, io_error, is_of_data};
-use super::subject::Subject;
+use super::outcome::{PostProcessError, Subject, io_error, is_of_data};
 
-/// Maximum size of a worker's list of entries that it could not pack, in bytes. It has ten names
-/// and reasons.
+/// Maximum size of a worker's list of entries that it could not pack, in bytes.
 const MAX_LIST: u64 = 4 << 10;
 
 /// Characters that make a name in `result-files` a pattern, which need not match a file.
@@ -40,8 +38,7 @@ impl SetFile {
     }
 }
 
-/// The directory of a result set. Its files are listed when it is processed, because the names of
-/// all result sets would take much more memory.
+/// The directory of a result set. Listing all sets at once would take much more memory.
 pub(super) struct SetDirectory {
     node: Option<String>,
     path: PathBuf,
@@ -69,9 +66,8 @@ pub(super) struct ResultSet {
     pub(super) fault: Option<String>,
 }
 
-/// Returns the result sets below `plugin_dir/top` (`results` or `errors`). For a plugin that runs
-/// per node, each subdirectory is a set, and files next to them are ignored. Otherwise there is one
-/// set of all files. A missing directory has no sets.
+/// Returns the result sets below `plugin_dir/top` (`results` or `errors`): each subdirectory for a
+/// plugin that runs per node, and otherwise all files.
 pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<SetDirectory>> {
     let root = plugin_dir.join(top);
     if !root.is_dir() {
@@ -90,8 +86,7 @@ pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::R
     Ok(sets)
 }
 
-/// Returns entries in lexical order. Names that are not UTF-8 are skipped, because the receiver
-/// does not create them.
+/// Returns entries in lexical order. The receiver creates no names that are not UTF-8.
 fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -105,7 +100,7 @@ fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 impl ResultSet {
-    /// Reports the entries that a worker could not pack. The file with their list is not a result.
+    /// Reports the entries that a worker could not pack, which a file lists.
     fn take_list_of_lost(&mut self) -> io::Result<()> {
         let is_list = |file: &SetFile| {
             let names: Vec<&str> = file.path.split('/').collect();
@@ -203,8 +198,8 @@ impl Selection {
         }
     }
 
-    /// Returns the names in the definition's `result-files` without wildcards that none of
-    /// `selected` has. Those are the files of one result set that are for the module.
+    /// Returns the names without wildcards that none of `selected` has, the files of one result set
+    /// for the module.
     pub(super) fn missing(&self, selected: &[&SetFile]) -> Vec<String> {
         let Self::Names(names) = self else { return Vec::new() };
         let mut present: BTreeSet<&str> = selected.iter().map(|file| file.name()).collect();

@@ -1,5 +1,4 @@
-//! Items of the host: errors that replace results, exit codes, results that could not be read, and
-//! files that no module reads.
+//! Items of the host: errors, exit codes, and results and files that were not read.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +10,7 @@ use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
 
 use super::files::SetFile;
-use super::subject::Subject;
+use super::outcome::Subject;
 use crate::modules::ModuleError;
 
 /// Name of the document about the end of an execution that sent results.
@@ -49,8 +48,8 @@ fn read(file: &SetFile) -> io::Result<Option<Map<String, Value>>> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Returns an item named after the document's `error`, which also distinguishes timeouts from
-/// failures. Every top-level key becomes a detail: strings as text, other values as they are.
+/// Returns an item named after the document's `error`, which also tells timeouts. Every key becomes
+/// a detail.
 fn error(document: Option<Map<String, Value>>) -> FlatItem {
     let Some(document) = document else {
         return FlatItem { name: ERROR_FILE.into(), status: Some(Status::Failed), ..FlatItem::default() };
@@ -103,8 +102,8 @@ pub(super) fn is_stdout(subject: &Subject<'_>, file: &SetFile) -> bool {
     subject.stdout.is_some() && names.next() == subject.stdout && names.next().is_none()
 }
 
-/// Returns the item for a file without a detected format. An empty file means a missing result,
-/// unless it is the standard output of a silent process.
+/// Returns the item for a file without a detected format. A file other than the standard output
+/// must not be empty.
 pub(super) fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatItem {
     let name = file.name().to_owned();
     let mut meta = Meta::from([("file".to_owned(), file.path.clone())]);
@@ -117,8 +116,7 @@ pub(super) fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatIt
     FlatItem { depth, name, status: Some(status), meta, ..FlatItem::default() }
 }
 
-/// Returns an item with status `unknown`, for results that could not be read. The reason becomes its
-/// name.
+/// Returns an item with status `unknown`, whose name is the reason.
 pub(super) fn unknown_item(reason: String, hint: Option<&str>, depth: u32) -> FlatItem {
     FlatItem {
         depth,
@@ -129,12 +127,11 @@ pub(super) fn unknown_item(reason: String, hint: Option<&str>, depth: u32) -> Fl
     }
 }
 
-/// Returns the item for a module that could not be compiled. The results are kept, so a fixed
-/// module can still read them.
+/// Returns the item for a module that could not be compiled. A fixed one can still read the
+/// results.
 pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
     let text = match error {
-        // The message contains the module's name. Its path on this machine is of no use in an
-        // archive.
+        // The path on this machine is of no use in an archive.
         ModuleError::Load { source, .. } => source.to_string(),
         error => error.to_string(),
     };
@@ -142,8 +139,7 @@ pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
     unknown_item(text, Some(hint), depth)
 }
 
-/// Returns the item for a failed call of a module. The status of what the module did not report is
-/// `unknown`. Items that it emitted before stay.
+/// Returns the item for a failed call of a module, in addition to those it emitted before.
 pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
     unknown_item(failure.to_string(), failure.hint(), depth)
 }

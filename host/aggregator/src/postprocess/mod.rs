@@ -3,7 +3,6 @@
 
 mod calls;
 mod detect;
-mod error;
 mod failures;
 mod files;
 mod items;
@@ -11,22 +10,19 @@ mod outcome;
 mod process;
 mod replay;
 mod spool;
-mod subject;
 mod tree_reader;
 mod yaml;
 
 pub use calls::RunLog;
 pub use detect::{Detected, Detections};
-pub use error::PostProcessError;
-pub(crate) use error::is_of_data;
 pub use failures::{Failure, MAX_FAILURES};
 pub(crate) use files::file_patterns;
 pub use files::{ModuleInput, module_inputs};
 pub use items::EXIT_FILE;
 pub(crate) use items::{EXIT_CRASH, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN};
-pub use outcome::{NodeOutcome, Outcome, Usage};
+pub(crate) use outcome::is_of_data;
+pub use outcome::{NodeOutcome, Outcome, PostProcessError, Subject, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
-pub use subject::Subject;
 pub(crate) use tree_reader::{LONG_NAME, Leaf, leaves};
 pub use tree_reader::{LeanLimits, LeanTree, read_items, read_lean};

@@ -1,15 +1,51 @@
-//! Outcome of post-processing.
+//! Input and outcome of post-processing, and its errors.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbline_core::Status;
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::{NO_RESULTS_REASON, Tally, meaning};
-use plumbline_sandbox::{CallStats, ModuleFailure};
+use plumbline_core::{ModuleLimits, Status};
+use plumbline_sandbox::{CallStats, ModuleFailure, PluginInfo};
 
 use super::detect::Detections;
 use super::failures::{Failure, MAX_FAILURES};
+use crate::modules::LazyModule;
+
+/// The results to post-process, and how.
+pub struct Subject<'a> {
+    /// Information for the module.
+    pub plugin: PluginInfo,
+    /// Whether results are per node, so that each directory below `results/` is a node's.
+    pub per_node: bool,
+    /// Modules that detect their files, for `auto`. If empty, one module reads all files.
+    pub detectors: Vec<LazyModule>,
+    /// Name of the file in a result set with the standard output of the plugin's process.
+    pub stdout: Option<&'a str>,
+    /// The definition's `result-files`. If empty, the module's default patterns apply.
+    pub result_files: &'a [String],
+    /// Limits of one call of the module.
+    pub limits: ModuleLimits,
+    /// Module that adds items about the results of all result sets, if any.
+    pub summarizer: Option<LazyModule>,
+    /// File to write the items of the finished tree to, for judges, if any.
+    pub keep_items: Option<PathBuf>,
+    /// Whether a result set in which nothing ran passes.
+    pub allow_empty: bool,
+    /// Sentences for readers of the tree, which become metadata of the root.
+    pub warnings: Vec<String>,
+    /// Why no result was expected: the reason why the tree has no items.
+    pub nothing_expected: Option<&'a str>,
+}
+
+impl Subject<'_> {
+    /// Returns whether each file is read by the module that detects it.
+    pub(super) fn is_auto(&self) -> bool {
+        !self.detectors.is_empty()
+    }
+}
 
 /// Outcome of a node, or of the whole plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,15 +73,14 @@ impl NodeOutcome {
 pub struct Outcome {
     /// Outcome of the root.
     pub total: NodeOutcome,
-    /// Outcome per node, for a plugin that runs per node. If a node has results and an error, the
-    /// worse status applies. Empty in a finished run, whose ledger has them.
+    /// Outcome per node, the worse of its results and errors. Empty in a finished run, whose ledger
+    /// has them.
     pub nodes: BTreeMap<String, NodeOutcome>,
     /// Number of items in the tree, without its root.
     pub items: u64,
     /// The first failed tests, at most [`MAX_FAILURES`].
     pub failures: Vec<Failure>,
-    /// Reason of the status if the items' statuses do not explain it: nothing ran, or no file was
-    /// read.
+    /// Reason of the status if the items do not explain it: nothing ran, or no file was read.
     pub reason: Option<String>,
     /// Resources that the modules used, and their failures.
     pub usage: Usage,
@@ -62,9 +97,8 @@ pub struct Usage {
     pub wall: Duration,
     /// Maximum linear memory of one call, in bytes. Failed calls do not report it.
     pub memory: u64,
-    /// Why calls were ended: a trap, a limit, a violated rule, or a module that could not be
-    /// compiled. At most [`MAX_FAILURES`]. A module's own errors about unreadable results are not
-    /// included.
+    /// Why calls were ended or impossible, at most [`MAX_FAILURES`]. A module's own errors about
+    /// unreadable results are not included.
     pub broken: Vec<String>,
     /// Errors that modules returned themselves. At most [`MAX_FAILURES`].
     pub refused: Vec<String>,
@@ -103,8 +137,8 @@ pub(super) struct Decided {
     pub(super) by_allow_empty: bool,
 }
 
-/// Returns the reason of the status of a plugin with these leaves, if the statuses alone do not
-/// explain it. `format` is the definition's result format, empty if it has none.
+/// Returns the reason of the status of a plugin with these leaves, if they do not explain it.
+/// `format` is the definition's result format, or empty.
 pub(super) fn reason(total: &NodeOutcome, format: &str, decided: Decided) -> Option<String> {
     let count = |wanted: Status| -> u64 {
         let counted = total.counts.iter().filter(|(status, _)| meaning(&status.as_str().into()) == wanted);
@@ -137,8 +171,44 @@ fn unread(files: u64, format: &str) -> String {
     }
 }
 
+/// An error of this machine. Errors in results and modules become items of the tree.
+#[derive(Debug, thiserror::Error)]
+pub enum PostProcessError {
+    /// Reading results or writing the tree failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// The operation that failed.
+        what: String,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// A default pattern of the module is not a glob.
+    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
+    Pattern {
+        /// Name of the module.
+        module: String,
+        /// The underlying error.
+        source: globset::Error,
+    },
+}
+
+/// Returns a function that adds what failed to an I/O error.
+pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
+    move |source| PostProcessError::Io { what: what.into(), source }
+}
+
+/// Returns whether data or a module caused `error`, and not this machine.
+pub(crate) fn is_of_data(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Other | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidFilename
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use rustix::io::Errno;
+
     use super::*;
 
     fn of(counts: &[(&str, u64)], format: &str, decided: Decided) -> Option<String> {
@@ -171,5 +241,20 @@ mod tests {
         ] {
             assert_eq!(of(counts, format, decided).as_deref(), want, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn only_a_failure_of_this_machine_ends_a_run() {
+        for errno in [Errno::NOSPC, Errno::DQUOT, Errno::IO, Errno::ROFS, Errno::NOMEM, Errno::MFILE, Errno::ACCESS] {
+            assert!(!is_of_data(&errno.into()), "{errno}");
+        }
+        assert!(is_of_data(&Errno::NAMETOOLONG.into()));
+        assert!(is_of_data(&io::Error::other("more than 10000 different statuses")));
+    }
+
+    /// The crate for temporary files wraps errors of the system.
+    #[test]
+    fn a_missing_scratch_directory_is_the_fault_of_this_machine() {
+        assert!(!is_of_data(&tempfile::tempfile_in("/does/not/exist").unwrap_err()));
     }
 }

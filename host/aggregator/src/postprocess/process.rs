@@ -17,33 +17,28 @@ use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
 use super::calls::{CallSink, RunLog, summarize, summary_item};
 use super::detect::{Detected, Detections, Detectors};
-use super::error::{PostProcessError, io_error, is_of_data};
 use super::failures::Failures;
 use super::files::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
 use super::items::{
     EXIT_FILE, error_item, failure_item, is_crash, is_no_tests, is_stdout, unknown_item, unread_item, unusable_item,
 };
-use super::outcome::{Decided, Outcome, Usage, reason};
+use super::outcome::{Decided, Outcome, PostProcessError, Subject, Usage, io_error, is_of_data, reason};
 use super::replay::keep;
 use super::spool::{LeafCounts, Spool, SpoolWriter};
-use super::subject::Subject;
 use super::yaml;
 use crate::modules::LazyModule;
 
-/// Maximum number of pieces of work per thread. It is enough to balance the load, and keeps the
-/// number of open files low.
+/// Maximum number of pieces of work per thread: balances the load with few open files.
 const PIECES_PER_THREAD: usize = 4;
 
 /// Post-processes the plugin's directory `dir` (with `results/` and `errors/`) with `module`, and
 /// atomically writes the tree to the file `tree`. In an archive, that file is
 /// [`TREE_FILE`](super::TREE_FILE) in `dir`.
 ///
-/// Blocking: result sets are processed in parallel, with one thread per core. `scratch` is a
-/// directory for temporary files. They take about as much space as the tree, and twice as much with
-/// a summarizer.
+/// Blocking, with one thread per core. Temporary files in `scratch` take about as much space as the
+/// tree, and twice as much with a summarizer.
 ///
-/// It waits for modules that are still being compiled. If one is unusable, an item with status
-/// `unknown` replaces its output.
+/// It waits for modules that are being compiled. An item replaces the output of an unusable one.
 ///
 /// # Errors
 /// Only when this machine fails, such as for a full disk.
@@ -137,8 +132,7 @@ impl Work<'_> {
     }
 }
 
-/// Processes every set. Adjacent sets share a spool, and spools are returned in the order of their
-/// sets.
+/// Processes every set. Adjacent sets share a spool. Spools are in the order of their sets.
 fn run_all(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<Vec<Spool>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
     let per_piece = sets.len().div_ceil(threads * PIECES_PER_THREAD).max(1);
@@ -176,8 +170,7 @@ fn run_piece(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<
     spool.finish()
 }
 
-/// Adds the item of the set's node, if it has one. Returns how much deeper the items of the set
-/// are.
+/// Adds the item of the set's node, if it has one. Returns how deep the items of the set are.
 fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
     let Some(node) = &set.node else { return Ok(0) };
     let meta = [("type".to_owned(), "node".to_owned())].into();
@@ -185,8 +178,7 @@ fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
     Ok(1)
 }
 
-/// Adds the items of a result set. If nothing ran and the definition allows that, it also adds an
-/// item that says so.
+/// Adds the items of a result set, and an item if nothing ran, which the definition allows.
 fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let leaves = spool.leaves();
     let shift = push_node(set, spool)?;
@@ -234,12 +226,11 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
 
 /// Adds items for errors and for the ends of executions.
 ///
-/// A nonzero exit code has no item if the results already contain a failure. Suites then exit with
-/// a nonzero code anyway. A separate leaf would be a failure that no list of known failures could
-/// excuse. A crash always has an item, because tests after it did not run.
+/// A nonzero exit code has no item if the results contain a failure: suites exit so anyway, and no
+/// list of known failures could excuse it. A crash always has one, because tests after it did not
+/// run.
 ///
-/// Exit code 0 has an item only if no result was read, because then it is the only information. The
-/// document stays in the archive in any case.
+/// Exit code 0 has an item only if no result was read.
 fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let (failed, unread, ran) = {
         let findings = work.findings();
@@ -297,8 +288,7 @@ fn run_detected(
         if !is_stdout {
             work.findings().detections.unread += 1;
         }
-        // The standard output of a tool is also in its log. It adds nothing if its results were
-        // read.
+        // The standard output of a tool is also in its log.
         if !is_stdout || groups.is_empty() {
             spool.push(&unread_item(file, is_stdout, shift))?;
         }

@@ -26,8 +26,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Creates a reader. With `per_node`, items at depth 0 are nodes, and the items after them
-    /// belong to them.
+    /// Creates a reader. With `per_node`, items at depth 0 are nodes.
     pub(super) fn new(spools: Arc<Vec<Spool>>, per_node: bool) -> Self {
         Self { spools, per_node, at: 0, open: None, set: GLOBAL.to_owned(), line: Vec::new() }
     }
@@ -77,8 +76,7 @@ impl ResultSource for Replay {
     }
 }
 
-/// Writes the items of resolved `spools` to the file `path`. The first `sets` spools are result
-/// sets. The rest are items of a summarizer.
+/// Writes the items of resolved `spools` to `path`. Those after the first `sets` are a summary.
 pub(super) fn keep(path: &Path, spools: Vec<Spool>, sets: usize, per_node: bool) -> io::Result<()> {
     let mut replay = Replay::new(Arc::new(spools), false);
     let mut writer = ItemWriter::create(path)?;

@@ -26,21 +26,17 @@ use super::failures::Failures;
 use super::outcome::NodeOutcome;
 use super::yaml;
 
-/// Size of an index record in bytes: depth, status, head length, tail length, each a little-endian
-/// u32.
+/// Size of an index record in bytes: four little-endian u32.
 const RECORD: usize = 16;
 /// Number of records that the backward pass holds at once.
 const CHUNK: usize = 4096;
-/// Maximum number of distinct custom statuses in one spool, which can hold the results of several
-/// nodes. One call may emit [`CALL_STATUSES`](plumbline_core::limits::CALL_STATUSES).
+/// Maximum number of distinct custom statuses in one spool, with the results of several nodes.
 const MAX_CUSTOM: usize = 10_000;
-/// Maximum total size of the distinct statuses of items with children, in bytes. With custom
-/// statuses, each is a list of counts.
+/// Maximum total size of the lists of counts that items with children can have, in bytes.
 const MAX_LISTS: usize = 16 << 20;
 /// Additional bytes for lists of counts in a tree, on top of the size of the items.
 const LISTS_ALLOWANCE: u64 = 1 << 20;
-/// Code of [`Status::Unknown`]. Standard statuses have the codes from 1 on, in their order. Code 0
-/// means that the host decides the status.
+/// Code of [`Status::Unknown`]. Standard statuses have their number. The host decides about 0.
 const UNKNOWN: u32 = 5;
 
 #[derive(Clone, Copy)]
@@ -113,8 +109,7 @@ impl Codes {
         tally
     }
 
-    /// Returns the status of an item with these children. If lists of counts would become too
-    /// large, it uses the standard statuses.
+    /// Returns the status of an item with these children: a list of counts while there is room.
     fn rolled_up(&mut self, children: &BTreeMap<u32, u64>, custom_mode: bool, left: &mut u64) -> u32 {
         let tally = self.tally(children);
         if custom_mode {
@@ -207,9 +202,8 @@ pub(super) struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Creates a spool in unnamed files below `dir`. Its items at depth 0 are children of the
-    /// plugin's root. With `keep_names`, their names are kept. With `replay`, the items can be read
-    /// again, which needs a third file.
+    /// Creates a spool in unnamed files below `dir`. `keep_names` keeps the names of items at depth
+    /// 0. With `replay`, the items can be read again, from a third file.
     pub(super) fn create(dir: &Path, keep_names: bool, replay: bool) -> io::Result<Self> {
         let replay = replay.then(|| tempfile::tempfile_in(dir)).transpose()?;
         Ok(Self {
@@ -228,8 +222,7 @@ impl SpoolWriter {
         })
     }
 
-    /// Appends an item. Its depth is at most one more than that of the previous item, which the
-    /// sandbox and the host ensure.
+    /// Appends an item, at most one level deeper than the previous one.
     pub(super) fn push(&mut self, item: &FlatItem) -> io::Result<()> {
         self.close_leaf(item.depth);
         let status = match &item.status {
@@ -335,9 +328,8 @@ pub(super) struct Resolved {
 }
 
 impl Spool {
-    /// Resolves every status in place, from the last item to the first. It can be repeated in
-    /// another mode. With `per_root`, it also returns the single items at depth 0. Use that only if
-    /// their number is known to be small (one per node).
+    /// Resolves every status in place, in any mode. With `per_root`, it also returns the items at
+    /// depth 0, of which there must be few.
     pub(super) fn resolve(&mut self, custom_mode: bool, per_root: bool) -> io::Result<Resolved> {
         let mut resolved = Resolved::default();
         let mut total: BTreeMap<u32, u64> = BTreeMap::new();
@@ -347,8 +339,7 @@ impl Spool {
         let mut tallies: Vec<BTreeMap<u32, u64>> = Vec::new();
         let mut buffer = vec![0_u8; CHUNK * RECORD];
         let mut end = self.items;
-        // Remaining bytes for lists of counts. A list of a hundred statuses on every level would be
-        // larger than the items.
+        // Lists of a hundred statuses on every level would be larger than the items.
         let mut left = self.bytes.saturating_add(LISTS_ALLOWANCE);
         let mut names = self.root_names.iter().rev().cloned();
         while end > 0 {
@@ -398,8 +389,7 @@ impl Spool {
         Ok(resolved)
     }
 
-    /// Returns counts by status. The number of distinct statuses is limited as for an item, so that
-    /// the counts of thousands of nodes fit into memory.
+    /// Returns counts by status, of a limited number of statuses as for an item.
     fn by_text(&self, counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
         if counts.len() <= MAX_CUSTOM_STATUSES {
             return counts.iter().map(|(&code, &n)| (self.codes.status(code).to_string(), n)).collect();
@@ -442,8 +432,7 @@ pub(super) fn read_record(index: &mut impl Read) -> io::Result<Option<Record>> {
     }
 }
 
-/// Copies bytes through the buffers of reader and writer. `io::copy` would let the kernel copy
-/// between the files, with several system calls for each of these small pieces.
+/// `io::copy` would copy these small pieces in the kernel, with several system calls for each.
 fn copy(from: &mut impl BufRead, to: &mut impl Write, bytes: u32) -> io::Result<()> {
     let mut left = bytes as usize;
     while left > 0 {

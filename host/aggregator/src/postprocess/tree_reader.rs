@@ -1,9 +1,8 @@
-//! Readers for result trees on disk, line by line: the leaves alone, every item after the other, or a
-//! tree without most of its details. None holds a whole tree in memory.
+//! Readers for result trees on disk, line by line: the leaves, every item, or a tree without most
+//! of its details.
 //!
-//! They read only trees that this program has written ([`super::yaml`]). In them, every item starts
-//! with a line `- name:`, and every key is on its own line. Indentation determines what a line
-//! means. Texts of plugins are in quotes, so they cannot be mistaken for something else.
+//! They read only trees that this program has written ([`super::yaml`]): every key is on its own
+//! line, its indentation says what it means, and texts of plugins are in quotes.
 
 use std::io::{self, BufRead};
 use std::rc::Rc;
@@ -11,8 +10,8 @@ use std::rc::Rc;
 use plumbline_core::{FlatItem, Item, Status};
 use serde_json::Value;
 
-/// Maximum size of the name, metadata and details of an item for [`read_items`], in bytes: the 64 MiB
-/// that a module may emit, and 1 MiB for what the host adds.
+/// Maximum size of an item's texts for [`read_items`], in bytes: 64 MiB of a module, and 1 MiB of
+/// the host.
 const ITEM_BYTES: usize = 65 << 20;
 /// Maximum number of bytes that a line has for one byte of a text.
 const ESCAPED: usize = 6;
@@ -61,12 +60,11 @@ pub(crate) fn leaves(
     last.filter(|leaf| leaf.item.depth > 0).map_or(Ok(()), visit)
 }
 
-/// Calls `visit` with every item of the tree in `from`, parents before children. The root has depth
-/// 0. Texts of more than `text_bytes` bytes are left out, and those that exceed the size of an item
-/// that a module can emit. Returns their number.
+/// Calls `visit` with every item of the tree in `from`, parents first. The root has depth 0. Leaves
+/// out texts of more than `text_bytes` bytes, or beyond the limit of an item. Returns their number.
 ///
 /// # Errors
-/// When it is not readable, was not written by this program, or `visit` fails.
+/// When it is not readable, not from this program, or `visit` fails.
 pub fn read_items(
     from: impl BufRead,
     text_bytes: usize,
@@ -146,8 +144,7 @@ pub struct LeanLimits {
     pub details_bytes: usize,
     /// Maximum size of names, statuses and metadata in bytes, 1 GiB by default. More is an error.
     pub other_bytes: usize,
-    /// Maximum number of items, 5,000,000 by default, as many as a module may emit by default. More
-    /// is an error.
+    /// Maximum number of items, 5,000,000 by default as for a module. More is an error.
     pub items: usize,
 }
 
@@ -170,8 +167,7 @@ pub struct LeanTree {
 /// that did not pass.
 ///
 /// # Errors
-/// When it is not readable, was not written by this program, or exceeds `limits` for items, or for
-/// names and metadata.
+/// When it is not readable, not from this program, or exceeds `limits` for other than details.
 pub fn read_lean(from: impl BufRead, limits: &LeanLimits) -> io::Result<LeanTree> {
     let mut reader = LeanReader { limits, open: Vec::new(), details: 0, other: 0, items: 0, left_out: 0 };
     let mut lines = Lines::new(from, limits.text_bytes);
@@ -191,7 +187,7 @@ pub fn read_lean(from: impl BufRead, limits: &LeanLimits) -> io::Result<LeanTree
 
 struct LeanReader<'a> {
     limits: &'a LeanLimits,
-    /// The root, and the incomplete items below it, each a child of the previous one.
+    /// The root, and the incomplete items below it, each in the previous one.
     open: Vec<Item>,
     details: usize,
     other: usize,
@@ -319,8 +315,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(Some((LineKind::Item(depth), key)));
         }
         let last = self.depth.ok_or_else(foreign)?;
-        // Keys of the root are in the first column, and those of each lower level are indented by
-        // two more spaces.
+        // Each level below the root is indented by two more spaces.
         match (indent.checked_sub(last * 2), self.section) {
             (Some(0), _) => {
                 let is_status = body.starts_with(b"status: ");
@@ -337,8 +332,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Reads the next line without its end. Returns whether that is the whole line, or `None` at
-    /// the end of the input.
+    /// Reads the next line. Returns whether it has the whole, or `None` at the end.
     fn read(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
         let (mut any, mut is_whole) = (false, true);
@@ -385,8 +379,7 @@ fn detail_value(value: &[u8]) -> io::Result<Value> {
     }
 }
 
-/// Parses a scalar as this program writes it: plain, or in double quotes with the escapes that YAML
-/// and JSON share.
+/// Parses a scalar: plain, or in double quotes with the escapes that YAML and JSON share.
 fn scalar(text: &[u8]) -> io::Result<String> {
     let text = std::str::from_utf8(text).map_err(|_| foreign())?;
     if text.starts_with('"') {

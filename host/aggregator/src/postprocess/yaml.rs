@@ -108,8 +108,7 @@ fn is_plain(text: &str) -> bool {
         && !is_reserved(text)
 }
 
-/// Returns whether YAML 1.1 or 1.2 reads the word as something other than a string. Numbers cannot
-/// start with a letter, except for the words here.
+/// Returns whether YAML 1.1 or 1.2 reads the word as something other than a string.
 fn is_reserved(text: &str) -> bool {
     const WORDS: [&str; 11] = ["true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"];
     text.len() <= 5 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
@@ -119,8 +118,7 @@ fn is_reserved(text: &str) -> bool {
 fn quoted(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    // Copy runs of characters without escapes as a whole, because long failure texts are most of a
-    // tree.
+    // Copy runs without escapes, because long texts are most of a tree.
     while let Some(at) = next_escape(rest) {
         let (run, tail) = rest.split_at(at);
         out.push_str(run);
@@ -143,8 +141,7 @@ fn quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Returns the position of the next character that needs an escape. ASCII is compared as bytes,
-/// because most text is ASCII.
+/// Returns the position of the next character that needs an escape. Most text is ASCII.
 fn next_escape(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -163,8 +160,7 @@ fn is_escape_or_wide(byte: u8) -> bool {
     !(0x20..0x7f).contains(&byte) || matches!(byte, b'"' | b'\\')
 }
 
-/// Returns whether a character is a quote, a control character, or what YAML calls not printable or
-/// a line break.
+/// Returns whether a character is a quote, or is not printable or a line break in YAML.
 fn needs_escape(c: char) -> bool {
     matches!(c, '"' | '\\' | '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

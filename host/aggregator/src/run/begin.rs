@@ -85,7 +85,7 @@ impl Run {
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
         let modules = modules_document(&plugins, modules, &provenance(&plugins, &record));
-        let disk = state.reserve().upload_disk();
+        let disk = state.journal().reserve().upload_disk();
         let store = Store::create(&disk, work.root().join("incoming"), work.tree(), &settings.receive)
             .map_err(RunError::io("prepare the directories for results"))?;
         if start == StartKind::New {

@@ -59,7 +59,7 @@ impl Run {
                 write_document(&writer, &path, document, &format!("write `{}`", path.display()))
             })
         };
-        with_space("write the documents of the run", state.reserve(), cancel, write).await?;
+        with_space("write the documents of the run", state.journal().reserve(), cancel, write).await?;
         // An interrupted run must end soon, and its verdict is only that it was interrupted.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
@@ -75,7 +75,8 @@ impl Run {
         state.durable().await?;
         let name = layout::archive_name(record.started, &record.run);
         let archive = settings.output.join(&name);
-        let Digest { bytes, sha256 } = pack::archive(&work, &archive, record.run, state.reserve(), cancel).await?;
+        let Digest { bytes, sha256 } =
+            pack::archive(&work, &archive, record.run, state.journal().reserve(), cancel).await?;
         let tar = TarInfo { name, created: Timestamp::now(), sha256: sha256.clone(), size: bytes };
         state.apply_durable(Event::Archived { tar }).await?;
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
@@ -187,7 +188,7 @@ async fn judge(
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
     let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
     let judge = move || judged(&planned, &disk, &tree, &scratch, day, done);
-    let verdict = with_space(&format!("judge plugin `{name}`"), state.reserve(), cancel, judge).await?;
+    let verdict = with_space(&format!("judge plugin `{name}`"), state.journal().reserve(), cancel, judge).await?;
     let summary = verdict.summary();
     tracing::info!(plugin = %name, "judged: {}", summary.sentence());
     if state.read(|ledger| ledger.plugin_verdict(&name) != Some(&summary)) {

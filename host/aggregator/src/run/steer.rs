@@ -85,7 +85,7 @@ impl Run {
                 },
                 // Handle reports before an interruption, because a report may be the reason of the
                 // interruption. While the journal cannot accept them, they stay in the queue.
-                Some(report) = reported.recv(), if self.state.has_room() => self.take(report),
+                Some(report) = reported.recv(), if self.state.journal().has_room() => self.take(report),
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     driving = false;
@@ -102,7 +102,7 @@ impl Run {
                 () = &mut driver, if driving => driving = false,
                 () = until(deadline, &self.state) => self.state.tick(),
                 _ = health.tick() => {
-                    if self.state.is_journal_lost() {
+                    if self.state.journal().is_lost() {
                         return Err(JournalError::Closed.into());
                     }
                 }
@@ -230,8 +230,8 @@ impl Run {
         let path = self.work.tree().join(layout::error_file(&key.plugin, &key.node));
         let what = format!("write the error of result `{key}`");
         let (document, name) = (error.to_error_json(), what.clone());
-        let disk = self.work.disk().clone();
-        with_space(&what, self.state.reserve(), cancel, move || write_document(&disk, &path, &document, &name)).await
+        let (disk, reserve) = (self.work.disk().clone(), self.state.journal().reserve());
+        with_space(&what, reserve, cancel, move || write_document(&disk, &path, &document, &name)).await
     }
 
     /// Starts post-processing of a plugin whose results are complete.
@@ -246,7 +246,7 @@ impl Run {
             dispatcher: Arc::clone(&self.dispatcher),
             disk: self.work.disk().clone(),
             store: self.store.clone(),
-            reserve: self.state.reserve().clone(),
+            reserve: self.state.journal().reserve().clone(),
             tree: self.work.tree(),
             scratch: self.work.scratch(),
             ends: self.work.ends(),

@@ -4,7 +4,6 @@ mod budget;
 mod identities;
 mod incoming;
 mod listener;
-mod message;
 mod receive;
 mod response;
 mod router;

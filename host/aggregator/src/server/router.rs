@@ -1,21 +1,29 @@
-//! Dispatch of requests to handlers.
+//! Dispatch of requests to handlers, and small bodies: progress updates, hellos, heartbeats and error
+//! documents. All of them together take limited memory while they arrive.
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use jiff::Timestamp;
-use plumbline_core::ResultKey;
 use plumbline_core::ledger::Event;
 use plumbline_core::progress::ProgressUpdate;
+use plumbline_core::{PluginName, ResultKey};
 use plumbline_phonehome::{
     CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, MAX_HEARTBEAT_BYTES, PeerIdentity, Route, RouteError,
     RouteKind,
 };
+use tokio::sync::SemaphorePermit;
+use tokio::time::timeout;
 
 use super::receive::Receiver;
-use super::response::{line, refuse, refused};
+use super::response::{ReceiveError, drain_after, line, refuse, refused};
+use super::shares::Share;
 use crate::state::ApplyError;
+
+/// Size in bytes above which messages are parsed one at a time.
+const LONG: usize = 16 << 10;
 
 /// Handles and counts a request of the worker `peer`.
 pub(super) async fn handle(receiver: &Receiver, peer: &PeerIdentity, request: Request<Body>) -> Response {
@@ -97,5 +105,59 @@ async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, body: Bod
         Ok(()) => StatusCode::OK.into_response(),
         Err(ApplyError::Refused(refusal)) => refused(&key, &refusal),
         Err(error) => line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// A small body, and its share of the memory.
+pub(super) struct Message {
+    pub(super) bytes: Vec<u8>,
+    memory: Share,
+}
+
+impl Receiver {
+    /// Reads a small body of a worker of `plugin` completely.
+    pub(super) async fn read_message(
+        &self,
+        plugin: &PluginName,
+        body: Body,
+        limit: u64,
+    ) -> Result<Message, ReceiveError> {
+        let mut stream = body.into_data_stream();
+        let collected = timeout(self.limits.idle(), self.collect(plugin, &mut stream, limit)).await;
+        let message = collected.unwrap_or(Err(ReceiveError::Idle(self.limits.idle_seconds)));
+        if let Err(error) = &message {
+            drain_after(error, &mut stream).await;
+        }
+        message
+    }
+
+    async fn collect(
+        &self,
+        plugin: &PluginName,
+        stream: &mut BodyDataStream,
+        limit: u64,
+    ) -> Result<Message, ReceiveError> {
+        let mut message = Message { bytes: Vec::new(), memory: self.memory.of(plugin.as_str()) };
+        while let Some(frame) = stream.next().await.transpose().map_err(ReceiveError::Broken)? {
+            if (message.bytes.len() + frame.len()) as u64 > limit {
+                return Err(ReceiveError::TooLarge(limit));
+            }
+            if !message.memory.grow(frame.len()) {
+                return Err(ReceiveError::Busy);
+            }
+            // A frame keeps a whole buffer of the connection in memory, even if it has one byte.
+            message.bytes.extend_from_slice(&frame);
+        }
+        Ok(message)
+    }
+
+    /// Waits until `message` may be parsed. A long one may take a hundred times its size in memory
+    /// meanwhile.
+    async fn turn_to_parse(&self, message: &Message) -> Option<SemaphorePermit<'_>> {
+        if message.bytes.len() <= LONG {
+            return None;
+        }
+        // The semaphore is never closed.
+        self.parsing.acquire().await.ok()
     }
 }

@@ -12,7 +12,7 @@ use plumbline_app::process::processor;
 use plumbline_app::runtime::{Termination, one_thread, runtime};
 use plumbline_app::{AppError, Explain as _};
 use plumbline_kubernetes::ConnectOptions;
-use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
+use plumbline_worker::reporter::{Access, Config, Pace, Processor, run};
 
 use crate::args::global::{Global, Level};
 use crate::args::shared::{RegistryArgs, context};
@@ -122,13 +122,13 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
     reported.map(|_| ExitCode::SUCCESS)
 }
 
-fn level(level: LogLevel) -> Level {
+fn level(level: tracing::Level) -> Level {
     match level {
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
-        LogLevel::Trace => Level::Trace,
+        tracing::Level::ERROR => Level::Error,
+        tracing::Level::WARN => Level::Warn,
+        tracing::Level::INFO => Level::Info,
+        tracing::Level::DEBUG => Level::Debug,
+        _ => Level::Trace,
     }
 }
 

@@ -136,7 +136,6 @@ pub struct Answer {
 impl Answer {
     /// Returns whether the same message may be accepted later, as [`ClientError::is_temporary`] does
     /// for uploads.
-    #[must_use]
     pub fn is_temporary(&self) -> bool {
         is_temporary(self.status)
     }

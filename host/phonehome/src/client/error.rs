@@ -174,7 +174,6 @@ impl ClientError {
     ///
     /// A certificate mismatch counts as temporary too. While an aggregator restarts, another server
     /// may respond at its address, and a result that took hours is worth the wait.
-    #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Resolve { .. }
@@ -195,7 +194,6 @@ impl ClientError {
 
     /// Returns the response body if the aggregator will always reject this result: it is too large
     /// (413), or an archive that cannot be unpacked (400).
-    #[must_use]
     pub fn rejection(&self) -> Option<&str> {
         match self {
             Self::Refused { status: StatusCode::PAYLOAD_TOO_LARGE | StatusCode::BAD_REQUEST, body, .. } => {
@@ -206,7 +204,6 @@ impl ClientError {
     }
 
     /// Returns how long the aggregator asks to wait before the next attempt.
-    #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
@@ -215,7 +212,6 @@ impl ClientError {
     }
 
     /// Returns how to fix the problem, if known.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Url { .. } => Some("set `AGGREGATOR_URL` to `https://HOST:PORT`"),

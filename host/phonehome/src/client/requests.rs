@@ -33,7 +33,6 @@ impl Client {
     /// Creates a client for the aggregator in `config`. Nothing is sent yet.
     ///
     /// # Errors
-    ///
     /// Returns [`ClientError::Url`] or [`ClientError::Certificates`] if the configuration is
     /// invalid.
     pub fn new(config: &ClientConfig) -> Result<Self, ClientError> {
@@ -43,7 +42,6 @@ impl Client {
     /// Creates a client with other timeouts.
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`Client::new`].
     pub fn with_timeouts(config: &ClientConfig, timeouts: Timeouts) -> Result<Self, ClientError> {
         let endpoint = Endpoint::parse(&config.aggregator_url)?;
@@ -60,7 +58,6 @@ impl Client {
     /// result.
     ///
     /// # Errors
-    ///
     /// Returns [`ClientError::Refused`] or [`ClientError::Source`] at once if a retry is pointless.
     /// Returns [`ClientError::GaveUp`] with the last error after the deadline of `retry`. With
     /// [`RetryPolicy::never`], returns that error itself.
@@ -77,7 +74,6 @@ impl Client {
     /// attempt.
     ///
     /// # Errors
-    ///
     /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn post_progress(&self, key: &ResultKey, body: Bytes) -> Result<Answer, ClientError> {
         self.post(RouteKind::Progress, key, body).await
@@ -87,7 +83,6 @@ impl Client {
     /// attempt. Aggregators other than Plumbline's respond with 404.
     ///
     /// # Errors
-    ///
     /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn hello(&self, key: &ResultKey, hello: &Hello) -> Result<Answer, ClientError> {
         self.post(RouteKind::Hello, key, hello.to_json()).await
@@ -97,7 +92,6 @@ impl Client {
     /// Aggregators other than Plumbline's respond with 404.
     ///
     /// # Errors
-    ///
     /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn heartbeat(&self, key: &ResultKey, heartbeat: &Heartbeat) -> Result<Answer, ClientError> {
         self.post(RouteKind::Heartbeat, key, heartbeat.to_json()).await
@@ -107,7 +101,6 @@ impl Client {
     /// aggregator that does not want it any more rejects it without an error.
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`Client::put_result`].
     pub async fn put_partial(
         &self,

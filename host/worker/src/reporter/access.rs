@@ -44,7 +44,6 @@ impl Access {
     }
 
     /// Uses an existing client.
-    #[must_use]
     pub fn with(cluster: Cluster) -> Self {
         Self { cluster: Mutex::new(cluster), options: None }
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use plumbline_core::NodeName;
+use tracing::Level;
+
 /// The default path of the result.
 const DEFAULT_PATH: &str = "/results/adapter-result.json";
 /// Default interval between checks of the file, in seconds.
@@ -19,8 +22,6 @@ const DEFAULT_SETTLE: u64 = 5;
 const DEFAULT_SETTLE_FORMAT: u64 = 30;
 /// The default condition type.
 const DEFAULT_CONDITION: &str = "Available";
-/// Maximum length of an object name (a DNS subdomain, RFC 1123).
-const MAX_NAME: usize = 253;
 /// Condition types that Kubernetes itself sets on a Job.
 const OWN_CONDITIONS: [&str; 5] = ["Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet"];
 
@@ -43,7 +44,7 @@ pub struct Config {
     /// The condition type (`CONDITION_TYPE`).
     pub condition_type: String,
     /// The log level (`LOG_LEVEL`).
-    pub log_level: LogLevel,
+    pub log_level: Level,
     /// The adapter's container (`ADAPTER_CONTAINER_NAME`), or `None` for the first one that is not
     /// the reporter.
     pub adapter_container: Option<String>,
@@ -72,22 +73,6 @@ pub enum DetailsTo {
     ConfigMap,
     /// In the message of the Event.
     Event,
-}
-
-/// The log level of the reporter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogLevel {
-    /// Only errors.
-    Error,
-    /// Also warnings.
-    Warn,
-    /// Also informational messages.
-    #[default]
-    Info,
-    /// Also debugging information.
-    Debug,
-    /// Everything.
-    Trace,
 }
 
 /// The intervals and timeouts of the reporter.
@@ -194,32 +179,26 @@ impl Config {
     }
 }
 
-/// Validates a name for an API path. Anything else could address another object.
+/// Validates a name for an API path. Anything else could address another object. All objects have
+/// the names that nodes may have: DNS subdomains (RFC 1123).
 fn object_name(name: &'static str, value: &str) -> Result<String, ConfigError> {
-    let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
-    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let good = value.len() <= MAX_NAME
-        && value.chars().all(known)
-        && ends(value.chars().next())
-        && ends(value.chars().next_back())
-        && !value.contains("..");
-    good.then(|| value.to_owned()).ok_or_else(|| invalid(name, format!("`{value}` is not the name of an object")))
+    let valid = value.parse::<NodeName>();
+    valid.map(|_| value.to_owned()).map_err(|_| invalid(name, format!("`{value}` is not the name of an object")))
 }
 
 fn positive(name: &'static str, text: &str) -> Result<Duration, ConfigError> {
     match text.parse::<i64>() {
-        Ok(seconds) => match u64::try_from(seconds) {
-            Ok(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
-            _ => Err(invalid(name, format!("must be positive, got {seconds}"))),
-        },
+        Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds.unsigned_abs())),
+        Ok(seconds) => Err(invalid(name, format!("must be positive, got {seconds}"))),
         Err(_) => Err(invalid(name, format!("must be an integer, got `{text}`"))),
     }
 }
 
 /// Validates an absolute file path, and removes `.` and `..` lexically.
 fn file_path(name: &'static str, text: &str) -> Result<PathBuf, ConfigError> {
+    let not_a_file = || invalid(name, format!("must be a file, not a directory, got `{text}`"));
     if text.ends_with('/') {
-        return Err(invalid(name, format!("must be a file, not a directory, got `{text}`")));
+        return Err(not_a_file());
     }
     let path = Path::new(text);
     if !path.is_absolute() {
@@ -235,24 +214,21 @@ fn file_path(name: &'static str, text: &str) -> Result<PathBuf, ConfigError> {
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
         }
     }
-    match clean.file_name() {
-        Some(_) => Ok(clean),
-        None => Err(invalid(name, format!("must be a file, not a directory, got `{text}`"))),
-    }
+    if clean.file_name().is_some() { Ok(clean) } else { Err(not_a_file()) }
 }
 
 /// Parses the log level. An unknown level is only a warning, because it must not make a Job fail.
-fn log_level(text: Option<&str>, warnings: &mut Vec<String>) -> LogLevel {
-    let Some(text) = text else { return LogLevel::default() };
+fn log_level(text: Option<&str>, warnings: &mut Vec<String>) -> Level {
+    let text = text.unwrap_or("info");
     match text.to_ascii_lowercase().as_str() {
-        "trace" => LogLevel::Trace,
-        "debug" => LogLevel::Debug,
-        "info" => LogLevel::Info,
-        "warn" | "warning" => LogLevel::Warn,
-        "error" | "fatal" | "panic" => LogLevel::Error,
+        "trace" => Level::TRACE,
+        "debug" => Level::DEBUG,
+        "info" => Level::INFO,
+        "warn" | "warning" => Level::WARN,
+        "error" | "fatal" | "panic" => Level::ERROR,
         _ => {
             warnings.push(format!("LOG_LEVEL: `{text}` is not one of trace, debug, info, warn, error; using info"));
-            LogLevel::default()
+            Level::INFO
         }
     }
 }
@@ -290,7 +266,7 @@ mod tests {
         let config = with(&[]).unwrap();
         assert_eq!(config.results_path, Path::new("/results/adapter-result.json"));
         assert_eq!((config.poll_interval.as_secs(), config.max_wait.as_secs()), (2, 300));
-        assert_eq!((config.condition_type.as_str(), config.log_level), ("Available", LogLevel::Info));
+        assert_eq!((config.condition_type.as_str(), config.log_level), ("Available", Level::INFO));
         assert_eq!((config.adapter_container, config.reporter_container, config.result_format), (None, None, None));
         assert_eq!((config.details_to, config.settle.as_secs()), (DetailsTo::Nowhere, 5));
         assert!(config.warnings.is_empty());
@@ -363,7 +339,7 @@ mod tests {
         let junit = with(&[("RESULT_FORMAT", "junit")]).unwrap();
         assert_eq!((junit.result_format.as_deref(), junit.settle.as_secs()), (Some("junit"), 30));
         assert_eq!(with(&[("RESULT_FORMAT", "json")]).unwrap().result_format, None);
-        assert_eq!(with(&[("LOG_LEVEL", "WARNING")]).unwrap().log_level, LogLevel::Warn);
+        assert_eq!(with(&[("LOG_LEVEL", "WARNING")]).unwrap().log_level, Level::WARN);
         assert_eq!(with(&[("LOG_LEVEL", "loud")]).unwrap().warnings.len(), 1);
         assert_eq!(with(&[("CONDITION_TYPE", "Complete")]).unwrap().warnings.len(), 1);
     }

@@ -199,14 +199,12 @@ impl Machine {
     }
 
     /// Returns the last known state of the pod.
-    #[must_use]
     pub fn pod(&self) -> Option<&PodLook> {
         self.pod.as_deref()
     }
 
     /// Returns the outcome if nothing more can be observed while the machine waits, so that there
     /// is no valid result.
-    #[must_use]
     pub fn provisional(&self, now: Duration) -> Outcome {
         match &self.file {
             FileLook::Invalid { why, .. } => Outcome::invalid(why, self.pod()),

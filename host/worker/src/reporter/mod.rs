@@ -26,7 +26,7 @@ mod run;
 mod write;
 
 pub use access::Access;
-pub use config::{Config, ConfigError, DetailsTo, LogLevel, Pace};
+pub use config::{Config, ConfigError, DetailsTo, Pace};
 pub use machine::{Event, FileLook, Machine, Next, Outcome, Rules, reasons};
 pub use pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
 pub use result::{AdapterResult, Mark};

@@ -115,7 +115,6 @@ pub enum PodNews {
 
 impl PodLook {
     /// Returns true if nothing in this pod will produce a result any more.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         self.over
             || matches!(self.state, AdapterState::Ended(_))
@@ -172,19 +171,16 @@ pub struct Exit {
 
 impl Exit {
     /// Returns true if the kernel killed the container because of its memory use.
-    #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         self.reason.as_deref() == Some("OOMKilled")
     }
 
     /// Returns true if the container ended because of SIGTERM or SIGKILL.
-    #[must_use]
     pub fn is_by_signal(&self) -> bool {
         matches!(self.code, 137 | 143)
     }
 
     /// Returns the reason, or else the kubelet's default reason for the exit code.
-    #[must_use]
     pub fn word(&self) -> &str {
         let usual = if self.code == 0 { "Completed" } else { "Error" };
         self.reason.as_deref().unwrap_or(usual)
