@@ -49,9 +49,8 @@ impl std::fmt::Debug for WorkerAccess {
     }
 }
 
-/// Access to the last heartbeats and the missing results. Monitors use it to find out whether
-/// workers reach the aggregator, and whether a result is still missing before they report its
-/// failure.
+/// The last heartbeats and the missing results. Monitors use them to find out whether workers reach
+/// the aggregator, and whether a result is still missing.
 #[derive(Clone)]
 pub struct WorkerContact {
     look: Arc<Look>,
@@ -169,8 +168,8 @@ pub enum Report {
         /// One sentence, or `None` when the problem is gone.
         reason: Option<String>,
     },
-    /// Every container next to the worker has ended with exit code 0. The worker may not notice
-    /// that itself, because it has no token for the API server.
+    /// Every container next to the worker has ended with exit code 0, which the worker may not
+    /// notice.
     PluginEnded {
         /// The result.
         key: ResultKey,
@@ -218,8 +217,7 @@ pub enum ExitKind {
 }
 
 impl ExitKind {
-    /// Returns the kind of an exit code. Shells exit with 128 plus the number of the signal that
-    /// ended their command.
+    /// Returns the kind of an exit code: above 128, a signal ended the command of a shell.
     pub fn of_code(code: i64) -> Self {
         match code {
             0 => Self::Success,

@@ -153,65 +153,46 @@ impl Counted {
         let each = |look: fn(&PluginCounts) -> f64| {
             self.plugins.iter().map(move |(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts)))
         };
-        let counter = |name: &'static str, help: &'static str, look: fn(&PluginCounts) -> f64| {
-            Family::counter(name, help, each(look))
-        };
         let uploads = self.plugins.iter().flat_map(|(plugin, counts)| {
             [("stored", counts.stored), ("failed", counts.failed)]
                 .map(|(outcome, n)| Point::new([("plugin", plugin.as_str()), ("outcome", outcome)], n as f64))
         });
-        vec![
-            Family::counter("plumbline_uploads", "Uploads of results that ended, by outcome.", uploads),
-            counter("plumbline_upload_retries", "Uploads of a result after a failed one.", |counts| {
-                counts.retries as f64
-            }),
-            counter("plumbline_stored_bytes", "Bytes of stored results, unpacked.", |counts| counts.bytes as f64),
-            counter("plumbline_module_calls", "Calls of modules that post-process or summarize.", |counts| {
-                counts.calls as f64
-            }),
-            counter(
+        let mut families =
+            vec![Family::counter("plumbline_uploads", "Uploads of results that ended, by outcome.", uploads)];
+        let counters: [(&'static str, &'static str, fn(&PluginCounts) -> f64); 5] = [
+            ("plumbline_upload_retries", "Uploads of a result after a failed one.", |of| of.retries as f64),
+            ("plumbline_stored_bytes", "Bytes of stored results, unpacked.", |of| of.bytes as f64),
+            ("plumbline_module_calls", "Calls of modules that post-process or summarize.", |of| of.calls as f64),
+            (
                 "plumbline_module_failures",
                 "Calls of modules that crashed, exceeded a limit or broke a rule. At most 20 for each plugin.",
-                |counts| counts.broken as f64,
+                |of| of.broken as f64,
             ),
-            counter("plumbline_module_seconds", "Time in calls of modules that succeeded.", |counts| {
-                counts.module_time.as_secs_f64()
-            }),
-            Family::gauge(
-                "plumbline_module_memory_peak_bytes",
-                "Largest linear memory of one call of a module.",
-                each(|counts| counts.memory as f64),
-            ),
-        ]
+            ("plumbline_module_seconds", "Time in calls of modules that succeeded.", |of| of.module_time.as_secs_f64()),
+        ];
+        families.extend(counters.map(|(name, help, look)| Family::counter(name, help, each(look))));
+        let help = "Largest linear memory of one call of a module.";
+        families.push(Family::gauge("plumbline_module_memory_peak_bytes", help, each(|of| of.memory as f64)));
+        families
     }
 
     fn durations(&self) -> Vec<Family> {
-        let histogram = |name: &'static str, help: &'static str, look: fn(&PluginCounts) -> &Histogram| {
+        let histograms: [(&'static str, &'static str, fn(&PluginCounts) -> &Histogram); 4] = [
+            ("plumbline_upload_duration_seconds", "Durations of uploads that were stored.", |of| &of.upload),
+            ("plumbline_result_duration_seconds", "Times from the launch of a plugin to each of its results.", |of| {
+                &of.result
+            }),
+            ("plumbline_plugin_duration_seconds", "Times from the launch of a plugin to its result tree.", |of| {
+                &of.plugin
+            }),
+            ("plumbline_postprocessing_duration_seconds", "Durations of post-processing.", |of| &of.post_processing),
+        ];
+        let families = histograms.map(|(name, help, look)| {
             let some = self.plugins.iter().filter(|(_, counts)| look(counts).count() > 0);
-            Family::histogram(
-                name,
-                help,
-                some.map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts).clone())),
-            )
-        };
-        vec![
-            histogram("plumbline_upload_duration_seconds", "Durations of uploads that were stored.", |counts| {
-                &counts.upload
-            }),
-            histogram(
-                "plumbline_result_duration_seconds",
-                "Times from the launch of a plugin to each of its results.",
-                |counts| &counts.result,
-            ),
-            histogram(
-                "plumbline_plugin_duration_seconds",
-                "Times from the launch of a plugin to its result tree.",
-                |counts| &counts.plugin,
-            ),
-            histogram("plumbline_postprocessing_duration_seconds", "Durations of post-processing.", |counts| {
-                &counts.post_processing
-            }),
-        ]
+            let points = some.map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts).clone()));
+            Family::histogram(name, help, points)
+        });
+        families.into()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The trace of a run: spans of the run, its plugins, their nodes and tests, after all of them have
 //! ended (docs/observability.md).
 //!
-//! The IDs of spans are derived from what they describe. So a plugin gets the ID of its span when it
-//! is launched, long before the span is exported, and a restarted process uses the same IDs.
+//! IDs of spans are derived from what they describe. So a plugin gets the ID of its span when it is
+//! launched, and a restarted process uses the same IDs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -246,8 +246,8 @@ impl<'a> TestSpans<'a> {
         Some(Self { trace, plugin: plugin.clone(), tree, launched, nodes })
     }
 
-    /// Calls `send` with batches of spans: those of tests that failed, or else of all others that
-    /// ran, at most `limit`. Returns how many there were.
+    /// Calls `send` with batches of spans of tests that failed, or else of all others that ran, at
+    /// most `limit`. Returns their number.
     ///
     /// # Errors
     /// When the tree is not readable, or `send` fails.
@@ -270,8 +270,7 @@ impl<'a> TestSpans<'a> {
         Ok(count)
     }
 
-    /// Returns the span of a leaf, if it is a test that ran. A test without a known start gets that
-    /// of its plugin.
+    /// Returns the span of a leaf, if it is a test that ran. Without a start, it is the plugin's.
     fn span(&self, leaf: &Leaf, failed: bool) -> Option<Span> {
         let item = &leaf.item;
         let status = item.status.as_ref()?;

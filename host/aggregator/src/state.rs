@@ -26,16 +26,14 @@ use crate::metrics::{Increment, Metrics, ledger_families};
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
 /// How long a client waits for its result to be recorded before the response asks it to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
-/// Minimum interval between writes of the status file. Otherwise a busy plugin's progress would
-/// cause hundreds of writes per second.
+/// Minimum interval between writes of the status file, whatever a busy plugin reports.
 const PUBLISH_PAUSE: Duration = Duration::from_millis(500);
-/// The pause after a write of the status file, as a multiple of the time that the write took. The
-/// status of 10,000 results takes 10 ms, and is then written every two seconds.
+/// The pause after a write of the status file, as a multiple of the time of the write.
 const PUBLISH_SHARE: u32 = 200;
 /// Buffer for the status file, in bytes. The whole status of thousands of results has megabytes.
 const PUBLISH_BUFFER: usize = 64 << 10;
-/// Maximum interval between writes of the status file, so that readers can tell a dead aggregator
-/// from an idle one.
+/// Maximum interval between writes of the status file, which tells a dead aggregator from an idle
+/// one.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Error while applying an event.
@@ -86,9 +84,8 @@ impl PartialResults {
     }
 }
 
-/// A wall clock that never goes back, because the events of a ledger must be in chronological
-/// order. If the wall clock is set back, also between two processes of a run, it advances with the
-/// monotonic clock. So no time window becomes longer.
+/// A wall clock that never goes back, because the events of a ledger are in order. If it is set
+/// back, it advances with the monotonic clock, so that no time window becomes longer.
 struct Clock(Mutex<(Timestamp, Instant)>);
 
 impl Clock {
@@ -112,8 +109,7 @@ impl Clock {
 }
 
 impl State {
-    /// Creates a state with a ledger and its journal. The effects of its transitions are sent to
-    /// the receiver, in order.
+    /// Creates a state, and the receiver of the effects of its transitions, in order.
     pub fn new(ledger: Ledger, journal: Journal) -> (Self, mpsc::UnboundedReceiver<Effect>) {
         // There are few effects: a fixed number per expected result.
         let (effects, receiver) = mpsc::unbounded_channel();
@@ -130,8 +126,7 @@ impl State {
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {
-        // If the ledger panicked, which it does not, it would be unchanged: transitions are checked
-        // before they change anything.
+        // The ledger does not panic, and checks transitions before it changes anything.
         self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,16 +195,14 @@ impl State {
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
     }
 
-    /// Returns whether a partial result of `key` is wanted: its time is up, no partial result has
-    /// arrived, and the result is still missing.
+    /// Returns whether a partial result of `key` is wanted, and the result is still missing.
     pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
         let wanted = self.partial().wants(key);
         wanted && self.read(|ledger| ledger.is_missing(key))
     }
 
-    /// Stores the partial result of `key` with `place`, if it is still wanted. Nothing is stored
-    /// after [`State::end_partial`] or [`State::end_all_partial`], which wait for `place`, so `place`
-    /// must be fast.
+    /// Stores the partial result of `key` with `place`, if it is still wanted. The ends of partial
+    /// results wait for `place`, so it must be fast.
     ///
     /// # Errors
     /// The error of `place`. `Ok(false)` means that the partial result arrived too late, or another
@@ -238,8 +231,7 @@ impl State {
         self.transition(self.lock(), event, false).map(drop)
     }
 
-    /// Records that `upload` of `key` was interrupted. An upload whose files are already being
-    /// moved to their location is left to finish by itself.
+    /// Records that `upload` of `key` was interrupted, unless its files are already being moved.
     pub(crate) fn abandon(&self, key: &ResultKey, upload: u64, reason: String) -> Result<(), ApplyError> {
         let ledger = self.lock();
         if ledger.is_claimed(key, upload) {
@@ -248,8 +240,7 @@ impl State {
         self.transition(ledger, Event::UploadFailed { key: key.clone(), upload, reason }, false).map(drop)
     }
 
-    /// Applies `event` and waits until it is on disk. While the journal cannot be written, it waits
-    /// until the journal gives up.
+    /// Applies `event` and waits until it is on disk, or until the journal gives up.
     ///
     /// # Errors
     /// Same as [`State::apply`], and also when the event was applied but the journal gave up.
@@ -261,8 +252,7 @@ impl State {
     }
 
     /// Applies `event` like [`State::apply_durable`], but does not keep a client waiting for a full
-    /// disk. The event is then applied, is written when there is space, and must not be
-    /// acknowledged.
+    /// disk. The event is then written later, and must not be acknowledged.
     ///
     /// # Errors
     /// Same as [`State::apply_durable`], and [`ApplyError::NotYet`].
@@ -270,8 +260,7 @@ impl State {
         self.promptly(self.apply_durable(event)).await
     }
 
-    /// Waits until everything that happened so far is on disk. While the journal cannot be written,
-    /// it waits until the journal gives up.
+    /// Waits until everything so far is on disk, or until the journal gives up.
     pub(crate) async fn durable(&self) -> Result<(), ApplyError> {
         let written = self.shared.journal.sync()?;
         Ok(written.await.map_err(|_| JournalError::Closed)?)
@@ -294,8 +283,7 @@ impl State {
         self.shared.journal.trouble()
     }
 
-    /// Advances the time, which triggers whatever depends on time alone, such as the end of a retry
-    /// window.
+    /// Advances the time, which can end a retry window.
     pub fn tick(&self) {
         let mut ledger = self.lock();
         let effects = ledger.tick(self.shared.clock.now());
@@ -342,9 +330,8 @@ impl State {
     }
 }
 
-/// Returns whether the sender of `event` retries it if the journal does not accept it. Other events
-/// are small, and each result and plugin has a limited number of them. Without the end of its upload,
-/// a result would stay busy. Without a timeout, a plugin would never end.
+/// Returns whether the sender of `event` retries it. Other events are small and few. Without the
+/// end of its upload, a result would stay busy, and without a timeout, a plugin would never end.
 fn is_retried(event: &Event) -> bool {
     matches!(
         event,
@@ -375,8 +362,7 @@ pub(crate) async fn publish_status(state: State, disk: Disk, path: PathBuf) {
     }
 }
 
-/// Writes the status once. A failure is only logged, because it does not affect the run. Returns how
-/// long the write took, without the sync.
+/// Writes the status once, or logs a failure. Returns how long that took, without the sync.
 pub(crate) async fn write_status(state: &State, disk: &Disk, path: &Path) -> Duration {
     let start = Instant::now();
     let published = Published { at: Timestamp::now(), status: state.status() };

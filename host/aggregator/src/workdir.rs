@@ -191,14 +191,12 @@ impl WorkDir {
         self.disk.replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
     }
 
-    /// Removes the directory with all its content. It is renamed first, so that a crash never
-    /// leaves a part of it under its name.
+    /// Removes the directory, which is renamed first, so that a crash never leaves a part of it.
     pub fn remove(self) -> Result<(), WorkDirError> {
         remove(&self.disk, &self.root)
     }
 
-    /// Removes the directory `root` of a run like [`WorkDir::remove`]. The caller makes sure that
-    /// no process uses it.
+    /// Removes the directory `root` of a run that no process uses.
     pub fn remove_at(root: &Path) -> Result<(), WorkDirError> {
         remove(&Disk::default(), root)
     }
@@ -217,8 +215,7 @@ impl Vault for WorkDir {
     }
 }
 
-/// Takes the lock, and waits for a holder that is being killed. The kernel releases its memory
-/// before its locks.
+/// Takes the lock. A killed holder keeps it until its memory is released.
 fn take(lock: &File) -> Result<(), fs::TryLockError> {
     let start = Instant::now();
     loop {

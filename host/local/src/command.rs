@@ -1,5 +1,4 @@
-//! What an execution starts: the program of a definition's `spec.command` on this machine, the
-//! directories it starts in, and the environment of plugin and worker. Also the options of the run.
+//! What an execution starts: a program on this machine, its directories, and its environment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -28,9 +27,9 @@ pub(crate) struct LocalCommand {
 
 /// Resolves the command of `definition`.
 ///
-/// Its `workingDir`, and a program with a slash in its name, are relative to `base`, the directory
-/// of the definition. Without a `workingDir`, the command starts in `current`, where the user
-/// started the run.
+/// `workingDir`, and a program with a slash, are relative to `base`, the directory of the
+/// definition. Without a `workingDir`, the command starts in `current`, where the user started the
+/// run.
 pub(crate) fn resolve(definition: &Definition, base: &Path, current: &Path) -> Result<LocalCommand, DispatchError> {
     let container = &definition.spec;
     let mut words = container.command().iter().chain(container.args());
@@ -69,8 +68,7 @@ pub(crate) fn of_check(binary: &Path, base: &Path) -> LocalCommand {
     LocalCommand { program: binary.to_owned(), args: vec!["run-check".into()], directory: base.to_owned() }
 }
 
-/// Looks up a program like a shell: relative to `directory` if its name has a slash, and in `PATH`
-/// otherwise.
+/// Looks up a program like a shell.
 fn find(program: &str, directory: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(directory.join(program)).filter(|path| is_executable(path));
@@ -94,16 +92,14 @@ pub struct LocalOptions {
     pub binary: PathBuf,
     /// The directories in which plugins start.
     pub start: StartDirectories,
-    /// Values that definitions take from Secrets: by the name of the Secret, and the key. They are
-    /// never written to disk.
+    /// Values that definitions take from Secrets, which are never written to disk.
     pub secrets: SecretValues,
 }
 
 /// Values of Secrets, by the name of the Secret and the key.
 pub type SecretValues = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The directory in which a local run was started, and those of its plugins' definitions. They are
-/// recorded, so that a resumed run starts its plugins in the same directories.
+/// The start directory of a local run, and those of its definitions, recorded for a resumed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartDirectories {
     /// The current directory of the user, in which plugins without a `workingDir` start.
@@ -143,8 +139,8 @@ pub(crate) struct ExecutionPaths<'a> {
     pub(crate) binary: &'a Path,
 }
 
-/// Returns the plugin's variables, as in a pod (docs/protocol.md, "Environment"), in addition to those of this process. As in a cluster, the
-/// automatic variables override those of the definition.
+/// Returns the plugin's variables, as in a pod (docs/protocol.md, "Environment"), in addition to
+/// those of this process. Automatic ones override those of the definition.
 pub(crate) fn plugin_variables(
     launch: &Launch,
     key: &ResultKey,
@@ -222,8 +218,7 @@ pub(crate) fn worker_variables(
         ("RESULTS_DIR", results.clone()),
         ("SONOBUOY_RESULTS_DIR", results),
         ("SONOBUOY_PROGRESS_PORT", paths.progress_port.to_string()),
-        // On this machine, plugin and worker share a file system without any volumes in between, so
-        // a short delay is enough.
+        // There are no volumes between plugin and worker, so a short delay is enough.
         ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
     ]
     .into_iter()

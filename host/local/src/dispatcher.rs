@@ -25,8 +25,7 @@ pub struct LocalDispatcher {
 }
 
 impl LocalDispatcher {
-    /// Creates a dispatcher and its directories. Processes that a killed aggregator of the same run
-    /// left behind are terminated.
+    /// Creates a dispatcher, and terminates what a killed aggregator of the same run left behind.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
         let leftovers = options.work.join("processes");
         std::fs::create_dir_all(&options.work)?;

@@ -21,14 +21,12 @@ pub(crate) struct Ended {
     pub(crate) kind: ExitKind,
 }
 
-/// Writes how the process of the execution in `home` ended. `None` means that its end does not
-/// matter: it went on after its results, and this program terminated it.
+/// Writes how the process of the execution in `home` ended. `None`: its end does not matter.
 pub(crate) fn write(home: &Path, ended: Option<&Ended>) -> io::Result<()> {
     write_atomic(&home.join(FILE), &serde_json::to_vec(&ended)?)
 }
 
-/// Returns how the execution in `home` ended, which belongs to `key`. If that was not written, nobody
-/// knows it.
+/// Returns how the execution in `home`, of `key`, ended, which is unknown if it was not written.
 pub(crate) fn read(home: &Path, key: &ResultKey) -> Option<Exit> {
     let ended = fs::read(home.join(FILE)).ok().and_then(|bytes| serde_json::from_slice::<Option<Ended>>(&bytes).ok());
     let unknown = || Ended {

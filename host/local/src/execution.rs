@@ -23,15 +23,13 @@ use crate::process::{Process, ProcessExit, Program, record_process};
 const RESULTS: &str = "results";
 /// The directory of an execution for the files of its definition.
 const CONFIG: &str = "config";
-/// How long a process may continue after its results were received. Many have some cleanup to do.
-/// Some loop forever to prevent the restart of their pod.
+/// How long a process may continue after its results were received, to clean up.
 const SETTLE: Duration = Duration::from_secs(2);
 /// How long a result may take to be recorded after its worker has ended successfully.
 const RECORDED: Duration = Duration::from_secs(10);
 /// The name of the done file (docs/protocol.md, "Done file").
 const DONE: &str = "done";
-/// The directory for the files of a plugin that ended without a done file. The done file must not
-/// become part of the result.
+/// The directory for the files of a plugin without a done file, which is not part of the result.
 const COLLECTED: &str = ".plumbline-collected";
 /// The name of that directory until it is complete.
 const COLLECTING: &str = ".plumbline-collecting";
@@ -54,8 +52,7 @@ fn home(work: &Path, key: &ResultKey) -> PathBuf {
     work.join(key.plugin.as_str()).join(key.node.as_str())
 }
 
-/// Records that the process of an execution did not start, so that it has no end. The failure itself
-/// is reported.
+/// Records that the process of an execution did not start, so that it has no end.
 pub(crate) fn did_not_start(work: &Path, key: &ResultKey) {
     let home = home(work, key);
     if home.is_dir()
@@ -181,8 +178,7 @@ impl Execution {
         // Whether only the record of the result is missing.
         let mut delivered = false;
         let mut reported = false;
-        // Whether the report already says how the plugin's process ended, so that it is not a
-        // second failure.
+        // Whether the report already says how the plugin's process ended.
         let mut end_reported = false;
         loop {
             let failure = tokio::select! {
@@ -245,11 +241,10 @@ impl Execution {
         }
     }
 
-    /// Handles the end of the plugin's process. The worker either has a done file already, or gets
-    /// one for the files that the plugin left behind, as in a pod whose containers have all ended.
+    /// Handles the end of the plugin's process. Without a done file, the worker gets one for all
+    /// files.
     ///
-    /// The files are read however the process ended, and a failing exit code is reported in
-    /// addition. Returns the failure to report if there is nothing to read.
+    /// Returns the failure to report if there is nothing to read.
     fn after_plugin(&self, status: ExitStatus) -> Option<String> {
         if self.results.join(DONE).exists() {
             return None;
@@ -277,8 +272,8 @@ impl Execution {
     }
 
     async fn settle(mut self, mut ended: Option<ExitStatus>, end_reported: bool) -> Option<Exit> {
-        // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now. The
-        // worker may be slow to end, and the done file says that there is a result.
+        // A plugin whose results were sent may still have cleanup to do. The worker may be slow to
+        // end, and the done file says that there is a result.
         if ended.is_none() && (self.results.join(DONE).exists() || self.worker.has_succeeded().await) {
             match tokio::time::timeout(SETTLE, self.plugin.child.wait()).await {
                 Ok(Ok(status)) => {
@@ -361,8 +356,7 @@ fn submit_all(results: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns what an end means if the standard output is a result and not complete: no exit code makes
-/// up for the rest.
+/// Returns what an end means if the standard output is a result and not complete.
 fn with_fault(ended: Option<Ended>, fault: &str) -> Ended {
     match ended {
         None => Ended { text: fault.to_owned(), kind: ExitKind::Unknown },
@@ -396,8 +390,7 @@ fn prepare(home: &Path, results: &Path, config: &Path, logs: &Path, launch: &Lau
     Ok(())
 }
 
-/// Returns a port that is free at this moment. If another program takes it before the worker does,
-/// the worker reports that, and only progress updates are lost.
+/// Returns a port that is free at this moment. If another program takes it, only progress is lost.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -9,11 +9,9 @@ use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, oneshot};
 
-/// The maximum size of a process's output in bytes. The rest is read and dropped, so that the
-/// process does not block. A message reports this once.
+/// The maximum size of a process's output in bytes. The rest is dropped, so that it does not block.
 const MAX_KEPT: u64 = 16 << 20;
-/// The maximum size of captured standard output in bytes. This is more than the events of any known
-/// test suite, and not too much for a disk.
+/// The maximum size of captured standard output in bytes.
 const MAX_CAPTURED: u64 = 1 << 30;
 /// The maximum size in bytes of the tail in an error report.
 const MAX_TAIL: usize = 4 << 10;
@@ -49,8 +47,7 @@ async fn copy(mut from: impl AsyncRead + Unpin, log: &Mutex<Log>) {
     }
 }
 
-/// Copies captured output. The file ends after [`MAX_CAPTURED`] bytes, or where a write fails, which
-/// the end of the capture says.
+/// Copies captured output. The file may end after [`MAX_CAPTURED`] bytes or a failed write.
 async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
     let Captured { mut from, path, complete } = captured;
     let mut file = File::create(&path).await;

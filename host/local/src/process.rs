@@ -1,5 +1,4 @@
-//! A process with all its descendants in one process group, which is terminated as a whole. Records of
-//! processes also find those that a killed aggregator left behind.
+//! A process and its descendants in one process group, terminated as a whole, also by records.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,15 +19,13 @@ use crate::output::{self, Captured};
 /// How long a process may take to end after SIGTERM before it is killed.
 const TERMINATE: Duration = Duration::from_secs(5);
 
-/// The time that a worker needs to end by itself after its result was accepted: to receive a
-/// response and write a log line.
+/// The time that a worker needs to end by itself after its result was accepted.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// How long to wait for the end of captured output after the process has ended.
 const CAPTURE: Duration = Duration::from_secs(5);
 
-/// How long to wait for the end of a process's output after the process has ended, since a child
-/// process may still hold the pipe.
+/// How long to wait for the end of the output, since a child process may hold the pipe.
 const DRAIN: Duration = Duration::from_millis(500);
 
 pub(crate) struct Program<'a> {
@@ -105,8 +102,7 @@ impl Process {
         Ok(Self { child, group, output, captured: complete, last_output: String::new() })
     }
 
-    /// Waits until the captured standard output of an ended process is complete, and returns why it
-    /// is not. The wait is short, because a child process may hold the pipe.
+    /// Waits shortly until the captured output of an ended process is complete. Returns why not.
     pub(crate) async fn captured(&mut self) -> Option<String> {
         let captured = self.captured.take()?;
         // After a timeout, another process holds the pipe. What it writes later is not a result.
@@ -142,8 +138,7 @@ impl Process {
         self.end_within(TERMINATE).await
     }
 
-    /// Kills the process at once, unless it is about to end by itself. This is for a worker whose
-    /// result is no longer needed: after SIGTERM, it would continue to wait for the done file.
+    /// Kills the process at once, unless it is about to end: after SIGTERM, a worker would wait on.
     pub(crate) async fn abandon(self) -> io::Result<ProcessExit> {
         self.end_within(EXIT_GRACE).await
     }
@@ -184,8 +179,7 @@ pub(crate) fn record_process(dir: &Path, id: u32) -> io::Result<()> {
     fs::write(dir.join(id.to_string()), started)
 }
 
-/// Kills every recorded process group whose leader is still the same process. IDs are reused, and
-/// the start time distinguishes two processes with the same ID.
+/// Kills every recorded process group whose leader is still the same, by its start time.
 pub(crate) fn kill_recorded(dir: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -14,16 +14,14 @@ use rcgen::{
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 
-/// How far certificates are backdated, and how much longer than necessary they are valid. Nodes
-/// whose clocks are off by up to an hour can therefore take part.
+/// How far certificates are backdated, and how much longer than necessary they are valid, for nodes
+/// whose clocks are off by up to an hour.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 
-/// The time that a run may need beyond the timeouts of its plugins: for retries, post-processing,
-/// and a rescheduled aggregator.
+/// The time that a run may need beyond the timeouts of its plugins.
 pub const VALIDITY_MARGIN: Duration = Duration::from_secs(24 * 3600);
 
-/// The validity of certificates for a run without a timeout: a year, because a certificate must
-/// have an end.
+/// The validity of certificates for a run without a timeout: a year.
 pub const VALIDITY_WITHOUT_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The maximum length of a common name (RFC 5280, appendix A.1, `ub-common-name`).
@@ -48,8 +46,7 @@ const SEC1_CURVE: &[u8] = &[0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d
 /// The CA has a unique distinguished name, and its certificates have key identifiers. Verifiers
 /// that use these, such as OpenSSL, find the issuer of a certificate by them.
 ///
-/// Keys stay in memory while the value lives and are not wiped, since they are also in the
-/// environment of workers.
+/// Keys are not wiped, since they are also in the environment of workers.
 pub struct RunCa {
     certificate: CertificateDer<'static>,
     certificate_pem: String,
@@ -59,8 +56,8 @@ pub struct RunCa {
 }
 
 impl RunCa {
-    /// Creates a CA for `run`. Its certificates are valid from [`CLOCK_SKEW`] before `now` until
-    /// [`CLOCK_SKEW`] after `validity` has passed. For `validity`, see [`RunCa::validity_for`].
+    /// Creates a CA for `run`. Its certificates are valid for `validity` ([`RunCa::validity_for`])
+    /// from `now`, and [`CLOCK_SKEW`] before and after.
     ///
     /// # Errors
     /// Returns an error if the validity cannot be expressed, or if there are no random numbers.
@@ -88,8 +85,8 @@ impl RunCa {
         })
     }
 
-    /// Returns the validity of certificates for a run whose plugins may take `timeout` altogether.
-    /// `None` means no timeout.
+    /// Returns the validity of certificates for a run whose plugins may take `timeout`, if they
+    /// have one.
     pub fn validity_for(timeout: Option<Duration>) -> Duration {
         timeout.map_or(VALIDITY_WITHOUT_TIMEOUT, |timeout| timeout.saturating_add(VALIDITY_MARGIN))
     }
@@ -131,8 +128,7 @@ impl RunCa {
         self.issue(first, names, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    /// Issues a certificate for the workers of `plugin` on any node. It allows them to act for this
-    /// plugin only.
+    /// Issues a certificate for the workers of `plugin`, and for no other plugin.
     ///
     /// # Errors
     /// Returns an error if there are no random numbers.
@@ -166,8 +162,8 @@ impl RunCa {
         })
     }
 
-    /// Returns everything that a restarted aggregator needs to continue with the same CA:
-    /// certificate and key, in PEM. Keep it secret, because it contains the key.
+    /// Returns certificate and key in PEM, with which a restarted aggregator continues. Keep it
+    /// secret.
     pub fn to_pem(&self) -> String {
         format!("{}{}", self.certificate_pem, self.issuer.key().serialize_pem())
     }
@@ -221,8 +217,7 @@ impl fmt::Debug for RunCa {
 
 /// Returns the parameters that all certificates of a run have in common.
 fn params(not_before: Timestamp, not_after: Timestamp) -> Option<CertificateParams> {
-    // rcgen uses the dates of the `time` crate, and this function creates one without a dependency
-    // on it.
+    // rcgen uses the dates of the `time` crate, on which this crate does not depend.
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     let date = |at: Timestamp| {
         let since_epoch = Duration::from_secs(u64::try_from(at.as_second()).ok()?);
@@ -242,8 +237,7 @@ fn distinguished_name(common_name: &str) -> DistinguishedName {
     name
 }
 
-/// Returns 128 random bits, so that no two certificates share a serial number. That includes other
-/// runs, and the same run before and after a restart.
+/// Returns 128 random bits, so that no two certificates of any run share a serial number.
 fn random_serial() -> Result<SerialNumber, CaError> {
     let mut bytes = [0_u8; 16];
     rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).map_err(|_| CaError::Random)?;
@@ -265,8 +259,7 @@ fn server_name(host: &str) -> Result<SanType, CaError> {
     }
 }
 
-/// Converts a P-256 key from PKCS#8, as it is generated, to SEC1, which is the only format that Go
-/// workers read. Both contain the same structure.
+/// Converts a P-256 key from PKCS#8 to SEC1, which is the only format that Go workers read.
 fn sec1(pkcs8: &[u8]) -> Option<Vec<u8>> {
     let (secret, public) = pkcs8.strip_prefix(PKCS8_HEAD)?.split_first_chunk::<32>()?;
     public.strip_prefix(PUBLIC_KEY_HEAD).filter(|point| point.len() == 65)?;
@@ -280,11 +273,9 @@ fn encode_pem(label: &str, der: &[u8]) -> String {
 /// A certificate of a run with its key, for a process or a Secret of type `kubernetes.io/tls`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Issued {
-    /// The certificate in PEM, without its issuer: `CLIENT_CERT` of a worker, and `tls.crt` of a
-    /// Secret.
+    /// The certificate in PEM, without its issuer: `CLIENT_CERT`, or `tls.crt` of a Secret.
     pub certificate_pem: String,
-    /// The key in PEM, as SEC1 (`EC PRIVATE KEY`): `CLIENT_KEY` of a worker, and `tls.key` of a
-    /// Secret.
+    /// The key in PEM, as SEC1 (`EC PRIVATE KEY`): `CLIENT_KEY`, or `tls.key` of a Secret.
     pub key_pem: String,
 }
 

@@ -1,9 +1,9 @@
 //! File names from the network, and the header `Content-Disposition` (RFC 6266, RFC 2183) that carries
 //! them.
 //!
-//! Existing clients write `attachment;filename=NAME` without quotes for any name, so a name with a
-//! space cannot be parsed. Such a header, like a missing one, means [`SafeFileName::FALLBACK`].
-//! Only a name that was parsed and is unsafe is an error.
+//! Existing clients do not quote any name, so one with a space cannot be parsed. Such a header,
+//! like a missing one, means [`SafeFileName::FALLBACK`]. Only a name that was parsed and is unsafe
+//! is an error.
 
 use std::str::FromStr;
 
@@ -20,13 +20,11 @@ pub const MAX_FILE_NAME_BYTES: usize = 255;
 /// A name that is safe as one path segment: not empty, not `.` or `..`, and without `/`, `\` and
 /// control characters. It has at most [`MAX_FILE_NAME_BYTES`].
 ///
-/// A leading dash is allowed. The name is never passed to a shell, and rejecting a plugin's result
-/// would be worse than a surprise for a user who types `rm *` in an unpacked archive.
+/// A leading dash is allowed, because the name is never passed to a shell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeFileName(String);
 
-/// Error for an invalid file name. Respond with 400, because the sender is either broken or
-/// malicious.
+/// Error for an invalid file name. Respond with 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileNameError {
     /// The name is empty.
@@ -97,8 +95,7 @@ pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, File
 
 /// Returns the value of a `Content-Disposition` header for `name`.
 ///
-/// A name that is a token is unquoted, in the form that every existing server reads. Other names
-/// are quoted, and `filename*` is added for names beyond ASCII.
+/// A token is unquoted, as every server reads it. `filename*` is added for names beyond ASCII.
 pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
     let name = name.as_str();
     let text = if name.bytes().all(is_token_byte) {
@@ -109,8 +106,7 @@ pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
         let plain: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
         format!("attachment;filename={};filename*=UTF-8''{}", quoted(&plain), utf8_percent_encode(name, IN_VALUE))
     };
-    // This cannot fail: a safe name has no control characters, and everything beyond ASCII is
-    // encoded.
+    // This cannot fail: the text has no control characters, and only ASCII.
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("attachment"))
 }
 
@@ -167,8 +163,7 @@ fn value(text: &str) -> Option<(String, &str)> {
         match character {
             '"' => return inside.get(at + 1..).map(|rest| (value, rest)),
             '\r' | '\n' => return None,
-            // Browsers on Windows send paths without escaping, so a backslash only escapes
-            // characters that need it.
+            // Browsers on Windows do not escape, so a backslash only escapes what needs it.
             '\\' if characters.peek().is_some_and(|(_, next)| is_special(*next)) => {
                 value.extend(characters.next().map(|(_, next)| next));
             }

@@ -4,8 +4,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The content type of a gzip-compressed tar. It is compared byte by byte: with
-/// `application/x-gzip` or a parameter, the body is an ordinary file, as existing clients expect.
+/// The content type of a gzip-compressed tar, compared byte by byte, as existing clients expect.
 pub const CONTENT_TYPE_ARCHIVE: &str = "application/gzip";
 
 /// The content type of progress updates, hellos and heartbeats.
@@ -53,8 +52,7 @@ pub struct Heartbeat {
     pub since: Timestamp,
 }
 
-/// The response of an aggregator to a heartbeat, if it wants something from the worker. Otherwise
-/// the response is empty.
+/// The response of an aggregator to a heartbeat, or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeartbeatAnswer {
@@ -62,8 +60,7 @@ pub struct HeartbeatAnswer {
     /// [`crate::RouteKind::Partial`].
     #[serde(default)]
     pub send_partial: bool,
-    /// Whether every other container of the pod has ended with exit code 0. The plugin is then done
-    /// even without a done file.
+    /// Whether every other container of the pod has ended with exit code 0, so the plugin is done.
     #[serde(default)]
     pub plugin_ended: bool,
 }
@@ -83,7 +80,7 @@ pub enum Phase {
     Waiting,
     /// The worker packs or sends the result.
     Uploading,
-    /// The result was accepted. The worker only stays because its driver requires it.
+    /// The result was accepted, and the driver requires that the worker stays.
     Done,
     /// A phase that this version does not know.
     #[serde(other)]

@@ -1,5 +1,4 @@
-//! The paths of the protocol, parsed and formatted in one place so that both ends agree
-//! (docs/protocol.md, "Routes").
+//! The paths of the protocol (docs/protocol.md, "Routes").
 
 use http::Method;
 use percent_encoding::utf8_percent_encode;
@@ -7,8 +6,7 @@ use plumbline_core::{GLOBAL, NodeName, ResultKey};
 
 use crate::percent::{self, IN_PATH};
 
-/// The maximum length of a request path in bytes: twice the length of three percent-encoded names
-/// of 253 characters.
+/// The maximum length of a request path in bytes: twice that of three percent-encoded names.
 pub const MAX_PATH_BYTES: usize = 4096;
 
 /// The prefix of every path of the protocol.
@@ -87,9 +85,8 @@ pub enum RouteError {
     /// this error too.
     #[error("unknown path")]
     NotFound,
-    /// The path contains empty segments, `.` or `..`. Respond with 301 and this cleaned,
-    /// percent-encoded path in `Location`. It always starts with exactly one `/`, so it cannot lead
-    /// to another host.
+    /// The path contains empty segments, `.` or `..`. Respond with 301 and this path in `Location`,
+    /// which cannot lead to another host.
     #[error("the path is not in its canonical form: use `{0}`")]
     NotCanonical(String),
 }

@@ -1,7 +1,6 @@
 //! The rustls configurations of both ends of a connection.
 //!
-//! The crypto provider is specified explicitly, so a program that uses this crate need not install
-//! one for its process.
+//! A program that uses this crate need not install a crypto provider.
 
 use std::sync::Arc;
 
@@ -23,14 +22,12 @@ const ALPN: &[u8] = b"http/1.1";
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
-/// The number of tickets that a TLS 1.3 connection receives, including resumed ones. One is enough
-/// for the next connection, and each costs the aggregator keys and random numbers. If a worker
-/// opens two connections at once, the second one finds no ticket and makes a full handshake. After
-/// that, there are two tickets.
+/// The number of tickets that a TLS 1.3 connection receives, at the cost of keys and random
+/// numbers. Of two connections at once, the second one makes a full handshake and leaves two
+/// tickets.
 const TICKETS: usize = 1;
 
-/// The session cache size of a client. A worker connects to one server, and this is the smallest
-/// size that rustls supports.
+/// The session cache size of a client, the smallest that rustls supports.
 const CLIENT_SESSIONS: usize = 8;
 
 /// Error while creating a TLS configuration.
@@ -65,12 +62,12 @@ pub enum TlsConfigError {
 /// Returns the configuration of the server. It requires a client certificate that is signed by the
 /// CA of this run, and uses TLS 1.2 and 1.3 and HTTP/1.1.
 ///
-/// Sessions are resumed by tickets, which the client stores. Workers that reconnect every half
-/// minute therefore cost the aggregator neither signatures nor memory. The signature of the CA is
-/// verified once per certificate, and the worker's possession of the key in every full handshake.
+/// Sessions are resumed by tickets, so workers that reconnect cost neither signatures nor memory.
+/// The CA's signature is verified once per certificate, and the possession of the key in every full
+/// handshake.
 ///
-/// The ticket keys exist only in this value, so another run cannot use them. A resumed session has
-/// the certificate of the first one.
+/// The ticket keys exist only in this value. A resumed session has the certificate of the first
+/// one.
 ///
 /// # Errors
 /// Returns an error if the certificate or its key cannot be read.
@@ -156,8 +153,7 @@ impl PeerIdentity {
         Ok(Self { plugins })
     }
 
-    /// Returns the plugins in the order of the certificate. Certificates of [`RunCa::issue_client`]
-    /// have exactly one.
+    /// Returns the plugins. Certificates of [`RunCa::issue_client`] have exactly one.
     pub fn plugins(&self) -> &[PluginName] {
         &self.plugins
     }
@@ -170,15 +166,12 @@ impl PeerIdentity {
 
 /// Returns the crypto provider with reordered preferences.
 ///
-/// Cipher suites with SHA-256 come first. A TLS 1.3 handshake hashes dozens of times to derive its
-/// keys, and CPUs have instructions for SHA-256. The provider prefers SHA-384, which is computed in
-/// software. AES-128 with SHA-256 is the mandatory suite of TLS 1.3 (RFC 8446, section 9.1). The
-/// others remain for clients that prefer them.
+/// Cipher suites with SHA-256 come first: CPUs have instructions for it, a TLS 1.3 handshake hashes
+/// dozens of times, and the provider prefers SHA-384. AES-128 with SHA-256 is mandatory (RFC 8446,
+/// section 9.1).
 ///
-/// P-256 is the first key exchange for similar reasons: the provider computes it faster than
-/// X25519, and the standard makes it mandatory. The certificates of a run use that curve too, so a
-/// waiting worker has the code and tables of only one curve in memory. The client chooses the key
-/// exchange: other clients, which start with X25519, get X25519.
+/// P-256 is the first key exchange: it is mandatory, faster here than X25519, and the curve of the
+/// certificates, so a waiting worker has one curve in memory. The client chooses the key exchange.
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| {

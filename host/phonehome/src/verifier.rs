@@ -1,8 +1,7 @@
 //! A verifier for client certificates that caches accepted certificates.
 //!
-//! All workers of a plugin present the same certificate: thousands of handshakes, one certificate.
-//! Whether the run's CA has signed it has the same answer each time, but each verification costs an
-//! ECDSA operation.
+//! All workers of a plugin present the same certificate, and each verification of the CA's
+//! signature costs an ECDSA operation.
 //!
 //! # Why this is safe
 //!
@@ -28,9 +27,8 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// The maximum number of cached certificates. A run has one for each of its few plugins, and one
-/// more each time a plugin is launched again. When the cache is full, the oldest certificate is
-/// evicted and verified again.
+/// The maximum number of cached certificates. A run has one for each launch of a plugin. The oldest
+/// one is evicted.
 const REMEMBERED: usize = 64;
 
 /// A verifier that caches the certificates that the inner verifier has accepted.

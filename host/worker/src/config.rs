@@ -23,19 +23,17 @@ pub const DEFAULT_RESULTS_DIR: &str = "/tmp/sonobuoy/results";
 /// The default port of the progress relay (docs/protocol.md, "Environment").
 pub const DEFAULT_PROGRESS_PORT: u16 = 8099;
 
-/// The default settle delay of a done file: 5 s. A sidecar that first needs to process the results
-/// has this long to remove the file.
+/// The default settle delay of a done file: 5 s. A sidecar has this long to remove the file.
 pub const DEFAULT_DONE_FILE_DELAY: Duration = Duration::from_secs(5);
 
 /// The keys of a configuration file, in lower case. Files may use any case.
 const FILE_KEYS: [&str; 8] =
     ["aggregatorurl", "resulttype", "nodename", "cacert", "clientcert", "clientkey", "resultsdir", "progressport"];
 
-/// Maximum settle delay: one day. A larger value is probably in the wrong unit.
+/// Maximum settle delay: one day.
 const MAX_DONE_FILE_DELAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Maximum size of a configuration file: 1 MiB. Three PEM texts and a few names need less than 10
-/// KiB.
+/// Maximum size of a configuration file: 1 MiB.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The kind of plugin that the worker serves.
@@ -43,8 +41,7 @@ pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
 pub enum Mode {
     /// A plugin that runs once for the whole cluster.
     Global {
-        /// As below. This is only set for a native sidecar, which would be restarted until the
-        /// plugin ends.
+        /// As below. Only a native sidecar sets it, which would be restarted until the plugin ends.
         sleep: i64,
     },
     /// A plugin that runs once on each node.
@@ -72,8 +69,7 @@ pub struct WorkerConfig {
     pub progress_port: u16,
     /// The addresses on which the progress relay listens.
     ///
-    /// The default is loopback only. The containers of a pod share it, and nobody else needs
-    /// access.
+    /// The default is loopback only, which the containers of a pod share.
     pub progress_bind: Vec<IpAddr>,
     /// The settle delay: how long a done file must exist before it is read.
     pub done_file_delay: Duration,
@@ -134,8 +130,8 @@ impl ConfigError {
 }
 
 impl WorkerConfig {
-    /// Loads the configuration of this process from its environment, and from `file` for variables
-    /// that are not set.
+    /// Loads the configuration from the environment, and from `file` for variables that are not
+    /// set.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] with all missing and invalid values at once.
@@ -271,9 +267,8 @@ impl Sources<'_> {
         self.parse(&text, &from, parse)
     }
 
-    /// Returns a value and the text that names its source. The first variable that is set and not
-    /// empty applies, and then the file: the environment belongs to this container, while a file is
-    /// often part of an image or shared by many containers.
+    /// Returns a value and the text that names its source. The environment takes precedence,
+    /// because a file is often shared by many containers.
     fn find(&mut self, variables: &[&str], file_key: Option<&str>) -> Option<(String, String)> {
         for name in variables {
             match (self.environment)(name) {
@@ -294,8 +289,7 @@ impl Sources<'_> {
     }
 }
 
-/// Reads the settings for progress from a log. Invalid ones are logged and ignored, because a
-/// result without progress is still a result.
+/// Reads the settings for progress from a log. Invalid ones are logged and ignored.
 fn log_progress(environment: &dyn Fn(&str) -> Result<String, VarError>) -> Option<LogProgress> {
     let text = match environment(PROGRESS_VARIABLE) {
         Ok(text) if !text.trim().is_empty() => text,
@@ -326,10 +320,8 @@ fn aggregator_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks only for a PEM block of the right kind. This detects a file name, or swapped key and
-/// certificate, early.
-///
-/// The TLS library checks the content. The text itself never appears in a message.
+/// Checks for a PEM block of the right kind, which detects file names and swapped values. The text
+/// itself never appears in a message.
 fn pem(text: &str, labels: &[&str]) -> Result<String, String> {
     if labels.iter().any(|label| text.contains(&format!("-----BEGIN {label}-----"))) {
         return Ok(text.to_owned());

@@ -22,8 +22,7 @@ pub const MAX_DONE_BYTES: u64 = 4096;
 
 /// How long the results directory may be missing before waiting ends.
 ///
-/// A plugin may recreate it. If it stays missing, its run was removed on a machine where nobody
-/// stopped the worker.
+/// A plugin may recreate it.
 const AWAY: Duration = Duration::from_secs(60);
 
 /// The intervals of the protocol.
@@ -31,8 +30,7 @@ const AWAY: Duration = Duration::from_secs(60);
 pub struct Timing {
     /// Interval between checks. The default is 1 s, and a check costs one system call.
     pub poll: Duration,
-    /// How long the file must exist before it is read. During this time, a sidecar may remove it to
-    /// process the results first.
+    /// How long the file must exist before it is read. A sidecar may remove it in this time.
     pub settle: Duration,
     /// How often an empty file is checked again before it counts as an error.
     ///
@@ -54,9 +52,8 @@ impl Timing {
 /// [`Timing::poll`]. A done file must exist for [`Timing::settle`] before it is read. Waits without
 /// limit, unless the results directory is removed. The caller sets a limit.
 ///
-/// This polls, because a check per second costs nothing, and change notification does not work on
-/// every file system. The checks run on the async thread. They are single system calls on a local
-/// file system, and the worker has nothing else to do.
+/// This polls, because change notification does not work on every file system. A check is a single
+/// system call.
 ///
 /// # Errors
 /// Returns [`GatherError`] if the file exists but is unusable, or if its directory is gone.
@@ -74,7 +71,7 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
             return Err(GatherError::Gone(results_dir.to_owned()));
         }
         let there = look(&path).unwrap_or_else(|error| {
-            // This may recover, because a plugin may still change owner or mode of the directory.
+            // A plugin may still change owner or mode of the directory.
             if !std::mem::replace(&mut complained, true) {
                 tracing::warn!(file = %path.display(), %error, "failed to check for the done file");
             }
@@ -111,14 +108,13 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
     }
 }
 
-/// Returns whether the plugin has written a done file, of whatever type. One that cannot be looked at
-/// does not count.
+/// Returns whether there is a done file, of whatever type.
 pub(crate) fn has_done_file(results_dir: &Path) -> bool {
     look(&results_dir.join(DONE_FILE)).is_ok_and(|kind| kind.is_some())
 }
 
-/// Returns what the done file names as soon as two reads in a row, `poll` apart, are equal, without
-/// waiting for its delay. One read can see a file that is half written, or not readable yet.
+/// Returns what the done file names as soon as two reads in a row, `poll` apart, are equal. One
+/// read can see a file that is half written, or not readable yet.
 pub(crate) async fn named_twice(results_dir: &Path, poll: Duration) -> Result<String, GatherError> {
     let path = results_dir.join(DONE_FILE);
     let mut last: Option<Result<String, String>> = None;
@@ -134,11 +130,10 @@ pub(crate) async fn named_twice(results_dir: &Path, poll: Duration) -> Result<St
     }
 }
 
-/// Declares in `results_dir` that `result`, a file or directory in it, is complete. This is for
-/// plugins that are roles of this program, whose image has no shell.
+/// Declares in `results_dir` that `result` in it is complete, for plugins that are roles of this
+/// program.
 ///
-/// The write is atomic: a reader sees no done file, or the whole one. All users may read it,
-/// because the worker may run as a different user.
+/// The write is atomic. All users may read it, because the worker may run as a different user.
 ///
 /// # Errors
 /// Returns the I/O error if the file could not be written.
@@ -148,8 +143,7 @@ pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
     file.commit()
 }
 
-/// Opens a file of a plugin without following a link or blocking: since it was checked, it may have
-/// become a link or a pipe.
+/// Opens a file of a plugin, which may have become a link or a pipe, without blocking.
 pub(crate) fn open_untrusted(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -185,8 +179,7 @@ fn look(path: &Path) -> io::Result<Option<FileType>> {
     if_there(path.symlink_metadata().map(|metadata| metadata.file_type()))
 }
 
-/// Returns the text of the done file without surrounding white space, or `Ok(None)` if it no longer
-/// exists.
+/// Returns the trimmed text of the done file, or `Ok(None)` if it does not exist.
 fn read(path: &Path) -> Result<Option<String>, GatherError> {
     let failed = |error| GatherError::Read(path.to_owned(), error);
     let regular = |kind: FileType| match kind.is_file() {

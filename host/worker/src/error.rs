@@ -64,8 +64,7 @@ pub enum GatherError {
     /// The done file could not be read.
     #[error("failed to read the done file `{}`", .0.display())]
     Read(PathBuf, #[source] io::Error),
-    /// The done file is not a regular file, but a file of this type. Links are not followed,
-    /// because the plugin may lack access to their target.
+    /// The done file has this type. Links are not followed, whose target may not be the plugin's.
     #[error("the done file `{}` is a {kind}, not a regular file", path.display())]
     NotAFile {
         /// The file.
@@ -120,8 +119,7 @@ pub enum GatherError {
     /// The path could not be accessed.
     #[error("the done file names `{0}`, which cannot be read")]
     Io(String, #[source] io::Error),
-    /// A file of the directory could not be read, or the archive is too large or does not fit on
-    /// the volume.
+    /// A file could not be read, or the archive is too large.
     #[error("failed to pack the directory `{}`", .0.display())]
     Pack(PathBuf, #[source] PackError),
     /// The archive of the directory could not be written.

@@ -19,7 +19,7 @@ use crate::error::GatherError;
 
 /// The common results directories. Plugins have one of them hard-coded.
 ///
-/// A path below one of them that does not exist is searched in the actual results directory.
+/// A missing path below one of them is searched in the actual results directory.
 const KNOWN_RESULTS_DIRS: [&str; 2] = ["/tmp/sonobuoy/results", "/tmp/results"];
 
 /// The name of a packed directory, both inside that directory and in the upload.
@@ -28,8 +28,7 @@ pub const PACKED_NAME: &str = "results.tar.gz";
 /// Maximum number of left-out files to log, which is enough to recognize a pattern.
 const SHOWN_LEFT_OUT: usize = 10;
 
-/// The content types that clients of this protocol send, by extension. The table is built in, so
-/// that a file has the same type on every machine.
+/// The content types of clients of this protocol, by extension, on every machine.
 const CONTENT_TYPES: &[(&str, &str)] = &[
     ("css", "text/css; charset=utf-8"),
     ("csv", "text/csv; charset=utf-8"),
@@ -75,8 +74,7 @@ pub(crate) async fn gather(results_dir: &Path, named: &str, limit: u64) -> Resul
     gathered.await.unwrap_or_else(|failed| Err(GatherError::Io(named.to_owned(), io::Error::other(failed))))
 }
 
-/// Packs what was located if it is a directory, and opens the file. The plugin may have replaced any
-/// part of its path meanwhile.
+/// Packs a directory, and opens the file. The plugin may have replaced any part of the path.
 fn gather_located(
     results_dir: &Path,
     named: &str,
@@ -98,8 +96,7 @@ fn gather_located(
     Ok(Gathered { path, upload, _pin: pin })
 }
 
-/// Resolves the path in a done file to a file or directory. Returns its path without links, below
-/// the resolved results directory, and its type.
+/// Resolves the path in a done file. Returns the path without links, and the type.
 ///
 /// A relative path starts at `results_dir`. Links are followed, as long as they stay inside.
 pub(crate) fn locate(results_dir: &Path, named: &str) -> Result<(PathBuf, FileType), GatherError> {
@@ -129,8 +126,7 @@ pub(crate) fn locate(results_dir: &Path, named: &str) -> Result<(PathBuf, FileTy
 
 /// Opens the file or directory, and returns a path to what is open, independent of its name.
 ///
-/// Otherwise, between check and use, the plugin could replace a part of the path with a link that
-/// leads out of the results directory.
+/// Otherwise, the plugin could replace a part of the path after it was checked.
 fn pin(results_dir: &Path, named: &str, path: &Path, is_dir: bool) -> Result<(File, PathBuf), GatherError> {
     let failed = |error| GatherError::Io(named.to_owned(), error);
     let file = open_untrusted(path).map_err(failed)?;
@@ -151,8 +147,7 @@ fn pin(results_dir: &Path, named: &str, path: &Path, is_dir: bool) -> Result<(Fi
 /// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes. Blocks until it is done or
 /// `cancelled`. `shown` is the path of the directory for messages.
 ///
-/// The archive of an earlier attempt is replaced and not packed, like any other file of that name
-/// there. The done file in `results_dir` is not packed either, because it is not a result.
+/// A file of that name is replaced and not packed, nor is the done file in `results_dir`.
 fn pack(
     dir: &Path,
     shown: &Path,
@@ -162,8 +157,7 @@ fn pack(
 ) -> Result<(), GatherError> {
     let path = dir.join(PACKED_NAME);
     let failed = |error| GatherError::Write(shown.join(PACKED_NAME), error);
-    // The archive has a temporary name until it is complete. A restarted worker must not mistake
-    // half an archive for the plugin's own file.
+    // A restarted worker must not mistake half an archive for the plugin's own file.
     let file = AtomicFile::create(&path).map_err(failed)?;
     // One thread is enough, because the worker shares its node with the system under test.
     let options = PackOptions {
@@ -187,11 +181,10 @@ fn pack(
     Ok(())
 }
 
-/// Returns the content type for the last extension of a file name, ignoring case (docs/protocol.md,
-/// "Results"). Returns an empty string for an unknown extension, or none.
+/// Returns the content type for the last extension of a file name (docs/protocol.md, "Results"), or
+/// an empty string.
 ///
-/// `.tgz` is omitted on purpose. By convention only `.gz` means "unpack this", and `.tgz` is kept
-/// as it is.
+/// `.tgz` is omitted: by convention, only `.gz` means "unpack this".
 fn content_type(path: &Path) -> &'static str {
     let Some(extension) = path.extension().and_then(|e| e.to_str()) else { return "" };
     let known = CONTENT_TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));

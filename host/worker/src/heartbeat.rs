@@ -1,8 +1,6 @@
 //! A hello at the start, and heartbeats after it (docs/protocol.md, "Hello and heartbeat").
 //!
-//! The worker's own behavior never depends on them. If the aggregator is unreachable, the reason is
-//! in the worker's log within seconds. If a worker is gone, the aggregator's status shows it within
-//! a minute.
+//! The worker's own behavior never depends on them.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -23,8 +21,7 @@ pub struct HeartbeatPolicy {
     pub first_retry: Duration,
     /// The longest delay after a failed hello or heartbeat. The default is 30 s.
     pub longest_retry: Duration,
-    /// Interval between heartbeats, with a jitter of a fifth. The default is 30 s, so that 5,000
-    /// workers send 170 messages per second.
+    /// Interval between heartbeats, with a jitter of a fifth. The default is 30 s.
     pub heartbeat: Duration,
 }
 
@@ -61,8 +58,7 @@ pub(crate) fn from_now(phase: Phase) -> Heartbeat {
     Heartbeat { phase, since: Timestamp::now() }
 }
 
-/// Sends hellos and heartbeats until the result is stored, or until the aggregator turns out not to
-/// support them.
+/// Sends hellos and heartbeats until the result is stored, if the aggregator supports them.
 pub(crate) struct HeartbeatSender {
     pub(crate) client: Client,
     pub(crate) key: ResultKey,
@@ -146,8 +142,7 @@ impl HeartbeatSender {
         }
     }
 
-    /// Sends heartbeats at each change of phase, and at intervals. After a failure, the next one
-    /// follows soon, because the aggregator asks for partial results only for a short time.
+    /// Sends heartbeats at each change of phase, at intervals, and soon after a failure.
     async fn beat(&mut self) {
         let mut trouble = Trouble::default();
         let (mut pause, mut retry) = (self.rhythm.heartbeat, self.rhythm.first_retry);
@@ -208,8 +203,7 @@ impl Trouble {
     }
 }
 
-/// Returns `period`, changed randomly by up to a fifth, so that thousands of workers that
-/// started together spread out.
+/// Returns `period`, changed randomly by up to a fifth, so that workers spread out.
 fn jittered(period: Duration) -> Duration {
     // The hash keys of the standard library are random, which is enough here.
     let random = RandomState::new().build_hasher().finish() % 4001;

@@ -31,8 +31,7 @@ use crate::progress::{Posted, PostedUpdates};
 /// Maximum size of a progress update in bytes: 1 MiB, the limit of aggregators.
 pub const MAX_PROGRESS_BYTES: usize = 1 << 20;
 
-/// Maximum number of concurrent connections. With bodies of maximum size they need 16 MiB. A plugin
-/// needs one connection.
+/// Maximum number of concurrent connections. A plugin needs one.
 pub const MAX_CONNECTIONS: usize = 16;
 
 /// Timeout for the head of a request, which comes over loopback.
@@ -71,8 +70,7 @@ pub struct Relay {
 impl Relay {
     /// Binds this port on each of these addresses.
     ///
-    /// Unavailable addresses are skipped, because machines without IPv6 are common. Port 0 selects
-    /// a free port, the same on all addresses if possible.
+    /// Unavailable addresses are skipped. Port 0 selects a free port, the same on all if possible.
     ///
     /// # Errors
     /// Returns [`BindError`] if no address is available.

@@ -49,8 +49,7 @@ pub struct Settings {
     pub log_interval: Duration,
     /// The retry policy of uploads. The default is 10 min with increasing delays.
     ///
-    /// This is longer than Sonobuoy's workers retry (3 attempts within seconds), because an
-    /// aggregator that moves to another node is back after minutes.
+    /// An aggregator that moves to another node is back after minutes.
     pub retry: RetryPolicy,
     /// How long to wait for the plugin's last writes after the aggregator reported its end. The
     /// default is 5 s.
@@ -58,7 +57,7 @@ pub struct Settings {
     /// Maximum size in bytes of the archive of a directory. The default is 4 GiB, the limit of
     /// aggregators.
     ///
-    /// The archive is next to its source until the worker ends, so the volume needs space for both.
+    /// The volume needs space for the archive and its source.
     pub archive_bytes: u64,
 }
 
@@ -96,8 +95,7 @@ pub struct Worker {
     mode: Mode,
     settings: Settings,
     client: Client,
-    // The mutex only satisfies the compiler: a worker is shared while it waits, but this is taken
-    // out before.
+    // The mutex is only for the compiler: this is taken out before the worker is shared.
     companions: Mutex<Option<Companions>>,
 }
 
@@ -106,8 +104,7 @@ type Companions = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Returns once the containers next to the worker have ended successfully.
 ///
-/// The worker observes that itself, or the aggregator reports it. In the latter case, the last
-/// writes get `last_writes` to arrive.
+/// The worker observes that itself, or the aggregator reports it, with `last_writes` for the rest.
 async fn ended(companions: Option<Companions>, mut plugin_ended: watch::Receiver<bool>, last_writes: Duration) {
     let watched = async {
         match companions {
@@ -128,8 +125,7 @@ async fn ended(companions: Option<Companions>, mut plugin_ended: watch::Receiver
     }
 }
 
-/// Returns the output of `work`, or `None` if `limit` completes first. Work that is complete counts,
-/// even if its limit is over too.
+/// Returns the output of `work`, or `None` if `limit` completes first.
 async fn within<T>(work: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
     tokio::select! {
         biased;
@@ -161,8 +157,8 @@ impl Worker {
     /// Runs until the result is uploaded and the sleep of the [`Mode`] is over, or until `shutdown`
     /// asks to stop.
     ///
-    /// In the latter case the worker waits for the done file during the drain period, and does not
-    /// sleep. An upload gets the drain period to finish.
+    /// In the latter case, the worker waits for the done file and the upload during the drain
+    /// period.
     ///
     /// # Errors
     /// Returns [`WorkerError`] if there is a done file, but the aggregator did not get a result.
@@ -239,8 +235,8 @@ impl Worker {
         match Relay::bind(&self.config.progress_bind, self.config.progress_port).await {
             Ok(relay) => Some(relay),
             Err(error) => {
-                // This is never fatal, because a result without progress is still a result. It
-                // happens if two workers share a network namespace.
+                // A result without progress is still a result. Two workers may share a network
+                // namespace.
                 tracing::warn!(error = chain(&error), "no progress relay: progress of this plugin is not shown");
                 None
             }
@@ -301,8 +297,7 @@ impl Worker {
         }
     }
 
-    /// Sends the content of the results directory when the aggregator asks for it because the
-    /// plugin's time is up. Retries it until the aggregator does not want it any more.
+    /// Sends the content of the results directory when the aggregator asks for partial results.
     async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
         if wanted.wait_for(|wanted| *wanted).await.is_ok() {
             tracing::info!(%key, "the plugin timed out: sending its partial results");
@@ -323,8 +318,8 @@ impl Worker {
         std::future::pending().await
     }
 
-    /// Returns what the done file names as soon as it stays the same in the last quarter of the drain
-    /// period. Its delay would otherwise end after the period, and the result would be lost.
+    /// Returns what the done file names as soon as it stays the same in the last quarter of the
+    /// drain period, whose end would not be that of its delay.
     async fn named_in_a_hurry(&self, shutdown: &Shutdown) -> Result<String, GatherError> {
         shutdown.draining().await;
         tokio::time::sleep(self.settings.drain.saturating_mul(3) / 4).await;
@@ -388,9 +383,7 @@ impl Worker {
 
     /// Reports to the aggregator why there will be no result, so that it does not wait for one.
     ///
-    /// The worker does not tell Sonobuoy's aggregator, because it would store the message as an
-    /// ordinary result, which then passes. That aggregator notices by itself that the worker
-    /// failed.
+    /// Sonobuoy's aggregator would store the message as a result that passes.
     async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: &watch::Receiver<Peer>) {
         tracing::error!(%key, error = reason, "the plugin has no result");
         if *peer.borrow() == Peer::Plain {
@@ -420,8 +413,7 @@ impl Worker {
 /// Runs a worker as the purpose of this process, with default settings and handling of SIGTERM and
 /// SIGINT.
 ///
-/// A runtime with one thread is enough. `companions`, if given, completes when the other containers
-/// of the pod have ended successfully.
+/// `companions` completes when the other containers of the pod have ended successfully.
 ///
 /// # Errors
 /// Returns the same errors as [`Worker::run`], or [`WorkerError::Signals`] if signals cannot be

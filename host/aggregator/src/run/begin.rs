@@ -49,12 +49,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// Starts a run of `sources` in `work`, or resumes the one that was started there and ignores
-    /// `sources`. When it returns, the server accepts results, and no plugin has been launched.
+    /// Starts a run of `sources` in `work`, or resumes the one that was started there. When it
+    /// returns, the server accepts results, and no plugin has been launched.
     ///
     /// # Errors
-    /// [`RunError`], in particular [`RunError::Finished`] for a run that already has its archive. A
-    /// new run has then not started, and the state of a resumed one is unchanged.
+    /// [`RunError`], such as [`RunError::Finished`]. A new run has then not started, and the state
+    /// of a resumed one is unchanged.
     pub async fn begin(
         work: WorkDir,
         sources: Vec<Source>,
@@ -253,9 +253,8 @@ fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
-/// Returns the maximum duration of the run, or `None` if there is no limit. Groups of plugins run
-/// one after another, and the plugins of a group run in parallel. Each plugin has its own timeout
-/// or that of the run.
+/// Returns the maximum duration of the run, if there is a limit. Groups of plugins run one after
+/// another, and the plugins of a group in parallel.
 fn longest(record: &RunRecord, plugins: &[PlannedPlugin]) -> Option<Duration> {
     let default = Duration::from_secs(record.timeout_seconds);
     let mut groups: BTreeMap<i64, Duration> = BTreeMap::new();
@@ -284,8 +283,7 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
         .collect()
 }
 
-/// Returns the CA of the run. A resumed run loads the one that its workers trust. A new CA is
-/// stored before anything is signed with it.
+/// Returns the CA of the run. A new one is stored before anything is signed with it.
 async fn run_ca(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
     if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
@@ -295,8 +293,7 @@ async fn run_ca(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>
     Ok(ca)
 }
 
-/// Checks that no plugin was launched in the directory of a new run. A directory without a
-/// description of its run is not necessarily new.
+/// Checks that no plugin was launched in the directory of a new run.
 fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
     let launched = ledger.plugins().any(|plugin| ledger.launched(plugin).is_some());
     if launched || work.tree().join(layout::PLUGINS_DIR).is_dir() {
@@ -345,8 +342,7 @@ fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Determines the expected results of every plugin that is not in the ledger yet. Those of a
-/// resumed run do not change.
+/// Determines the expected results of every plugin. Those in the ledger do not change.
 async fn plan(
     state: &State,
     plugins: &mut Vec<PlannedPlugin>,

@@ -39,13 +39,12 @@ pub(super) fn write_document(disk: &Disk, path: &Path, document: &Value, what: &
     written.map_err(RunError::io(what))
 }
 
-/// Runs `work` on a thread that may block. If the disk is full, it releases `reserve` and tries
-/// again, and then retries while the disk is full. The reserve is there again between two attempts.
-/// `what` completes "no space to …". An interrupted run does not wait.
+/// Runs `work` on a thread that may block. On a full disk, each attempt is repeated while `reserve`
+/// is released, until there is space. `what` completes "no space to …". An interrupted run does not
+/// wait.
 ///
 /// # Errors
-/// The error of `work`: immediately if more space would not help, and otherwise when the time is
-/// up.
+/// The error of `work`, if more space would not help or the time is up.
 pub(super) async fn with_space<T: Send + 'static>(
     what: &str,
     reserve: &Reserve,

@@ -1,5 +1,5 @@
-//! Launching of plugins: groups one after another, and each plugin with its own deadline. A rerun waits
-//! for another plugin, and runs its failed tests again, which a Go regular expression selects.
+//! Launching of plugins: groups in order, and each plugin with its own deadline. A rerun waits for
+//! another plugin, and runs its failed tests again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -20,8 +20,7 @@ use crate::dispatcher::{Dispatcher, Launch, Report};
 use crate::postprocess::{LONG_NAME, leaves};
 use crate::state::State;
 
-/// Maximum size of the expression of a rerun: 100 KiB, which is about 700 names. Linux allows 128
-/// KiB for an environment variable, including its name.
+/// Maximum size of the expression of a rerun: about 700 names. Linux allows 128 KiB for a variable.
 const MAX_FOCUS: usize = 100 << 10;
 /// Maximum size of a text of an item that is read, in bytes. Names and statuses are shorter.
 const MAX_TEXT: usize = 64 << 10;
@@ -42,8 +41,8 @@ impl PendingLaunch {
         &self.launch.definition.name
     }
 
-    /// Returns the remaining time of the plugin: the rest of its own timeout since its first
-    /// launch, but at most the rest of the run's. The first launch may have been before a restart.
+    /// Returns the remaining time of the plugin since its first launch, at most the rest of the
+    /// run's.
     fn time(&self, state: &State) -> Option<Duration> {
         remaining(state, self.plugin(), self.timeout, self.deadline)
     }
@@ -63,8 +62,7 @@ fn remaining(
     own.into_iter().chain(deadline.map(until)).min()
 }
 
-/// Launches every group in order, and returns when the last plugin is complete. Dropping it stops
-/// the deadlines, and the dispatcher must stop what is running.
+/// Launches every group in order, and returns when the last plugin is complete.
 pub(super) async fn drive(
     plugins: Vec<PendingLaunch>,
     state: State,
@@ -140,8 +138,7 @@ async fn launch(
     }
 }
 
-/// Skips a plugin. One that was launched before a restart has expected results, so it cannot be
-/// skipped any more, and fails instead.
+/// Skips a plugin. One that was launched before a restart has expected results, and fails.
 fn skip_plugin(plugin: &PluginName, reason: String, state: &State) {
     let plugin = plugin.clone();
     if state.read(|ledger| ledger.launched(&plugin).is_some()) {
@@ -152,8 +149,7 @@ fn skip_plugin(plugin: &PluginName, reason: String, state: &State) {
     record(state, Event::Skipped { plugin, reason });
 }
 
-/// Asks the workers that have sent a message for partial results, and waits until all have sent
-/// them, but at most for `patience`.
+/// Asks the workers that were heard for partial results, and waits for at most `patience`.
 async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
     if patience.is_zero() {
         return;
@@ -185,8 +181,7 @@ async fn complete(plugin: &PluginName, state: &State) {
     }
 }
 
-/// Records an event that follows from the current state of the ledger. A rejection means that the
-/// state has changed in between.
+/// Records an event. A rejection means that the state has changed in between.
 pub(super) fn record(state: &State, event: Event) {
     if let Err(error) = state.apply(event) {
         tracing::warn!("not recorded: {error}");
@@ -220,15 +215,13 @@ impl Rerun {
         read.map_err(io::Error::other).flatten()
     }
 
-    /// Returns the definition with the expression in its environment. Nothing else changes, because
-    /// in a cluster its name identifies it.
+    /// Returns the definition with the expression in its environment, and nothing else changed.
     fn focused(&self, definition: &Definition, expression: &str) -> Definition {
         let spec = definition.spec.with_variable(&self.reruns.focus, expression, &self.reruns.clear);
         Definition { spec, ..definition.clone() }
     }
 
-    /// Waits until the other plugin is complete. Returns the reason if it is already known that
-    /// there is nothing to rerun.
+    /// Waits until the other plugin is complete. Returns why there is nothing to rerun, if known.
     async fn settled(&self, state: &State) -> Option<String> {
         let other = &self.reruns.plugin;
         let mut changes = state.changes();
@@ -251,8 +244,8 @@ impl Rerun {
     }
 }
 
-/// Returns the failed tests in the tree at `tree`. The same tree always yields the same expression,
-/// so a resumed rerun is the one that was launched.
+/// Returns the failed tests in the tree at `tree`: for a resumed rerun, those that it was launched
+/// with.
 fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let other: &PluginName = &reruns.plugin;
     let mut names = BTreeSet::new();

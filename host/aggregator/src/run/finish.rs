@@ -28,21 +28,18 @@ use crate::postprocess::Failure;
 use crate::state::{State, write_status};
 use crate::workdir::{RunRecord, STATUS_FILE, WorkDir};
 
-/// Maximum size of a verdict that is read again after a restart, in bytes. Verdicts of a run are
-/// far smaller.
+/// Maximum size of a verdict that is read again after a restart, in bytes.
 const MAX_VERDICT: u64 = 512 << 20;
 
-/// `Version` in `meta/config.json`, by which readers of archives recognize the layout. It is the
-/// first Sonobuoy version with the layout that is written here.
+/// `Version` in `meta/config.json`: the first Sonobuoy version with this layout.
 const LAYOUT_VERSION: &str = "v0.57.0";
 
 impl Run {
     /// Writes the archive and removes the working directory. The order makes a crash at any time
-    /// harmless: the archive, the event that records it, the caller's record, and finally the
-    /// removal.
+    /// harmless: the archive, its event, the caller's record, and the removal.
     ///
-    /// An archive of this run that is there already was written just before a crash. If it has the
-    /// same outcome, it is recorded and not replaced, because somebody may have read it.
+    /// An archive of this run with the same outcome is not replaced, because somebody may have read
+    /// it.
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let trace = self.trace();
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, exporter, .. } = self;
@@ -102,8 +99,7 @@ impl Run {
     }
 }
 
-/// Removes the working directory, unless the end of the run could not be recorded. A failure is
-/// only logged, because the archive is complete.
+/// Removes the working directory, unless the end of the run could not be recorded.
 async fn end(work: WorkDir, recorded: io::Result<()>) {
     if let Err(error) = recorded {
         let dir = work.root().display();
@@ -173,8 +169,8 @@ pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
     scratch.join(format!("items-{plugin}"))
 }
 
-/// Judges `plugin`, unless that was done before, and records the verdict in the ledger. `tree` is
-/// the content of the archive, and `day` is the day on which the run started.
+/// Judges `plugin`, unless that was done, and records the verdict. `tree` is the content of the
+/// archive, and `day` is the start of the run.
 async fn judge(
     state: &State,
     plugin: &PlannedPlugin,
@@ -197,8 +193,7 @@ async fn judge(
     Ok(verdict)
 }
 
-/// Returns the verdict of a plugin. `done` means that the ledger has it, so the file from before a
-/// restart is complete.
+/// Returns the verdict of a plugin. With `done`, the file from before a restart is complete.
 fn judged(
     plugin: &PlannedPlugin,
     disk: &Disk,

@@ -1,6 +1,5 @@
-//! The archive of a run. A crash can leave a complete one that is not recorded yet. Somebody may
-//! have read it, so it is recorded as it is, if it shows the outcome that this process computed.
-//! Otherwise it gets another name, and this process writes the archive.
+//! The archive of a run. A complete one that a crash left is recorded if it shows the outcome that
+//! this process computed, because somebody may have read it. Otherwise it gets another name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -61,8 +60,8 @@ fn pack(disk: &Disk, tree: &Path, path: &Path) -> Result<Digest, RunError> {
     Ok(packed.digest)
 }
 
-/// Returns the size and digest of the archive of `run` at `path`, if it is there and has the outcome
-/// of `tree`. Anything else is moved to another name, so that nothing is overwritten.
+/// Returns the size and digest of the archive of `run` at `path`, if it has the outcome of `tree`.
+/// Anything else is moved to another name.
 fn finished(disk: &Disk, path: &Path, tree: &Path, run: &RunId) -> Result<Option<Digest>, RunError> {
     let failed = |source| RunError::Io { what: format!("read the archive `{}`", path.display()), source };
     // Both are on one file system, which can map users.
@@ -144,8 +143,8 @@ fn not_opened(error: Errno) -> Rejection {
     }
 }
 
-/// Returns the size and digest of the archive at `path`, or `None` if nothing is there. It must be a
-/// file of `owner`, be the archive of `run`, and have the outcome of `tree`.
+/// Returns the size and digest of the archive of `run` at `path`, if something is there. It must be
+/// a file of `owner` with the outcome of `tree`.
 fn inspect(path: &Path, tree: &Path, run: &RunId, owner: u32) -> Result<Option<Digest>, Rejection> {
     let other = |reason: &str| Err(Rejection::Other(reason.to_owned()));
     match fs::symlink_metadata(path) {
@@ -175,11 +174,9 @@ fn inspect(path: &Path, tree: &Path, run: &RunId, owner: u32) -> Result<Option<D
     Ok(Some(Digest::of_reader(file)?))
 }
 
-/// Returns whether the archive has the verdicts and the items of the result trees in `tree`. The
-/// status of the run is computed from them.
+/// Returns whether the archive has the verdicts and the items of the result trees in `tree`.
 ///
-/// A continued run post-processes all results again, so its trees can have other details
-/// ([`TreeItems`]). It keeps the verdicts that are recorded, so these must be the same bytes.
+/// A continued run makes the trees again, with other details ([`TreeItems`]), and keeps verdicts.
 fn has_outcome(archive: &mut ResultsArchive, tree: &Path) -> Result<bool, Rejection> {
     let packed: BTreeSet<String> =
         archive.files().map(|(name, _)| name).filter(|name| is_outcome(name)).map(str::to_owned).collect();
@@ -227,9 +224,7 @@ fn outcome_files(tree: &Path) -> io::Result<BTreeSet<String>> {
 
 /// The items of a result tree: their names, with those of their ancestors, and their statuses.
 ///
-/// The order of the items, their metadata and details do not count. Modules have a clock and random
-/// numbers, so a second call with the same files can write other times, or the same items in the
-/// order of another hash table.
+/// Their order, metadata and details do not count: modules have a clock and random numbers.
 #[derive(Default, PartialEq, Eq)]
 struct TreeItems {
     number: u64,

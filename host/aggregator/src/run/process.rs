@@ -1,5 +1,4 @@
-//! Post-processing of a plugin whose results are complete: the ends of its executions, what it wrote
-//! for results that did not arrive, and then its tree.
+//! Post-processing of a plugin whose results are complete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -79,8 +78,8 @@ impl CompletedPlugin {
         with_space(&format!("post-process plugin `{name}`"), reserve, cancel, work).await
     }
 
-    /// Stops what is still running, and returns how the executions ended. That is recorded, because the
-    /// executions may be gone after a restart.
+    /// Stops what is running, and returns how the executions ended, which is recorded for a
+    /// restart.
     async fn exits(&self, cancel: &CancellationToken) -> Result<Vec<Exit>, RunError> {
         let name = self.planned.name();
         let path = self.ends.join(format!("{name}.json"));
@@ -131,8 +130,7 @@ impl CompletedPlugin {
         Ok(())
     }
 
-    /// Keeps the files of a result that did not arrive, and adds their number to its error. Like an
-    /// upload, they never get the reserved space.
+    /// Keeps the files of a result that did not arrive, and adds their number to its error.
     fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord, no_space: NoSpace) -> Result<(), RunError> {
         let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
         let path = self.tree.join(layout::error_file(&key.plugin, &key.node));
@@ -179,9 +177,8 @@ enum UnsentError {
     Store(#[from] StoreError),
 }
 
-/// Copies the files of `unsent` to the location of the result `key`, and returns their number. They
-/// are packed and stored like an upload, so that the same rules apply to links, names, sizes and
-/// numbers, and to what all results of the run may have.
+/// Copies the files of `unsent` to the location of the result `key`, by the rules of an upload, and
+/// returns their number.
 fn keep(unsent: &Unsent, key: &ResultKey, store: &Store, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
     let options = PackOptions {
         max_bytes: Some(limits.body_bytes),

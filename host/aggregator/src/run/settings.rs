@@ -33,8 +33,8 @@ use crate::workdir::WorkDirError;
 pub struct Settings {
     /// Address that the server listens on. Port 0 means any free port.
     pub listen: SocketAddr,
-    /// Host that workers connect to, with the port if it differs from the server's. `None` means
-    /// the address that the server listens on.
+    /// Host for workers, with a port that differs from the server's. `None`: the address it listens
+    /// on.
     pub advertise: Option<String>,
     /// Additional names and addresses in the server's certificate.
     pub aliases: Vec<String>,
@@ -46,32 +46,28 @@ pub struct Settings {
     pub config: Map<String, Value>,
     /// Additional keys of `meta/info.json`, which say where the run took place.
     pub info: Map<String, Value>,
-    /// Timeout of each plugin from its launch to its last result, unless its definition sets one.
-    /// `None` means no limit.
+    /// Timeout of each plugin whose definition sets none, from its launch to its last result.
     pub timeout: Option<Duration>,
     /// Timeout of the whole run, from its start to its last result. `None` means no limit.
     pub deadline: Option<Duration>,
     /// How long workers may take to send partial results after the timeout of their plugin. Zero
-    /// means that workers are not asked. The response to the next heartbeat carries the request,
-    /// so less than a minute is of little use.
+    /// means that workers are not asked. Heartbeats carry the request, so less than a minute is of
+    /// little use.
     pub collect: Duration,
-    /// Whether a run without plugins is allowed, which only collects what its dispatcher knows
-    /// about the environment.
+    /// Whether a run without plugins is allowed, which only surveys the environment.
     pub survey_only: bool,
     /// Limits of uploads.
     pub receive: ReceiveLimits,
     /// Limits of modules.
     pub limits: LimitPolicy,
-    /// Origins of plugins, as far as they are known. They are written to the archive. A resumed run
-    /// uses those recorded at its start.
+    /// Known origins of the plugins of a new run, for the archive.
     pub provenance: BTreeMap<PluginName, Provenance>,
     /// Traces and metrics to export.
     pub telemetry: TelemetrySettings,
     /// Directory for the archive.
     pub output: PathBuf,
-    /// Function to call when the archive is on disk, before the working directory is removed. It
-    /// must record whatever tells a restarted process that the run is finished. If it fails, the
-    /// working directory is kept.
+    /// Function to call when the archive is on disk. It must record whatever tells a restarted
+    /// process that the run is finished. If it fails, the working directory is kept.
     pub on_archived: Option<OnArchived>,
 }
 

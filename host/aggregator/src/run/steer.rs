@@ -34,13 +34,11 @@ const HEALTH: Duration = Duration::from_secs(5);
 type Processed = (PluginName, Duration, Result<Outcome, RunError>);
 
 impl Run {
-    /// Runs to the end, whatever happens: a failure of a plugin, a node or a module becomes a
-    /// result. `cancel` ends the run early, and everything that has arrived is post-processed and
-    /// kept.
+    /// Runs to the end: a failure of a plugin, a node or a module becomes a result. `cancel` ends
+    /// the run early, and keeps everything that has arrived.
     ///
     /// # Errors
-    /// [`RunError`] when this machine fails, such as for a full disk. Everything that was received
-    /// stays in the working directory, and the run can be resumed there.
+    /// [`RunError`] when this machine fails. The run can be resumed in its working directory.
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
         let status = self.work.root().join(STATUS_FILE);
         let publisher = tokio::spawn(publish_status(self.state.clone(), self.work.disk().clone(), status));
@@ -83,8 +81,8 @@ impl Run {
                     Effect::PluginSkipped { plugin } => drop(left.remove(&plugin)),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
-                // Handle reports before an interruption, because a report may be the reason of the
-                // interruption. While the journal cannot accept them, they stay in the queue.
+                // A report may be the reason of an interruption. While the journal cannot accept
+                // reports, they stay in the queue.
                 Some(report) = reported.recv(), if self.state.journal().has_room() => self.take(report),
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
@@ -112,9 +110,8 @@ impl Run {
         Ok(())
     }
 
-    /// Continues the work of the last process, in a resumed run. It may have recorded errors
-    /// without writing them, and plugins may wait for post-processing. Returns the plugins that
-    /// are left.
+    /// Continues the work of the last process: writes errors that it recorded, and starts
+    /// post-processing. Returns the plugins that are left.
     async fn resume(
         &self,
         processing: &mut JoinSet<Processed>,

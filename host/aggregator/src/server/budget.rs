@@ -115,8 +115,7 @@ impl Reservation {
         self.release(0, bytes);
     }
 
-    /// Releases the space of an earlier upload of the same plugin, whose files are in `dir` and will
-    /// be removed. If they cannot be counted, their space stays in use.
+    /// Releases the space of an earlier upload of the same plugin in `dir`, if it can be counted.
     pub(super) fn replace(&self, dir: &Path) {
         let Measured { entries, bytes, .. } = measure(dir).unwrap_or_default();
         self.release(entries, bytes);

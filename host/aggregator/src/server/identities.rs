@@ -1,7 +1,6 @@
 //! The identities of certificates that workers have presented.
 //!
-//! All workers of a plugin present the same certificate, and each opens a connection per request. What
-//! a certificate says depends on its bytes alone, so it is parsed once.
+//! All workers of a plugin present the same certificate, and each opens a connection per request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plumbline_phonehome::{PeerIdentity, PeerIdentityError};
 use rustls::pki_types::CertificateDer;
 
-/// The maximum number of certificates. A run has one for each of its few plugins, and one more each
-/// time a plugin is launched again.
+/// The maximum number of certificates. A run has one for each launch of a plugin.
 const REMEMBERED: usize = 64;
 
 /// Identities by certificate, oldest first.

@@ -1,7 +1,6 @@
 //! The body of an upload on its way to its final form on disk.
 //!
-//! Bytes are gathered, because a write per frame would be too expensive. A small body goes from memory
-//! to its final form in one step on one thread.
+//! Bytes are gathered, because a write per frame would be too expensive.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -64,9 +63,8 @@ impl Incoming {
         self.written.as_ref().map(|written| written.slot.body.as_path())
     }
 
-    /// Converts the complete body to its final form: one file with the given name, or the files of
-    /// the archive. All of them are synced. Nothing else is changed, so the caller can drop the future
-    /// at any time.
+    /// Converts the complete body to its final form, synced: one file, or the files of the archive.
+    /// Nothing else changes, so the caller can drop the future.
     pub(super) async fn finish(mut self) -> Result<Unpacked, StoreError> {
         let gate = self.store.gate(&self.shape);
         let permit = match Arc::clone(&gate).try_acquire_owned() {

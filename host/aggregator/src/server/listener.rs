@@ -35,14 +35,12 @@ use crate::state::State;
 
 /// How long open requests may take to finish when the run is over.
 const GRACE: Duration = Duration::from_secs(10);
-/// Timeout of a TLS handshake, unless the limit for request heads is shorter. A handshake takes
-/// milliseconds.
+/// Timeout of a TLS handshake, unless that of request heads is shorter.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Delay after a failure to accept, such as too many open files. Without it, the loop would use a
-/// whole core.
+/// Delay after a failure to accept, such as too many open files, which would use a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Number of concurrent handshakes of one address before its oldest one may be closed. Behind one
-/// address there can be all pods of a node.
+/// Number of concurrent handshakes of one address, with all pods of a node behind it, before the
+/// oldest one may be closed.
 const OF_ONE_PEER: usize = 256;
 /// Maximum number of concurrent handshakes. Further connections wait in the kernel's queue.
 const AT_ONCE: usize = 1024;
@@ -101,8 +99,7 @@ impl Server {
         self.address
     }
 
-    /// Stops accepting connections, gives open requests a short time to finish, and returns when
-    /// all connections are closed.
+    /// Stops accepting connections, and returns when all are closed, after a short time.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -114,8 +111,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Otherwise its tasks would still accept results for an abandoned run, and keep its journal
-        // open.
+        // Its tasks would accept results for an abandoned run, and keep its journal open.
         self.stop.cancel();
     }
 }
@@ -185,8 +181,7 @@ impl Connection {
         if !share.grow(1) && self.shares.plugins() > 1 {
             return tracing::debug!("connection of {peer} closed: its plugin has reached its share of all connections");
         }
-        // The semaphore is never closed. At most as many tasks wait as there were handshakes when
-        // the last slot was taken.
+        // The semaphore is never closed. Only connections that had a handshake wait here.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
         let receiver = Arc::clone(&self.receiver);
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
@@ -213,9 +208,8 @@ impl Connection {
     }
 }
 
-/// Raises the limit on open files to the maximum of this process. The usual soft limit of 1,024 is
-/// meant for programs that use `select`. It would allow only about 500 concurrent uploads, each of
-/// which needs a connection and a file.
+/// Raises the limit on open files to the maximum of this process. The usual 1,024 would allow about
+/// 500 concurrent uploads.
 fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {
@@ -228,8 +222,8 @@ fn raise_file_limit() {
     }
 }
 
-/// The current handshakes. A handshake takes milliseconds. If there are too many, the oldest one is
-/// closed: first of a peer with too many, then of all peers.
+/// The current handshakes. If there are too many, the oldest one is closed: first of a peer with
+/// too many, then of all peers.
 #[derive(Default)]
 struct Handshakes {
     queue: Mutex<HandshakeQueue>,

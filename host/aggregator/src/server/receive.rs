@@ -28,8 +28,7 @@ use super::shares::Shares;
 use super::store::{Shape, Store, Unpacked};
 use crate::state::{ApplyError, State};
 
-/// Minimum age of a retry window before it starts again. This limits the growth of the journal's
-/// queue, and is far shorter than a window.
+/// Minimum age of a retry window before it starts again, which limits the journal's queue.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// Receives results.
@@ -68,8 +67,7 @@ impl Receiver {
         }
     }
 
-    /// Handles `PUT` of a partial result. It is stored separately from results and does not
-    /// complete the result.
+    /// Handles `PUT` of a partial result, which does not complete the result.
     pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response {
         let admitted = if self.state.wants_partial(&key) {
             self.check_length(&key, headers).and_then(|()| self.shape(&key, headers))
@@ -107,8 +105,7 @@ impl Receiver {
         }
     }
 
-    /// Checks a request before the first byte of the body is read. A final answer takes precedence
-    /// over one that makes the worker retry.
+    /// Checks a request before the body is read. A final answer takes precedence over a retry.
     async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
         let shape = match self.state.read(|ledger| ledger.admit(key)) {
             Ok(()) => {
@@ -136,8 +133,7 @@ impl Receiver {
         Err(Box::new(refused(key, &refusal)))
     }
 
-    /// Starts the retry window of `key` again, because the journal prevents the retry and not the
-    /// worker.
+    /// Starts the retry window of `key` again: the journal prevents the retry, not the worker.
     fn renew_retry(&self, key: &ResultKey, trouble: &str) {
         let now = self.state.now();
         let is_due = self.state.read(|ledger| match ledger.state(key) {
@@ -192,8 +188,7 @@ impl Receiver {
         if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
             return apply_error(&key, &error);
         }
-        // From here on, the guard reports the end of the upload to the ledger, even if the
-        // connection breaks and this future is dropped.
+        // The guard reports the end of the upload, even if this future is dropped.
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
         let result = async {
@@ -208,8 +203,7 @@ impl Receiver {
             Ok::<_, ReceiveError>(Received::Result(unpacked))
         }
         .await;
-        // There is no `await` between this and the task below, which continues even if the
-        // connection breaks.
+        // No `await` before the task below, which continues even if the connection breaks.
         guard.armed = false;
         drop(guard);
         match result {
@@ -258,8 +252,7 @@ impl Receiver {
         }
     }
 
-    /// Receives a whole body. Only a few bytes of it are in memory, and no thread waits for a slow
-    /// client.
+    /// Receives a whole body, of which only a few bytes are in memory.
     async fn receive(
         &self,
         key: &ResultKey,
@@ -283,8 +276,7 @@ impl Receiver {
     }
 }
 
-/// Makes a complete upload the result of `key`: claims it in the ledger, moves it to its location,
-/// and records it. A rejected claim leaves nothing behind.
+/// Makes a complete upload the result of `key`: claims it, moves it, and records it.
 async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response {
     match state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
         Ok(()) => {}
@@ -329,8 +321,7 @@ enum Received {
     Error(ErrorRecord),
 }
 
-/// Returns the error that Sonobuoy's worker reports if it cannot read its result. It is a body
-/// `{"error": "…"}` with the content type of the result.
+/// Returns the error that Sonobuoy's worker sends as a result: `{"error": "…"}`.
 fn error_report(body: Option<&Path>, limit: u64) -> io::Result<Option<ErrorRecord>> {
     let Some(body) = body else { return Ok(None) };
     let mut bytes = Vec::new();

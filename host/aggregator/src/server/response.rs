@@ -17,8 +17,7 @@ use super::store::StoreError;
 use crate::journal::lacks_space;
 use crate::state::ApplyError;
 
-/// Maximum number of bytes to read of a rejected body, so that a client that is still sending gets
-/// the response.
+/// Maximum number of bytes to read of a rejected body, so that a sender gets the response.
 const DRAIN_BYTES: usize = 256 << 10;
 /// Maximum time to read a rejected body.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
@@ -81,8 +80,7 @@ pub(super) fn apply_error(key: &ResultKey, error: &ApplyError) -> Response {
     }
 }
 
-/// Reads the rest of a rejected body, so that the client gets the response. A client that waits for
-/// `100 Continue` has not sent a body.
+/// Reads the rest of a rejected body, unless the client waits for `100 Continue`.
 pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
     if headers.contains_key(EXPECT) {
         return;
@@ -97,8 +95,7 @@ pub(super) async fn drain_after(error: &ReceiveError, stream: &mut BodyDataStrea
     }
 }
 
-/// Reads and discards a body. If the connection were closed while the client is sending, the client
-/// would see a reset instead of the response.
+/// Reads and discards a body. Otherwise a sender would see a reset instead of the response.
 async fn drain(stream: &mut BodyDataStream) {
     let drain = async {
         let mut drained = 0;

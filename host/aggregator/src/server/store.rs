@@ -1,5 +1,4 @@
-//! Storage of uploads. Each one is checked and unpacked in a private directory, within the limits of
-//! its plugin and of the run, and then renamed to its final location.
+//! Storage of uploads. Each one is unpacked in a private directory, and then renamed.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -47,22 +46,19 @@ const SYNCS: usize = 16;
 pub struct Store {
     pub(super) disk: Disk,
     incoming: PathBuf,
-    /// The size of the file system at the start, in bytes. Some file systems become smaller while
-    /// others use their space.
+    /// The size of the file system at the start, in bytes. Some become smaller.
     size: u64,
     tree: PathBuf,
     pub(super) limits: ExtractLimits,
     budget: Arc<Budget>,
-    // Unpacking uses a core. The number of concurrent jobs is limited to the number of cores,
-    // however many uploads complete at the same time.
+    // Unpacking uses a core, so there is one permit per core.
     cores: Arc<Semaphore>,
     syncs: Arc<Semaphore>,
 }
 
 impl Store {
-    /// Creates a store on `disk` that receives uploads in `incoming` and keeps results below
-    /// `tree`, in the layout of the archive. Both directories must be on the same file system.
-    /// `incoming` is emptied, because a crash interrupted the uploads in it.
+    /// Creates a store on `disk`. Uploads arrive in `incoming`, which is emptied, and results are
+    /// kept below `tree` on the same file system.
     pub fn create(disk: &Disk, incoming: PathBuf, tree: PathBuf, limits: &ReceiveLimits) -> io::Result<Self> {
         disk.remove_directory(&incoming)?;
         disk.create_directories(&incoming)?;
@@ -84,8 +80,7 @@ impl Store {
         if bytes > left { Err(over.into()) } else { self.check_fits(bytes) }
     }
 
-    /// Checks that an upload that takes `needed` bytes fits on the file system, whatever is in use
-    /// of it.
+    /// Checks that `needed` bytes fit on the file system, whatever is in use of it.
     fn check_fits(&self, needed: u64) -> Result<(), StoreError> {
         let size = self.disk.size_bytes(&self.incoming).unwrap_or(u64::MAX).max(self.size);
         if needed > size { Err(StoreError::LargerThanDisk { needed, size }) } else { Ok(()) }
@@ -99,8 +94,7 @@ impl Store {
         })
     }
 
-    /// Creates a private directory for one upload of `plugin`. It is removed when the value is
-    /// dropped.
+    /// Creates a private directory for one upload of `plugin`, which is removed when dropped.
     pub(super) fn slot(&self, plugin: &PluginName, shape: &Shape) -> io::Result<Slot> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("upload-").permissions(Permissions::from_mode(0o777));
@@ -114,15 +108,13 @@ impl Store {
         Ok(Slot { body, out, dir, space: self.budget.reserve(plugin) })
     }
 
-    /// Moves the upload to the location of the result `key`. Only the upload that has claimed this
-    /// result may call it.
+    /// Moves the upload to the result `key`. Only the upload that has claimed it may call this.
     pub(super) fn place(&self, unpacked: Unpacked, key: &ResultKey) -> io::Result<()> {
         self.place_at(unpacked, &self.tree.join(layout::result_dir(&key.plugin, &key.node)))
     }
 
-    /// Stores the archive that `pack` writes at the location of the result `key`, by the rules of an
-    /// upload, and returns the number of files. The list of files that `pack` left out does not
-    /// count. Without files, nothing is stored.
+    /// Stores the archive that `pack` writes as the result `key`, by the rules of an upload.
+    /// Returns the number of files, without the list of files that `pack` left out.
     pub(crate) fn keep_packed<E: From<StoreError>>(
         &self,
         key: &ResultKey,
@@ -182,8 +174,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a crashed process left for `key` without a record in the journal: files and an
-    /// error document. The files were never acknowledged, so the worker sends them again.
+    /// Removes what a crashed process left for `key` without a record in the journal.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
         self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
         self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))
@@ -199,8 +190,7 @@ pub(super) enum Shape {
     Archive,
 }
 
-/// The files of an earlier attempt, out of the way of the new ones. Dropping it removes them. If that
-/// fails, the next start of the run removes them.
+/// The files of an earlier attempt, removed on drop, or by the next start of the run.
 struct Earlier(PathBuf);
 
 impl Drop for Earlier {
@@ -215,8 +205,7 @@ pub(super) struct Slot {
     /// The directory that becomes the result.
     out: PathBuf,
     dir: tempfile::TempDir,
-    /// Space of the files in it. Declared after the directory, so that the files are removed before
-    /// the space is released.
+    /// Space of the files. Declared after the directory, whose files are removed first.
     pub(super) space: Reservation,
 }
 
@@ -254,8 +243,7 @@ pub(super) fn unpack(store: &Store, mut slot: Slot, shape: &Shape, sha256: Strin
     Ok(Unpacked { slot, stored: Stored { kind, files, bytes, sha256 } })
 }
 
-/// Writes the list of what the result lost, as workers do, so that post-processing reports it. The
-/// list of the worker stays.
+/// Writes the list of what the result lost, for post-processing, unless the worker sent one.
 fn list_lost(disk: &Disk, slot: &mut Slot, extracted: &Extracted) -> Result<(), StoreError> {
     let list = slot.out.join(layout::LEFT_OUT_FILE);
     if (extracted.lost_total == 0 && extracted.trailing == 0) || list.exists() {

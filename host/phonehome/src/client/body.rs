@@ -1,5 +1,4 @@
-//! The body of a request, and how much of it was sent. It is read from disk in pieces, and held back
-//! until the server asks for it.
+//! The body of a request, which is read in pieces and held back until the server asks for it.
 
 use std::io;
 use std::path::Path;
@@ -21,8 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::Source;
 use super::error::{ClientError, Stage};
 
-/// How much of a file is in memory at a time, in bytes. This is large enough for efficient reading
-/// and encryption, and small enough for a worker that should stay below 10 MiB.
+/// How much of a file is in memory at a time, in bytes. A worker should stay below 10 MiB.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
 
 /// The signal that the server wants the body.
@@ -41,8 +39,7 @@ enum Content {
     File(Box<FileContent>),
 }
 
-/// The error that the connection receives when a body is interrupted. [`Transfer`] keeps the
-/// reason.
+/// The error of an interrupted body. [`Transfer`] keeps the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("the body could not be read")]
 pub(super) struct BrokenBody;
@@ -63,8 +60,7 @@ impl RequestBody {
         Ok((Self { gate: None, content, left, transfer: Arc::clone(&transfer) }, transfer))
     }
 
-    /// Holds the body back until `go_ahead` is signaled, or until `patience` has passed since the
-    /// connection first asked for it.
+    /// Holds the body back until `go_ahead`, or until `patience` has passed since it was asked for.
     pub(super) fn hold_back(mut self, go_ahead: GoAhead, patience: Duration) -> Self {
         self.gate = Some(Box::pin(async move {
             tokio::select! {
@@ -134,8 +130,7 @@ struct FileContent {
 
 impl FileContent {
     async fn open(path: &Path) -> io::Result<(Self, u64)> {
-        // Check before opening, because opening a named pipe would block until someone writes to
-        // it.
+        // Opening a named pipe would block until someone writes to it.
         if !tokio::fs::metadata(path).await?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
@@ -159,8 +154,7 @@ impl FileContent {
             }
             self.last = Some(piece);
         }
-        // The server would consider the result complete after the last piece, so first check that
-        // the file has ended.
+        // For the server, the result is complete after the last piece, so the file must have ended.
         self.piece.reserve(1);
         match ready!(self.poll_read(cx))? {
             0 => Poll::Ready(self.last.take().ok_or_else(|| self.changed())),
@@ -257,8 +251,7 @@ impl Transfer {
         self.started + Duration::from_millis(self.moved.load(Ordering::Acquire))
     }
 
-    /// Returns when no byte was sent for `idle` although some are left, or when `answer` has passed
-    /// since the last byte.
+    /// Returns when no byte was sent for `idle`, or after `answer` since the last one.
     pub(super) async fn stalled(&self, idle: Duration, answer: Duration) -> (Stage, Duration) {
         loop {
             let (stage, patience) = if self.is_complete() { (Stage::Answer, answer) } else { (Stage::Sending, idle) };

@@ -41,14 +41,13 @@ pub struct Timeouts {
     /// The time without a single sent byte of a body. Default 60 s, as on the server.
     pub idle: Duration,
     /// The time from the last byte of an upload to its response. Default 10 min: the aggregator
-    /// verifies and syncs the whole result before it responds.
+    /// syncs the whole result.
     pub upload_answer: Duration,
     /// The time from the last byte of a progress update, hello or heartbeat to its response.
     /// Default 30 s.
     pub message_answer: Duration,
-    /// How long the body of an upload waits for `100 Continue` or a final response of the
-    /// aggregator. Default 1 s: servers that do not know the expectation never send it (RFC 9110,
-    /// section 10.1.1).
+    /// How long the body of an upload waits for `100 Continue` or a response. Default 1 s: other
+    /// servers may never send it (RFC 9110, section 10.1.1).
     pub go_ahead: Duration,
 }
 
@@ -70,8 +69,7 @@ impl Default for Timeouts {
 pub struct Upload {
     /// The source of the data.
     pub source: Source,
-    /// The content type. If it is exactly `application/gzip`, the aggregator unpacks the body. If
-    /// empty, the header is omitted.
+    /// The content type, or empty. The aggregator unpacks exactly `application/gzip`.
     pub content_type: String,
     /// The name of the file on the server. Without a valid name, the aggregator uses `result`.
     pub filename: Option<String>,
@@ -103,8 +101,7 @@ impl Upload {
 /// The source of the data to upload.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A regular file, or a symbolic link to one. It is read once per attempt in pieces of 64 KiB,
-    /// and must not change meanwhile.
+    /// A regular file, or a symbolic link to one, which must not change while it is read.
     File(PathBuf),
     /// Data in memory.
     Bytes(Bytes),
@@ -115,12 +112,11 @@ pub enum Source {
 pub enum Outcome {
     /// The aggregator has stored the result on disk.
     Stored,
-    /// The aggregator already had a result for this key, which may be from an earlier attempt whose
-    /// response was lost, or an error that it recorded itself.
+    /// The aggregator already had a result for this key, such as from an earlier attempt, or an
+    /// error.
     AlreadyReceived,
-    /// The aggregator already had a result or an error for this key, and no earlier attempt can have
-    /// stored it, because none sent its whole body. Another worker with a certificate of the plugin,
-    /// an earlier process of this one, or the aggregator itself was first.
+    /// The aggregator already had a result or an error for this key, and no earlier attempt can
+    /// have stored it, because none sent its whole body.
     OtherReceived,
 }
 
@@ -134,8 +130,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns whether the same message may be accepted later, as [`ClientError::is_temporary`] does
-    /// for uploads.
+    /// Returns whether the same message may be accepted later.
     pub fn is_temporary(&self) -> bool {
         is_temporary(self.status)
     }

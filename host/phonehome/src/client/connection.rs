@@ -24,15 +24,13 @@ use super::error::{ClientError, Stage, TlsFailure};
 /// The maximum length of a response body in bytes. Responses are one line of text.
 pub const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// The size in bytes of a connection's buffer in each direction, for a piece of a file or the head
-/// of a response.
+/// The size in bytes of a connection's buffer in each direction.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The time for closing a completed connection in an orderly way.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The maximum number of addresses to try per name, in the order of the resolver. An aggregator has
-/// one, or one per IP family.
+/// The maximum number of addresses to try per name. An aggregator has one per IP family.
 const MAX_ADDRESSES: usize = 8;
 
 /// The state shared by all requests.
@@ -45,8 +43,8 @@ pub(super) struct Connector {
 pub(super) type Reply = Response<Bytes>;
 
 impl Connector {
-    /// Sends `request` and waits for the response, up to `answer` after the last byte. If the
-    /// response comes before the whole body was sent, the rest is not sent.
+    /// Sends `request` and waits for the response, up to `answer` after the last byte. After an
+    /// early response, the rest of the body is not sent.
     pub(super) async fn exchange(
         &self,
         request: Request<RequestBody>,
@@ -171,9 +169,8 @@ impl Connector {
         Ok(Reply::from_parts(head, body.freeze()))
     }
 
-    /// Returns the cause of a connection error. It may be the file that could not be read, or the
-    /// alert with which the server rejects the client's certificate. In TLS 1.3, that alert arrives
-    /// after the handshake.
+    /// Returns the cause of a connection error: a file that could not be read, or the server's
+    /// alert about the certificate, which arrives after the handshake in TLS 1.3.
     fn explain(&self, error: hyper::Error, address: SocketAddr, transfer: &Transfer) -> ClientError {
         if let Some(failure) = transfer.take_failure() {
             return failure;
@@ -190,8 +187,7 @@ impl Connector {
     }
 }
 
-/// Returns the output of `work`, or that of `limit` as an error if it completes first. Work that is
-/// complete counts, even if its limit is over too.
+/// Returns the output of `work`, or that of `limit` as an error if it completes first.
 async fn within<T, L>(work: impl Future<Output = T>, limit: impl Future<Output = L>) -> Result<T, L> {
     tokio::select! {
         biased;

@@ -11,7 +11,7 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::tls::TlsConfigError;
 
-/// The maximum length in characters of a response body in a message. The field contains all of it.
+/// The maximum length in characters of a response body in a message.
 const SHOWN_CHARACTERS: usize = 300;
 
 /// Error of a request. Messages are fragments that continue "failed to". [`ClientError::hint`] says
@@ -172,8 +172,8 @@ impl ClientError {
     /// Returns whether the same request may succeed later. This covers all errors between the two
     /// ends, and the responses 408, 425, 429 and 5xx.
     ///
-    /// A certificate mismatch counts as temporary too. While an aggregator restarts, another server
-    /// may respond at its address, and a result that took hours is worth the wait.
+    /// A certificate mismatch is temporary too: while an aggregator restarts, another server may
+    /// respond.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Resolve { .. }
@@ -192,8 +192,7 @@ impl ClientError {
         }
     }
 
-    /// Returns the response body if the aggregator will always reject this result: it is too large
-    /// (413), or an archive that cannot be unpacked (400).
+    /// Returns the response body if the aggregator will always reject this result (413, 400).
     pub fn rejection(&self) -> Option<&str> {
         match self {
             Self::Refused { status: StatusCode::PAYLOAD_TOO_LARGE | StatusCode::BAD_REQUEST, body, .. } => {

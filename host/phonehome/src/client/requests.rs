@@ -50,12 +50,10 @@ impl Client {
         Ok(Self { wire: Arc::new(Connector { endpoint, tls, timeouts }) })
     }
 
-    /// Sends the result of `key` (docs/protocol.md, "Results"), with retries. Files are streamed
-    /// from disk. The body is held back until the aggregator asks for it, so a rejected upload
-    /// costs one small request.
+    /// Sends the result of `key` (docs/protocol.md, "Results"), with retries. The body is held back
+    /// until the aggregator asks for it, so a rejected upload costs one small request.
     ///
-    /// Dropping the future aborts the attempt. The aggregator never accepts an incomplete body as a
-    /// result.
+    /// Dropping the future aborts the attempt, and no incomplete body becomes a result.
     ///
     /// # Errors
     /// Returns [`ClientError::Refused`] or [`ClientError::Source`] at once if a retry is pointless.
@@ -149,13 +147,11 @@ impl Client {
         }
     }
 
-    /// Makes one attempt. `is_sent` is set if the whole body was sent, so that the aggregator may
-    /// have stored it whatever the outcome.
+    /// Makes one attempt. `is_sent` is set if the aggregator may have stored the whole body.
     async fn put_once(&self, route: &Route, upload: &Upload, is_sent: &mut bool) -> Result<Outcome, ClientError> {
         let mut reply = self.put(route, upload, true, is_sent).await?;
         if reply.0.status() == StatusCode::EXPECTATION_FAILED {
-            // RFC 9110, section 15.5.18: an intermediary does not support waiting, so it gets the
-            // body at once.
+            // RFC 9110, section 15.5.18: an intermediary does not support waiting.
             reply = self.put(route, upload, false, is_sent).await?;
         }
         let (reply, transfer) = reply;

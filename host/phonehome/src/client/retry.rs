@@ -7,8 +7,7 @@ use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use jiff::Timestamp;
 
-/// The maximum pause that an aggregator can request with `Retry-After`. Longer pauses are
-/// shortened: a worker that sleeps for an hour because of a server error looks dead.
+/// The maximum pause that an aggregator can request. A worker that sleeps for an hour looks dead.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// The policy for retrying the upload of a result or a partial result.
@@ -16,12 +15,11 @@ pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// Pauses double from `first` to `max`. Each is extended at random by up to its own length, so that
 /// workers that failed together do not retry together.
 ///
-/// The deadline applies to the start of attempts. An attempt in progress continues while bytes are
-/// sent: a large result on a slow link must not be interrupted by a clock.
+/// An attempt in progress continues after the deadline while bytes are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// No attempt starts later than this after the start of the first one. The last attempt starts
-    /// exactly then. Default 10 min, which is longer than rescheduling an aggregator takes.
+    /// No attempt starts later than this after the first one. The last one starts exactly then.
+    /// Default 10 min, longer than rescheduling an aggregator takes.
     pub deadline: Duration,
     /// The first pause. Default 500 ms.
     pub first: Duration,

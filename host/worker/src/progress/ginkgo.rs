@@ -41,8 +41,7 @@ const MAX_NAMES: usize = 1_000;
 /// Maximum size of a name in bytes. The rest is cut off.
 const MAX_NAME: usize = 500;
 
-/// Maximum size of a line's text that is examined: 4 KiB. Marks are not part of it, so their number
-/// is not limited.
+/// Maximum size of a line's text that is examined, without marks: 4 KiB.
 const MAX_TEXT: usize = 4 << 10;
 
 /// Maximum number of lines of a failure that are examined for its reason.
@@ -76,11 +75,9 @@ pattern!(
 );
 // The labels after a test's name.
 pattern!(LABELS, r" \[([^\[\]]+)\]\s*$");
-// What may follow the mark of a test: a state, a time, or the output of another process, but no
-// other words.
+// What may follow the mark of a test: a state, a time, or the output of another process.
 pattern!(STATE, r"^(?:(?-u:[^ ])| ?$| \[| Failure\b| SUCCESS!)");
-// The text after the mark of a test that ran and skipped itself. Without a time, the test did not
-// run.
+// The text after the mark of a test that ran and skipped itself, with a time.
 pattern!(SKIPPED_ITSELF, r"^ \[SKIPP(?:ED|ING)\].*\[[\d.]+ seconds\]\s*$");
 // The summary, which has one line, or two if there are several reasons for a failure.
 pattern!(SUMMARY, r"^Ran \d+ of \d+ Specs in ");
@@ -159,8 +156,8 @@ impl FailedTest {
     }
 }
 
-/// Returns the text of a line that starts a failure. An event of the timeline only says where the
-/// test failed: `[FAILED] in [It] - PLACE`.
+/// Returns the text of a line that starts a failure, and not of the timeline: `[FAILED] in [It] -
+/// PLACE`.
 fn failure(line: &str) -> Option<&str> {
     let text = line.strip_prefix("  ")?;
     FAILURES.iter().find_map(|state| text.strip_prefix(*state)).filter(|text| !text.starts_with("in ["))
@@ -330,7 +327,7 @@ impl Ginkgo {
 
 /// Returns the name of a failed test from the line after its mark.
 ///
-/// The failed node is removed. So are the labels if the name repeats them or if there are several.
+/// Removes the failed node, and labels if the name repeats them or there are several.
 fn name(text: &[u8]) -> Option<String> {
     let node = NODE.as_ref()?;
     if !node.is_match(text) {

@@ -1,5 +1,4 @@
-//! Follows a log file that a plugin writes, and counts tests in it. The file is untrusted: it may
-//! be a link or a pipe, and may be replaced or truncated.
+//! Follows an untrusted log file, which may be a link or a pipe, replaced or truncated.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -55,11 +54,9 @@ impl LogFile {
         Self { results_dir: results_dir.to_owned(), name: name.to_owned(), open: None }
     }
 
-    /// Passes the new bytes of the log to `counter`. Returns true if these were all. A missing file
-    /// has no new bytes.
+    /// Passes the new bytes of the log to `counter`. Returns true if these were all.
     ///
-    /// Reads run on the async thread, like those of the done file. They are on a local file system,
-    /// and a waiting worker has nothing else to do. It yields between them.
+    /// Reads are local, and run on the async thread.
     pub(super) async fn look(&mut self, counter: &mut dyn Counter) -> io::Result<bool> {
         let mut left = MAX_LOOK;
         // Read the rest of the old file first, because it may have been renamed.

@@ -8,12 +8,10 @@ use regex::bytes::{Regex, RegexBuilder};
 /// The byte that starts an escape sequence.
 const ESCAPE: u8 = 0x1b;
 
-/// Maximum size of a line that patterns are matched against: 64 KiB. The rest of a longer line is
-/// ignored.
+/// Maximum size of a line: 64 KiB. The rest is ignored.
 const MAX_LINE: usize = 64 << 10;
 
-/// Maximum size of a compiled pattern: 1 MiB, a tenth of a worker's memory. A typical pattern for a
-/// log line takes some 10 KiB.
+/// Maximum size of a compiled pattern: 1 MiB. A typical one takes some 10 KiB.
 const MAX_COMPILED: usize = 1 << 20;
 
 /// The numbers of tests in a log.
@@ -67,8 +65,7 @@ pub(super) trait Counter: Send {
     /// Returns the counts of everything read so far. An unfinished line counts as if it ended here.
     fn counts(&self) -> Counts;
 
-    /// Returns the names of failed tests, if the log shows them. If there are many, some are
-    /// omitted.
+    /// Returns the names of failed tests, as far as the log shows them.
     fn failures(&self) -> &[String] {
         &[]
     }
@@ -147,8 +144,7 @@ impl Counter for Patterns {
     }
 }
 
-/// Counts all matches. A pattern with `^` matches once per line, and one without may match for each
-/// dot.
+/// Counts all matches: one per line with `^`, or one for each dot.
 fn matches(pattern: &Regex, line: &[u8]) -> u64 {
     pattern.find_iter(line).count() as u64
 }

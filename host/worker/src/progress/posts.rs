@@ -9,8 +9,7 @@ use tokio::sync::{MutexGuard, Notify};
 /// Maximum size of the names of failed tests: 256 KiB, so that they fit into an update.
 const MAX_NAME_BYTES: usize = 256 << 10;
 
-/// The updates that a plugin posts. The relay receives them, and the log watch adds them to its
-/// counts.
+/// The updates that a plugin posts to the relay, which a log watch adds to its counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PostedUpdates(Arc<Shared>);
 

@@ -20,8 +20,7 @@ use crate::error::chain;
 /// Timeout of an update. The last one may delay the result that long.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Delay between an update of the plugin and the next read of its log, because Ginkgo reports a
-/// test before it prints it.
+/// Delay of a read after an update: Ginkgo reports a test before it prints it.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// Maximum number of reads in a row from a log that keeps growing. Each reads up to 16 MiB.
@@ -29,8 +28,7 @@ const MAX_LOOKS: usize = 64;
 
 /// Follows the log of a plugin.
 ///
-/// As soon as tests are counted in it, the relay stops forwarding the plugin's own updates, and
-/// this reports instead.
+/// Once it counts tests, it reports instead of the plugin's own updates.
 pub(crate) struct LogWatch {
     client: Client,
     key: ResultKey,
@@ -98,8 +96,7 @@ impl LogWatch {
                 Ok(false) => {}
                 Err(error) => {
                     if !std::mem::replace(&mut self.complained, true) {
-                        // This may recover, because a plugin may still change owner or mode of the
-                        // file.
+                        // A plugin may still change owner or mode of the file.
                         tracing::warn!(key = %self.key, file = self.file, %error, "failed to read progress from the log");
                     }
                     break;
@@ -134,8 +131,8 @@ impl LogWatch {
     }
 }
 
-/// Returns the update for `counts`. The names of failed tests come from the log or from the
-/// plugin's updates (`said`), whichever has more. Their reasons come from both.
+/// Returns the update for `counts`. Names of failed tests are those of the log or of `said`,
+/// whichever are more. Reasons are of both.
 ///
 /// The plugin may be one test ahead of its log.
 fn update(

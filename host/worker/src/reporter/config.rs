@@ -14,11 +14,9 @@ const DEFAULT_PATH: &str = "/results/adapter-result.json";
 const DEFAULT_POLL: u64 = 2;
 /// Default time limit for the adapter's result, in seconds.
 const DEFAULT_WAIT: u64 = 300;
-/// Default settle time of a file in the contract's JSON, in seconds. It must not change for this
-/// long before it is rejected while the adapter is running.
+/// Default settle time of a file in the contract's JSON, in seconds.
 const DEFAULT_SETTLE: u64 = 5;
-/// Default settle time for other formats, in seconds. There, half a file may look complete, because
-/// programs that write incrementally pause for longer.
+/// Default settle time for other formats, in seconds. There, half a file may look complete.
 const DEFAULT_SETTLE_FORMAT: u64 = 30;
 /// The default condition type.
 const DEFAULT_CONDITION: &str = "Available";
@@ -88,8 +86,7 @@ pub struct Pace {
     pub last_look: Duration,
     /// How long writing the condition is retried.
     pub patience: Duration,
-    /// The same limit after the reporter was asked to stop. Together with the wait before it, it is
-    /// less than a pod's default grace period of 30 s.
+    /// The same limit after the reporter was asked to stop, within a pod's grace period of 30 s.
     pub last_patience: Duration,
 }
 
@@ -100,8 +97,7 @@ impl Default for Pace {
             hurry: Duration::from_millis(500),
             again: Duration::from_secs(1),
             last_look: Duration::from_secs(3),
-            // An API server that restarts or moves is back within this time, and so is a rotated
-            // token.
+            // An API server that restarts is back within this time.
             patience: Duration::from_secs(120),
             last_patience: Duration::from_secs(15),
         }
@@ -217,7 +213,7 @@ fn file_path(name: &'static str, text: &str) -> Result<PathBuf, ConfigError> {
     if clean.file_name().is_some() { Ok(clean) } else { Err(not_a_file()) }
 }
 
-/// Parses the log level. An unknown level is only a warning, because it must not make a Job fail.
+/// Parses the log level. An unknown one must not make a Job fail.
 fn log_level(text: Option<&str>, warnings: &mut Vec<String>) -> Level {
     let text = text.unwrap_or("info");
     match text.to_ascii_lowercase().as_str() {

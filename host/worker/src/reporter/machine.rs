@@ -19,15 +19,14 @@ use plumbline_kubernetes::query::go_duration;
 use super::pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
 use super::result::{AdapterResult, Mark, clipped};
 
-/// Maximum time for the adapter after the reporter was asked to stop. The adapter was asked too,
-/// and may still write its result.
+/// Maximum time for the adapter to write its result after both were asked to stop.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 /// The same limit if the pod's grace period is unknown.
 const LAST_WAIT_UNKNOWN: Duration = Duration::from_secs(2);
 /// The divisor of the pod's grace period for this limit. The rest of the time is for writing.
 const LAST_PART: u32 = 4;
-/// The divisor of the pod's grace period for the limit if the pod was deleted before the reporter
-/// saw it. The signal may have arrived before this process could receive it, and is lost then.
+/// The divisor of the grace period if the pod was deleted before the reporter saw it, and its
+/// signal may be lost.
 const UNASKED_PART: u32 = 2;
 
 /// Maximum length of a message in characters, as in a result.
@@ -203,8 +202,7 @@ impl Machine {
         self.pod.as_deref()
     }
 
-    /// Returns the outcome if nothing more can be observed while the machine waits, so that there
-    /// is no valid result.
+    /// Returns the outcome if nothing more can be observed.
     pub fn provisional(&self, now: Duration) -> Outcome {
         match &self.file {
             FileLook::Invalid { why, .. } => Outcome::invalid(why, self.pod()),
@@ -222,8 +220,7 @@ impl Machine {
             return match &self.file {
                 _ if !looked => Next::Confirm { pod: !ended },
                 FileLook::Invalid { why, .. } => Next::Done(Outcome::invalid(why, self.pod.as_deref())),
-                // Half a file of another format may look complete and valid. It is only evaluated
-                // if nobody writes to it any more.
+                // Half a file of another format may look valid, so nobody may write to it any more.
                 FileLook::Pending { .. } if ended || settled => Next::Process,
                 _ => Next::Done(self.without_result(now)),
             };
@@ -248,9 +245,8 @@ impl Machine {
         asked.into_iter().chain(unasked).min()
     }
 
-    /// Returns when the file has not changed for long enough to be evaluated, although the adapter has
-    /// not ended. A file of another format may be that of an adapter that crashed and is restarted, so
-    /// it waits for the end.
+    /// Returns when the file has not changed for long enough to be evaluated while the adapter
+    /// runs. The file of an adapter that is restarted waits for the end.
     fn settles(&self) -> Option<Duration> {
         let waits = matches!(self.file, FileLook::Pending { .. }) && self.is_restarting();
         self.file.mark().filter(|_| !waits).map(|_| self.since.saturating_add(self.rules.settle))
@@ -266,7 +262,7 @@ impl Machine {
     }
 
     /// Returns the outcome for a file of another format. A success does not count if the adapter
-    /// failed, or if its pod is over and nobody knows how it ended.
+    /// failed, or its end is unknown.
     fn processed(&self, result: &AdapterResult, now: Duration) -> Outcome {
         let outcome = Outcome::of_result(result);
         let ended_well = match self.pod().map(|pod| &pod.state) {
@@ -299,8 +295,7 @@ impl Machine {
         }
         match self.terminated {
             Some(at) if at < self.rules.max_wait => match self.pod().map(|pod| (pod, &pod.state)) {
-                // When a Job has no retry left, its pod is terminated. The last exit is then the
-                // reason.
+                // A Job without retries terminates its pod, and the last exit is the reason.
                 Some((pod, AdapterState::Restarting { last, .. })) if last.code != 0 => Outcome::ended(last, pod),
                 _ => Outcome::terminated(self.note()),
             },

@@ -28,9 +28,7 @@ pub(crate) struct Naming {
 
 impl Naming {
     /// Returns the adapter's container: the configured one, or else the first that is not the
-    /// reporter, in the order of the pod's `spec`.
-    ///
-    /// Returns `None` if there is no such container.
+    /// reporter.
     fn adapter<'a>(&self, pod: &'a Value) -> Option<&'a Value> {
         let containers = list(pod, "/spec/containers");
         if let Some(name) = &self.adapter {
@@ -231,11 +229,10 @@ fn restarts(pod: &Value, container: &Value, exit: &Exit) -> bool {
         return false;
     }
     match policy {
-        // Rules may restart a container despite the policy, but only the kubelet knows which.
+        // Only the kubelet knows which rules restart a container despite the policy.
         "Never" => exit.code != 0 && !rules.is_empty(),
         "OnFailure" => exit.code != 0,
-        // The API server fills in the policy. Without it nothing is known, and a Job's pod never
-        // has `Always`.
+        // Without a policy, nothing is known. A Job's pod never has `Always`.
         "Always" => true,
         _ => false,
     }
@@ -331,8 +328,7 @@ fn by_status(pod: &Value) -> Option<Disruption> {
     }
 }
 
-/// Reads the pod's condition `DisruptionTarget` (Kubernetes 1.26), in which disrupting components
-/// write their reason.
+/// Reads the pod's condition `DisruptionTarget` (Kubernetes 1.26).
 fn by_condition(pod: &Value) -> Option<Disruption> {
     let is_it =
         |condition: &&Value| text(condition, "/type") == "DisruptionTarget" && text(condition, "/status") == "True";
@@ -347,8 +343,7 @@ fn by_condition(pod: &Value) -> Option<Disruption> {
     }
 }
 
-/// Finds the failed init container of a pod that is not retried. Sidecars (`restartPolicy: Always`)
-/// do not count.
+/// Finds the failed init container of a pod that is not retried, except sidecars.
 fn init_failed(pod: &Value) -> Option<Disruption> {
     let may_try_again = text(pod, "/spec/restartPolicy") != "Never" && text(pod, "/status/phase") != "Failed";
     if may_try_again {

@@ -14,8 +14,7 @@ use super::access::{Access, Verb};
 use super::config::{Config, Pace};
 use super::pod::{Naming, PodNews, is_shutting_down, look};
 
-/// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
-/// time.
+/// Seconds after which a watch is restarted, because a connection can break silently.
 const WATCH_SECONDS: u32 = 60;
 /// Additional time before the client abandons the watch.
 const WATCH_SLACK: Duration = Duration::from_secs(10);
@@ -47,8 +46,7 @@ impl Subject {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
-    /// Reads the pod once, with its resource version. A missing pod is an error and not an
-    /// observation, because it may not exist yet.
+    /// Reads the pod once, with its version. A missing one is an error: it may not exist yet.
     pub(crate) async fn ask(&self, access: &Access) -> Result<(PodNews, String), ClusterError> {
         let path = format!("{}/{}", self.pods(), self.pod);
         let pod = access.once(&self.what(), Verb::Get, &path).await.map_err(|refusal| refusal.error)?;
@@ -56,8 +54,7 @@ impl Subject {
         Ok((self.news(&pod), version))
     }
 
-    /// Returns true if the node is being shut down. Without the permission to read nodes this is
-    /// unknown.
+    /// Returns true if the node is being shut down, as far as the permissions show it.
     pub(crate) async fn is_node_shutting_down(&self, access: &Access, node: &str) -> bool {
         let what = format!("look at node `{node}`");
         match access.once(&what, Verb::Get, &format!("/api/v1/nodes/{node}")).await {
@@ -94,8 +91,7 @@ pub(crate) async fn follow(
         let pause = if *hurry.borrow() { pause.min(pace.hurry) } else { pause };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            // The sender lives as long as the receiver. When it is dropped, the next send ends
-            // this.
+            // When the sender is dropped, the next send ends this.
             _ = hurry.changed() => {}
         }
     }
@@ -115,8 +111,7 @@ impl Follower {
         self.news.send(news).await.map_err(|_| ReceiverDropped)
     }
 
-    /// Reads the pod, and watches it from there if permitted. Returns true if a watch has ended and
-    /// the pod should be read again at once.
+    /// Reads the pod, and watches it if permitted. Returns true after a watch has ended.
     async fn round(&mut self, access: &Access) -> Result<bool, ReceiverDropped> {
         let (news, version) = match self.subject.ask(access).await {
             Ok(seen) => seen,
@@ -186,8 +181,7 @@ impl Follower {
                     return Err(ReceiverDropped);
                 }
                 Ok(Some(WatchEvent::Bookmark(_))) => {}
-                // The watch ended, was interrupted, or expired. Another read brings the state up to
-                // date.
+                // Another read brings the state up to date.
                 Ok(Some(WatchEvent::Error(_)) | None) | Err(_) => return Ok(true),
             }
         }

@@ -73,8 +73,7 @@ impl Read {
 
 /// Reads the file at `path`, whose directory is the results directory. Blocks.
 ///
-/// Links are followed if they stay in that directory, like those of volumes (`..data`). A link that
-/// leads outside is rejected, and so is everything but a regular file.
+/// Links are followed if they stay in that directory, like those of volumes (`..data`).
 pub(crate) fn read(path: &Path) -> Read {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return Read::unusable(format!("`{}` is not a path to a file", path.display()));
@@ -125,8 +124,7 @@ pub struct AdapterResult {
 }
 
 impl AdapterResult {
-    /// Creates a result within the limits of the contract. Texts are trimmed and truncated, and
-    /// missing ones get defaults.
+    /// Creates a result within the limits of the contract, with defaults for missing texts.
     #[must_use]
     pub fn new(success: bool, reason: &str, message: &str, details: Option<Box<str>>) -> Self {
         let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };

@@ -180,8 +180,7 @@ impl<'a> Observer<'a> {
         follower.abort();
         // The task was just cancelled.
         let _ = follower.await;
-        // A result may be there before the pod was seen. Without the pod's owner, the condition could
-        // go to a later Job of the same name.
+        // Without the pod's owner, the condition could go to a later Job of the same name.
         if self.machine.pod().is_none() {
             self.confirm_pod().await;
         }
@@ -189,12 +188,10 @@ impl<'a> Observer<'a> {
         (outcome, owner, self.terminated)
     }
 
-    /// Writes what is known so far, if nothing in the pod explains why the reporter was asked to
-    /// stop.
+    /// Writes what is known so far, if nothing in the pod explains why the reporter must stop.
     ///
-    /// Then the kubelet stops the pod for reasons of its own: it evicts the pod, or shuts down the
-    /// node. The pod says so only after its containers have ended, and an eviction may leave them a
-    /// single second.
+    /// Then the kubelet evicts the pod or shuts down the node. The pod says so only after its
+    /// containers have ended, within a single second.
     async fn anticipate(&mut self) -> Event {
         self.anticipated = true;
         self.confirm_pod().await;

@@ -16,8 +16,7 @@ use super::result::clipped;
 
 /// How long a missing permission is retried.
 const FORBIDDEN: Duration = Duration::from_secs(10);
-/// How long details and Event are retried. The condition is already written, so nobody has to wait
-/// for them.
+/// How long details and Event are retried, after the condition is written.
 const DETAILS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The annotation on the Job and on its ConfigMap.
@@ -28,10 +27,9 @@ const DETAILS_KEY: &str = "details.json";
 const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "plumbline-reporter");
 /// The suffix of the ConfigMap's name.
 const SUFFIX: &str = "-adapter-details";
-/// Maximum size of an annotation in bytes. All annotations of an object share 256 KiB, and others
-/// need space too.
+/// Maximum size of an annotation in bytes. All of an object share 256 KiB.
 const MAX_ANNOTATION: usize = 64 << 10;
-/// Maximum size of the data in a ConfigMap, in bytes. An object may have 1 MiB, including metadata.
+/// Maximum size of the data in a ConfigMap, in bytes, of 1 MiB with metadata.
 const MAX_CONFIG_MAP: usize = 768 << 10;
 /// Number of bytes to keep from the start of details that are too large.
 const MAX_BEGINNING: usize = 1 << 10;
@@ -55,8 +53,7 @@ pub(crate) struct Written {
 /// Writes the condition, with the annotation if details go there. `owner` is the UID of the Job
 /// that owns the pod, if known.
 ///
-/// This is one patch of `jobs/status` with the resource version that was read, so concurrent writes
-/// of others are not lost.
+/// One patch with the resource version that was read, so no concurrent write is lost.
 pub(crate) async fn condition(
     access: &Access,
     config: &Config,
@@ -67,8 +64,7 @@ pub(crate) async fn condition(
     let (annotate, tried) = (Cell::new(config.details_to == DetailsTo::Annotation), Cell::new(false));
     retry_while(patience, may_pass, || async {
         let written = attempt(access, config, outcome, owner, annotate.get()).await;
-        // If the response to a patch was lost, only the next read shows whether it arrived. Then
-        // the condition is the reporter's own.
+        // If the response to a patch was lost, the next read shows the reporter's own condition.
         let again = tried.replace(true);
         match written {
             Err(refusal) if annotate.get() && matches!(refusal.error.code, Some(413 | 422)) => {
@@ -86,8 +82,7 @@ pub(crate) async fn condition(
 /// Returns true for errors that may pass: rate limiting, server errors, no response, a conflict, or
 /// a token that is being replaced.
 ///
-/// A missing permission is retried for a short time. Role bindings are created together with the
-/// Job, and take a moment to become effective.
+/// A missing permission is retried for a short time: role bindings take a moment.
 fn may_pass(error: &ClusterError, tried: Duration) -> bool {
     match error.code {
         Some(401 | 408 | 409) => true,
@@ -249,8 +244,7 @@ fn bounded(details: &str, max: usize) -> String {
     json!({"truncated": true, "bytes": details.len(), "beginning": beginning}).to_string()
 }
 
-/// Stores the details in a ConfigMap that the Job owns. An existing ConfigMap of that name without
-/// the reporter's label is not changed.
+/// Stores the details in a ConfigMap that the Job owns, if it has the reporter's label.
 async fn details_to_config_map(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), Refusal> {
     let name = config_map_name(&config.job);
     let what = format!("store the details in ConfigMap `{name}` in namespace `{}`", config.namespace);
