@@ -17,11 +17,12 @@ use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use plumbline_archive::disk::{Disk, DiskFile, Step, is_full};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
@@ -132,17 +133,17 @@ impl Journal {
 
     /// Returns the error that currently prevents writes, so that nothing may be acknowledged.
     pub fn trouble(&self) -> Option<String> {
-        lock(&self.health).trouble.clone()
+        self.health.lock().trouble.clone()
     }
 
     /// Returns whether the journal has given up, so that nothing is written any more.
     pub fn is_lost(&self) -> bool {
-        lock(&self.health).lost
+        self.health.lock().lost
     }
 
     /// Checks that the journal can accept another event. Call it before anything changes.
     pub(crate) fn ready(&self) -> Result<(), JournalError> {
-        let health = lock(&self.health);
+        let health = self.health.lock();
         if health.lost {
             return Err(JournalError::Closed);
         }
@@ -151,7 +152,7 @@ impl Journal {
 
     /// Returns whether [`Journal::ready`] succeeds also after some more events.
     pub(crate) fn has_room(&self) -> bool {
-        let health = lock(&self.health);
+        let health = self.health.lock();
         !health.lost && health.waiting <= MAX_WAITING / 2
     }
 
@@ -161,7 +162,7 @@ impl Journal {
     /// [`JournalError::Closed`] when the journal has given up, or [`JournalError::Encode`].
     pub(crate) fn append(&self, entry: &Record, durable: bool) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
         let line = encode(entry)?;
-        lock(&self.health).waiting += line.len();
+        self.health.lock().waiting += line.len();
         let (done, receiver) = durable.then(oneshot::channel).unzip();
         self.send(Append { line, done })?;
         Ok(receiver)
@@ -178,10 +179,6 @@ impl Journal {
         let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
         queue.send(append).map_err(|_| JournalError::Closed)
     }
-}
-
-fn lock(health: &Mutex<Health>) -> MutexGuard<'_, Health> {
-    health.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Journal {
@@ -292,7 +289,7 @@ impl Writer {
             self.attempt();
             if self.failing_since.is_some_and(|since| since.elapsed() > PATIENCE) {
                 tracing::error!("failed to write the journal for {} s: stopping the run", PATIENCE.as_secs());
-                lock(&self.health).lost = true;
+                self.health.lock().lost = true;
                 return;
             }
         }
@@ -317,7 +314,7 @@ impl Writer {
                 if self.failing_since.take().is_some() {
                     tracing::info!("writing the journal succeeded again");
                 }
-                let mut health = lock(&self.health);
+                let mut health = self.health.lock();
                 health.trouble = None;
                 health.waiting = 0;
             }
@@ -326,7 +323,7 @@ impl Writer {
                     tracing::error!("failed to write the journal, trying again: {error}");
                     self.failing_since = Some(Instant::now());
                 }
-                let mut health = lock(&self.health);
+                let mut health = self.health.lock();
                 health.trouble = Some(format!("failed to write the journal: {error}"));
                 health.waiting = self.unsynced.len();
             }
@@ -509,17 +506,17 @@ mod tests {
                     writer.attempt();
                     if safe.try_recv().is_ok() {
                         assert_eq!(fs::read(&path).unwrap(), expected, "failing from call {first}, {times} times");
-                        assert_eq!(lock(&health).trouble, None);
+                        assert_eq!(health.lock().trouble, None);
                     }
                 }
                 while writer.failing_since.is_some() {
-                    assert!(lock(&health).trouble.is_some());
+                    assert!(health.lock().trouble.is_some());
                     writer.attempt();
                 }
                 writer.attempt();
                 assert_eq!(fs::read(&path).unwrap(), expected, "failing from call {first}, {times} times");
                 assert!(writer.waiting.is_empty());
-                assert_eq!(lock(&health).trouble, None);
+                assert_eq!(health.lock().trouble, None);
             }
         }
     }

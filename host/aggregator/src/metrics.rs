@@ -5,11 +5,11 @@
 //! is bounded.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use plumbline_core::ledger::{Event, KeyState, Ledger, ResultTally};
 use plumbline_core::rollup::meaning;
 use plumbline_core::run_status::RunPhase;
@@ -90,13 +90,9 @@ impl Increment {
 }
 
 impl Metrics {
-    fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts an accepted event.
     pub(crate) fn add(&self, increment: Increment) {
-        let mut counted = self.lock();
+        let mut counted = self.counted.lock();
         match increment {
             Increment::Retry(plugin) => counted.of(&plugin).retries += 1,
             Increment::UploadFailed(plugin) => counted.of(&plugin).failed += 1,
@@ -116,11 +112,11 @@ impl Metrics {
     /// Counts a response to a worker.
     pub(crate) fn answered(&self, route: Option<RouteKind>, status: StatusCode) {
         let route = route.map_or("other", RouteKind::as_str);
-        *self.lock().requests.entry((route, status.as_u16())).or_default() += 1;
+        *self.counted.lock().requests.entry((route, status.as_u16())).or_default() += 1;
     }
 
     pub(crate) fn post_processed(&self, plugin: &PluginName, elapsed: Duration, usage: &Usage) {
-        let mut counted = self.lock();
+        let mut counted = self.counted.lock();
         let counts = counted.of(plugin);
         counts.post_processing.observe(elapsed.as_secs_f64());
         counts.calls += usage.calls;
@@ -131,7 +127,7 @@ impl Metrics {
 
     /// Returns the metrics that this counts.
     pub(crate) fn families(&self) -> Vec<Family> {
-        let counted = self.lock();
+        let counted = self.counted.lock();
         let mut families = counted.numbers();
         families.extend(counted.durations());
         let requests = counted

@@ -10,8 +10,9 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use plumbline_core::definition::{AUTO_FORMAT, Definition, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::{MissingRight, Rights, closest};
@@ -161,7 +162,7 @@ impl Modules {
 
     /// Returns the file of `bundle` with this module, or `None` if the module is built in.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
-        let loaded = self.bundles();
+        let loaded = self.bundles.lock();
         let mut of_bundle = loaded.by_path.iter().filter(|(path, _)| path.parent() == Some(bundle));
         let (path, _) = of_bundle.find(|(_, module)| module.info().digest == digest)?;
         Some(path.file_name()?.to_string_lossy().into_owned())
@@ -190,7 +191,7 @@ impl Modules {
     /// Returns the module at `path` if its file name, its own name or a format is `name`.
     fn bundled(&self, path: &Path, name: &str) -> Result<Option<LazyModule>, ModuleError> {
         let stem = stem(path);
-        let loaded = self.bundles().by_path.get(path).cloned();
+        let loaded = self.bundles.lock().by_path.get(path).cloned();
         if let Some(module) = loaded {
             return Ok((stem == name || answers_to(module.info(), name)).then_some(module));
         }
@@ -204,7 +205,7 @@ impl Modules {
         }
         let accepted = self.accept(path, bytes)?;
         let content = (accepted.info().digest.clone(), stem.to_owned());
-        let mut bundles = self.bundles();
+        let mut bundles = self.bundles.lock();
         let module =
             bundles.by_content.entry(content).or_insert_with(|| LazyModule::new(path.to_owned(), accepted)).clone();
         bundles.by_path.insert(path.to_owned(), module.clone());
@@ -214,10 +215,6 @@ impl Modules {
     fn accept(&self, path: &Path, bytes: Vec<u8>) -> Result<Accepted, ModuleError> {
         let accepted = self.sandbox.accept(stem(path), bytes);
         accepted.map_err(|source| ModuleError::Load { path: path.to_owned(), source })
-    }
-
-    fn bundles(&self) -> MutexGuard<'_, BundleModules> {
-        self.bundles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the compilation of a module that will be needed, unless that was done before.
@@ -329,7 +326,7 @@ impl LazyModule {
     /// When the module is invalid, or its interfaces have other types than the contract's.
     pub fn wait(&self) -> Result<&Module, ModuleError> {
         let inner = &*self.inner;
-        let compile = || match inner.accepted.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let compile = || match inner.accepted.lock().take() {
             Some(accepted) => accepted.load(),
             // Happens only after a panic in the compiler.
             None => Err(LoadError::Compile { module: self.name(), reason: "the compiler was interrupted".into() }),
@@ -343,7 +340,7 @@ impl LazyModule {
     /// # Errors
     /// When the module is invalid or takes too much to compile, or [`LazyModule::wait`] took it.
     pub(crate) fn precompile(&self) -> Result<Vec<u8>, ModuleError> {
-        let accepted = self.inner.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let accepted = self.inner.accepted.lock();
         let code = match &*accepted {
             Some(accepted) => accepted.precompile(),
             None => Err(LoadError::Compile { module: self.name(), reason: "this process runs it itself".into() }),
@@ -458,7 +455,7 @@ struct Queue {
 impl Pool {
     /// Queues `job` to run as soon as a thread is available.
     fn submit(&self, job: Job) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.jobs.push_back(job);
         if queue.threads >= std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {
             return;
@@ -475,22 +472,18 @@ impl Pool {
         if let Err(error) = std::thread::Builder::new().name("compile".into()).spawn(work) {
             // A module is then compiled by the task that needs it.
             tracing::warn!("failed to start a thread for compiling modules: {error}");
-            self.lock().threads -= 1;
+            self.queue.lock().threads -= 1;
         }
     }
 
     /// Takes the next job. Without one, the caller's thread ends.
     fn next(&self) -> Option<Job> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let job = queue.jobs.pop_front();
         if job.is_none() {
             queue.threads -= 1;
         }
         job
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

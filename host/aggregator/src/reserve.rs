@@ -7,8 +7,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use plumbline_archive::atomic::parent_directory;
 use plumbline_archive::disk::{Disk, SpaceGuard, Step};
 use plumbline_core::limits::{DISK_RESERVE, DISK_RESERVE_SHARE};
@@ -47,13 +48,13 @@ impl Reserve {
         let shared = Shared { disk: disk.clone(), path, space: RwLock::default() };
         let wanted = target_size(shared.free().saturating_add(earlier), earlier);
         let held = if earlier < wanted { shared.allocate(wanted) } else { earlier };
-        *shared.change() = Space { held, wanted, users: 0 };
+        *shared.space.write() = Space { held, wanted, users: 0 };
         Self(Arc::new(shared))
     }
 
     /// Removes the file, because the disk is full, until the last [`Released`] is dropped.
     pub(crate) fn release(&self) -> Released {
-        let mut space = self.0.change();
+        let mut space = self.0.space.write();
         if let Err(error) = self.0.disk.remove_file(&self.0.path) {
             tracing::warn!("failed to release reserved disk space: {error}");
         }
@@ -70,10 +71,6 @@ impl Reserve {
 }
 
 impl Shared {
-    fn change(&self) -> RwLockWriteGuard<'_, Space> {
-        self.space.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the number of free bytes. Not every file system reports it.
     fn free(&self) -> u64 {
         self.disk.free_bytes(parent_directory(&self.path)).unwrap_or(u64::MAX)
@@ -101,12 +98,12 @@ impl Shared {
 impl SpaceGuard for Shared {
     fn take(&self, bytes: u64, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         // Held until `act` has ended, so that it never takes space that was just released.
-        let space = self.space.read().unwrap_or_else(PoisonError::into_inner);
+        let space = self.space.read();
         if space.held >= DISK_RESERVE {
             return act();
         }
         drop(space);
-        let mut space = self.change();
+        let mut space = self.space.write();
         let free = self.free();
         space.wanted = target_size(free.saturating_add(space.held), space.wanted);
         let missing = space.wanted.saturating_sub(space.held);
@@ -139,7 +136,7 @@ pub(crate) struct Released(Arc<Shared>);
 
 impl Drop for Released {
     fn drop(&mut self) {
-        let mut space = self.0.change();
+        let mut space = self.0.space.write();
         space.users = space.users.saturating_sub(1);
         if space.users == 0 {
             let free = self.0.free();

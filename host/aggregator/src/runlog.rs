@@ -5,9 +5,9 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -51,7 +51,7 @@ impl<S: Subscriber> Layer<S> for RunLogLayer {
         object.insert("time".into(), Timestamp::now().to_string().into());
         let mut line = Value::Object(object).to_string().into_bytes();
         line.push(b'\n');
-        self.out.lock().unwrap_or_else(PoisonError::into_inner).write(&line);
+        self.out.lock().write(&line);
     }
 }
 

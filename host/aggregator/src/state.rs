@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_archive::disk::Disk;
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
@@ -100,7 +101,7 @@ impl Clock {
     }
 
     fn at(&self, wall: Timestamp, measured: Instant) -> Timestamp {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         let passed = SignedDuration::try_from(measured.saturating_duration_since(last.1)).unwrap_or_default();
         let now = last.0.checked_add(passed).unwrap_or(last.0).max(wall);
         *last = (now, measured.max(last.1));
@@ -125,14 +126,9 @@ impl State {
         (Self { shared: Arc::new(shared) }, receiver)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
-        // The ledger does not panic, and checks transitions before it changes anything.
-        self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Calls `look` with the ledger.
     pub fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
-        look(&self.lock())
+        look(&self.shared.ledger.lock())
     }
 
     /// Returns the current time of the ledger: the wall clock, but it never goes back.
@@ -172,32 +168,32 @@ impl State {
 
     /// Starts asking the workers of this plugin for partial results, and accepting them.
     pub(crate) fn ask_partial(&self, plugin: &PluginName) {
-        self.partial().plugins.insert(plugin.clone());
+        self.shared.partial.lock().plugins.insert(plugin.clone());
     }
 
     /// Stops asking for and accepting partial results of this plugin.
     pub(crate) fn end_partial(&self, plugin: &PluginName) {
-        self.partial().plugins.remove(plugin);
+        self.shared.partial.lock().plugins.remove(plugin);
     }
 
     /// Stops accepting partial results. An interrupted run can still have asked for some.
     pub(crate) fn end_all_partial(&self) {
-        self.partial().plugins.clear();
+        self.shared.partial.lock().plugins.clear();
     }
 
     /// Makes the responses to heartbeats of the worker of `key` say that its plugin has ended.
     pub(crate) fn plugin_ended(&self, key: ResultKey) {
-        self.partial().ended.insert(key);
+        self.shared.partial.lock().ended.insert(key);
     }
 
     pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
-        let plugin_ended = self.partial().ended.contains(key);
+        let plugin_ended = self.shared.partial.lock().ended.contains(key);
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
     }
 
     /// Returns whether a partial result of `key` is wanted, and the result is still missing.
     pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
-        let wanted = self.partial().wants(key);
+        let wanted = self.shared.partial.lock().wants(key);
         wanted && self.read(|ledger| ledger.is_missing(key))
     }
 
@@ -208,7 +204,7 @@ impl State {
     /// The error of `place`. `Ok(false)` means that the partial result arrived too late, or another
     /// one was first.
     pub(crate) fn place_partial(&self, key: &ResultKey, place: impl FnOnce() -> io::Result<()>) -> io::Result<bool> {
-        let mut partial = self.partial();
+        let mut partial = self.shared.partial.lock();
         if !partial.wants(key) {
             return Ok(false);
         }
@@ -219,21 +215,17 @@ impl State {
         Ok(true)
     }
 
-    fn partial(&self) -> MutexGuard<'_, PartialResults> {
-        self.shared.partial.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Applies `event`. It is written to disk in order, soon afterwards.
     ///
     /// # Errors
     /// When the ledger rejects it, or the journal does not accept more events.
     pub fn apply(&self, event: Event) -> Result<(), ApplyError> {
-        self.transition(self.lock(), event, false).map(drop)
+        self.transition(self.shared.ledger.lock(), event, false).map(drop)
     }
 
     /// Records that `upload` of `key` was interrupted, unless its files are already being moved.
     pub(crate) fn abandon(&self, key: &ResultKey, upload: u64, reason: String) -> Result<(), ApplyError> {
-        let ledger = self.lock();
+        let ledger = self.shared.ledger.lock();
         if ledger.is_claimed(key, upload) {
             return Ok(());
         }
@@ -245,7 +237,7 @@ impl State {
     /// # Errors
     /// Same as [`State::apply`], and also when the event was applied but the journal gave up.
     pub async fn apply_durable(&self, event: Event) -> Result<(), ApplyError> {
-        if let Some(written) = self.transition(self.lock(), event, true)? {
+        if let Some(written) = self.transition(self.shared.ledger.lock(), event, true)? {
             written.await.map_err(|_| JournalError::Closed)?;
         }
         Ok(())
@@ -285,7 +277,7 @@ impl State {
 
     /// Advances the time, which can end a retry window.
     pub fn tick(&self) {
-        let mut ledger = self.lock();
+        let mut ledger = self.shared.ledger.lock();
         let effects = ledger.tick(self.shared.clock.now());
         self.send(effects);
     }

@@ -1,8 +1,8 @@
 //! The dispatcher: one execution per expected result, all on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use plumbline_aggregator::{BoxFuture, Completed, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
 use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
@@ -43,11 +43,11 @@ impl LocalDispatcher {
 
     /// Returns the last output of each plugin that has ended, at most 4 KiB each.
     pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
-        self.context.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.context.last_output.lock().clone()
     }
 
     fn take(&self, plugin: &PluginName) -> Executions {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(plugin).unwrap_or_default()
+        self.running.lock().remove(plugin).unwrap_or_default()
     }
 
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
@@ -57,12 +57,7 @@ impl LocalDispatcher {
             // There is at most one message: to settle or to kill.
             let (control, requests) = mpsc::channel(1);
             tokio::spawn(execution.watch(requests, reports.clone()));
-            self.running
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(key.plugin.clone())
-                .or_default()
-                .push((key.clone(), control));
+            self.running.lock().entry(key.plugin.clone()).or_default().push((key.clone(), control));
         }
         Ok(())
     }
@@ -103,7 +98,7 @@ impl Dispatcher for LocalDispatcher {
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
         Box::pin(async {
-            let all = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+            let all = std::mem::take(&mut *self.running.lock());
             let mut ended = Vec::new();
             for (_, execution) in all.into_values().flatten() {
                 let (answer, done) = oneshot::channel();

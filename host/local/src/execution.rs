@@ -6,9 +6,10 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use plumbline_aggregator::{DispatchError, Exit, ExitKind, Launch, Report, Unsent};
 use plumbline_archive::atomic::is_temporary;
 use plumbline_core::ledger::ErrorRecord;
@@ -321,7 +322,7 @@ impl Execution {
     async fn end(self) {
         let (plugin, worker) = tokio::join!(self.plugin.finish(), self.worker.abandon());
         if let Ok(end) = &plugin {
-            let mut last_output = self.last_output.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last_output = self.last_output.lock();
             last_output.insert(self.key.clone(), end.tail.clone());
         }
         for (what, end) in [("process", plugin), ("worker", worker)] {

@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_core::rollup::{REASON, Tally};
 use plumbline_core::{FlatItem, Status};
@@ -85,8 +85,7 @@ fn process(
     // The meaning of errors depends on the results.
     spools.extend(run_all(&work, &errors, run_errors).map_err(failed())?);
     spools.retain(|spool| spool.items > 0);
-    let Findings { mut usage, detections, decided, .. } =
-        work.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Findings { mut usage, detections, decided, .. } = work.findings.into_inner();
     let mut summary = None;
     // Without results, a summary must not make it look as if there were some.
     if let Some(module) = subject.summarizer.as_ref().filter(|_| !spools.is_empty()) {
@@ -126,12 +125,6 @@ struct Findings {
     decided: Decided,
 }
 
-impl Work<'_> {
-    fn findings(&self) -> MutexGuard<'_, Findings> {
-        self.findings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Processes every set. Adjacent sets share a spool. Spools are in the order of their sets.
 fn run_all(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<Vec<Spool>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
@@ -148,14 +141,14 @@ fn run_all(work: &Work<'_>, sets: &[SetDirectory], run: RunSet) -> io::Result<Ve
                 } {
                     let spool = catch_unwind(AssertUnwindSafe(|| run_piece(work, piece, run)));
                     let spool = spool.unwrap_or_else(|_| Err(io::Error::other("reading the results panicked")));
-                    if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                    if let Some(slot) = done.lock().get_mut(at) {
                         *slot = Some(spool);
                     }
                 }
             });
         }
     });
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done = done.into_inner();
     done.into_iter()
         .map(|slot| slot.unwrap_or_else(|| Err(io::Error::other("a result set was not processed"))))
         .collect()
@@ -199,7 +192,7 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     if let Some(reason) = fault {
         let node = set.node.as_deref().unwrap_or("global");
         tracing::warn!(plugin = work.subject.plugin.name, node, "failed to read results: {reason}");
-        work.findings().usage.broke(reason.clone());
+        work.findings.lock().usage.broke(reason.clone());
         spool.push(&unknown_item(reason, None, shift))?;
     }
     for name in missing {
@@ -208,18 +201,18 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     // If the set has no items, the node itself is a leaf, which does not count.
     let leaves = if spool.items == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
     if leaves.failed > 0 {
-        work.findings().failed.insert(set.node.clone());
+        work.findings.lock().failed.insert(set.node.clone());
     }
     if !leaves.ran_nothing() && !leaves.is_unread() {
-        work.findings().ran.insert(set.node.clone());
+        work.findings.lock().ran.insert(set.node.clone());
     }
     if work.subject.allow_empty && leaves.ran_nothing() {
-        work.findings().decided.by_allow_empty = true;
+        work.findings.lock().decided.by_allow_empty = true;
         let name = "nothing ran".to_owned();
         let meta = [(REASON.to_owned(), "`plumbline.allow-empty` allows it".to_owned())].into();
         spool.push(&FlatItem { depth: shift, name, status: Some(Status::Passed), meta, ..FlatItem::default() })?;
     } else if leaves.is_unread() {
-        work.findings().unread.insert(set.node.clone());
+        work.findings.lock().unread.insert(set.node.clone());
     }
     Ok(())
 }
@@ -233,7 +226,7 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
 /// Exit code 0 has an item only if no result was read.
 fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let (failed, unread, ran) = {
-        let findings = work.findings();
+        let findings = work.findings.lock();
         let has = |sets: &BTreeSet<Option<String>>| sets.contains(&set.node);
         (has(&findings.failed), has(&findings.unread), has(&findings.ran))
     };
@@ -243,7 +236,7 @@ fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::
         let Some(item) = error_item(file, shift)? else { continue };
         match (file.name() == EXIT_FILE, &item.status) {
             (true, Some(Status::Passed)) if unread => {
-                work.findings().decided.by_exit_code = true;
+                work.findings.lock().decided.by_exit_code = true;
                 items.push(item);
             }
             (true, Some(Status::Passed)) => dropped = true,
@@ -274,7 +267,7 @@ fn run_detected(
             unread.push(file);
             continue;
         };
-        work.findings().detections.add(Detected { file: file.path.clone(), format, module: module.name() });
+        work.findings.lock().detections.add(Detected { file: file.path.clone(), format, module: module.name() });
         match groups.iter_mut().find(|(known, _)| known.info().digest == module.info().digest) {
             Some((_, group)) => group.push(file),
             None => groups.push((module, vec![file])),
@@ -286,7 +279,7 @@ fn run_detected(
     for file in unread {
         let is_stdout = is_stdout(work.subject, file);
         if !is_stdout {
-            work.findings().detections.unread += 1;
+            work.findings.lock().detections.unread += 1;
         }
         // The standard output of a tool is also in its log.
         if !is_stdout || groups.is_empty() {
@@ -310,7 +303,7 @@ fn run_module(
     let module = match lazy.wait() {
         Ok(module) => module,
         Err(error) => {
-            work.findings().usage.broke(error.to_string());
+            work.findings.lock().usage.broke(error.to_string());
             return spool.push(&unusable_item(&error, shift));
         }
     };
@@ -321,7 +314,7 @@ fn run_module(
     let below_node = |item: FlatItem| FlatItem { depth: item.depth + shift, ..item };
     let mut sink = CallSink::new(spool, &work.subject.limits, below_node);
     let called = module.post_process(call, &mut sink, &mut log).map_err(|failure| log.explain(failure));
-    work.findings().usage.count(&called);
+    work.findings.lock().usage.count(&called);
     match called {
         Ok(_) => Ok(()),
         Err(ModuleFailure::Host(error)) => Err(error),

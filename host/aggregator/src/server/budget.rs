@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use plumbline_archive::layout;
 use plumbline_core::{PluginName, ReceiveLimits};
 
@@ -57,10 +58,6 @@ impl Budget {
     pub(super) fn reserve(self: &Arc<Self>, plugin: &PluginName) -> Reservation {
         Reservation { budget: Arc::clone(self), plugin: plugin.to_string(), entries: 0, bytes: 0 }
     }
-
-    fn used(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Space of one upload in a [`Budget`]. Dropping it releases the space.
@@ -75,7 +72,7 @@ impl Reservation {
     /// Reserves more space, unless that exceeds a limit.
     pub(super) fn take(&mut self, entries: u64, bytes: u64) -> Result<(), OverBudget> {
         let limits = &self.budget.limits;
-        let mut used = self.budget.used();
+        let mut used = self.budget.used.lock();
         let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default().saturating_add(bytes);
         let all = (used.entries.saturating_add(entries), used.bytes.saturating_add(bytes));
         if all.0 > limits.run_entries {
@@ -101,7 +98,7 @@ impl Reservation {
     /// Returns the remaining bytes, and the limit that applies.
     pub(super) fn left(&self) -> (u64, OverBudget) {
         let limits = &self.budget.limits;
-        let used = self.budget.used();
+        let used = self.budget.used.lock();
         let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default();
         let plugin = (limits.plugin_bytes.saturating_sub(of_plugin), OverBudget::PluginBytes(limits.plugin_bytes));
         let run = (limits.run_bytes.saturating_sub(used.bytes), OverBudget::RunBytes(limits.run_bytes));
@@ -127,7 +124,7 @@ impl Reservation {
     }
 
     fn release(&self, entries: u64, bytes: u64) {
-        let mut used = self.budget.used();
+        let mut used = self.budget.used.lock();
         used.entries = used.entries.saturating_sub(entries);
         used.bytes = used.bytes.saturating_sub(bytes);
         if let Some(of_plugin) = used.plugins.get_mut(&self.plugin) {

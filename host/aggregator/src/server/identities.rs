@@ -3,8 +3,9 @@
 //! All workers of a plugin present the same certificate, and each opens a connection per request.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use plumbline_phonehome::{PeerIdentity, PeerIdentityError};
 use rustls::pki_types::CertificateDer;
 
@@ -18,7 +19,7 @@ pub(super) struct Identities(Mutex<VecDeque<(CertificateDer<'static>, Arc<PeerId
 impl Identities {
     /// Returns the identity in a certificate that the TLS library has verified.
     pub(super) fn of(&self, certificate: &CertificateDer<'_>) -> Result<Arc<PeerIdentity>, PeerIdentityError> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if let Some((_, identity)) = known.iter().find(|(of, _)| of == certificate) {
             return Ok(Arc::clone(identity));
         }
@@ -58,7 +59,7 @@ mod tests {
                 assert_eq!(identity.plugins(), [format!("p{n}").parse::<PluginName>().unwrap()]);
             }
         }
-        assert_eq!(identities.0.lock().unwrap().len(), REMEMBERED);
+        assert_eq!(identities.0.lock().len(), REMEMBERED);
         assert!(identities.of(&CertificateDer::from(vec![7; 100])).is_err());
     }
 }

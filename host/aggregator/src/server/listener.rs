@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::HEAD_BYTES;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -275,7 +276,7 @@ impl Handshakes {
 
     /// Returns a slot, or the time at which the oldest handshake may be closed.
     fn try_enter(self: &Arc<Self>, peer: IpAddr, now: Instant) -> Result<Handshake, Instant> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let of_peer = queue.entries.iter().filter(|entry| entry.peer == peer).count();
         if of_peer >= OF_ONE_PEER
             && let Some(at) = queue.entries.iter().position(|entry| entry.peer == peer && entry.is_old(now))
@@ -299,15 +300,11 @@ impl Handshakes {
         drop(queue);
         Ok(Handshake { handshakes: Arc::clone(self), number, end })
     }
-
-    fn lock(&self) -> MutexGuard<'_, HandshakeQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Handshake {
     fn drop(&mut self) {
-        self.handshakes.lock().entries.retain(|entry| entry.number != self.number);
+        self.handshakes.queue.lock().entries.retain(|entry| entry.number != self.number);
         self.handshakes.left.notify_one();
     }
 }

@@ -5,7 +5,9 @@
 //! free. All plugins together never have more than twice the whole.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::state::State;
 
@@ -43,7 +45,7 @@ impl Share {
     /// Takes `amount` more, or returns `false` if the plugin has its share already.
     pub(super) fn grow(&mut self, amount: usize) -> bool {
         let shares = &self.shares;
-        let mut held = shares.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = shares.held.lock();
         let free = shares.all.saturating_sub(held.values().sum());
         let own = held.entry(self.plugin.clone()).or_default();
         let more = own.saturating_add(amount);
@@ -59,7 +61,7 @@ impl Share {
 
     /// Gives everything back.
     pub(super) fn clear(&mut self) {
-        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.shares.held.lock();
         if let Some(own) = held.get_mut(&self.plugin) {
             *own = own.saturating_sub(self.amount);
         }
