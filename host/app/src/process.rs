@@ -13,7 +13,7 @@ use plumbline_core::definition::Definition;
 use plumbline_core::rollup::is_failure;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Driver, GLOBAL, PluginName, Verdict};
-use plumbline_worker::reporter::{AdapterResult, Processor};
+use plumbline_worker::reporter::{self, Processor};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -183,7 +183,7 @@ pub fn processor(format: &str, limits: &LimitsFile) -> Result<Arc<Processor>, Ap
     Ok(Arc::new(move |name: &Path, bytes: &[u8]| process_file(&plugin, &format, name, bytes)))
 }
 
-fn process_file(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> Result<AdapterResult, String> {
+fn process_file(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> Result<reporter::Outcome, String> {
     let scratch = tempfile::tempdir().map_err(|error| {
         format!("failed to create a directory for temporary files (a pod without one needs a volume at /tmp): {error}")
     })?;
@@ -200,7 +200,7 @@ fn process_file(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8])
     adapter_result(&outcome, format)
 }
 
-fn adapter_result(outcome: &Outcome, format: &str) -> Result<AdapterResult, String> {
+fn adapter_result(outcome: &Outcome, format: &str) -> Result<reporter::Outcome, String> {
     let (success, reason) = match verdict_of(NAME, outcome) {
         Verdict::Passed => (true, "ChecksPassed"),
         Verdict::Failed => (false, "ChecksFailed"),
@@ -210,7 +210,7 @@ fn adapter_result(outcome: &Outcome, format: &str) -> Result<AdapterResult, Stri
     let message = format!("{}{}", counted(&outcome.total.counts), why(&outcome.failures));
     let failures: Vec<_> = outcome.failures.iter().map(|one| json!({"name": one.name, "reason": one.reason})).collect();
     let details = json!({"format": format, "counts": outcome.total.counts, "failures": failures}).to_string();
-    Ok(AdapterResult::new(success, reason, &message, Some(details.into())))
+    Ok(reporter::Outcome::new(success, reason, &message, Some(details.into())))
 }
 
 /// `3 passed, 1 failed`. Failures are last, so that their names can follow.
@@ -242,7 +242,7 @@ fn why(failures: &[Failure]) -> String {
 mod tests {
     use super::*;
 
-    fn read(format: &str, name: &str, bytes: &str) -> Result<AdapterResult, String> {
+    fn read(format: &str, name: &str, bytes: &str) -> Result<reporter::Outcome, String> {
         let processor = processor(format, &LimitsFile::default()).unwrap();
         processor(Path::new(name), bytes.as_bytes())
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use plumbline_kubernetes::query::go_duration;
 
 use super::pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
-use super::result::{AdapterResult, Mark, clipped};
+use super::result::{MAX_MESSAGE, Mark, Outcome, clipped};
 
 /// Maximum time for the adapter to write its result after both were asked to stop.
 const LAST_WAIT: Duration = Duration::from_secs(5);
@@ -28,9 +28,6 @@ const LAST_PART: u32 = 4;
 /// The divisor of the grace period if the pod was deleted before the reporter saw it, and its
 /// signal may be lost.
 const UNASKED_PART: u32 = 2;
-
-/// Maximum length of a message in characters, as in a result.
-const MAX_MESSAGE: usize = 1024;
 
 /// Reasons of the reporter itself. Those of results come from the adapter.
 pub mod reasons {
@@ -73,7 +70,7 @@ pub enum FileLook {
     /// There is no file.
     Absent,
     /// The file is a valid result.
-    Valid(Box<AdapterResult>),
+    Valid(Box<Outcome>),
     /// The file is not a valid result, or is incomplete.
     Invalid {
         /// The reason.
@@ -105,7 +102,7 @@ pub enum Event {
     /// The pod was observed.
     Pod(PodNews),
     /// The outcome of [`Next::Process`].
-    Processed(Result<Box<AdapterResult>, String>),
+    Processed(Result<Box<Outcome>, String>),
     /// The reporter was asked to stop.
     Terminate,
     /// The node of the pod is being shut down.
@@ -186,7 +183,7 @@ impl Machine {
             }
             Event::Pod(PodNews::Gone) => self.gone = true,
             Event::Pod(PodNews::Unknown(why)) => self.blind = Some(why),
-            Event::Processed(Ok(result)) => return Next::Done(self.processed(&result, now)),
+            Event::Processed(Ok(outcome)) => return Next::Done(self.processed(*outcome, now)),
             Event::Processed(Err(why)) => return Next::Done(Outcome::invalid(&why, self.pod.as_deref())),
             Event::Terminate => {
                 self.terminated.get_or_insert(now);
@@ -211,8 +208,8 @@ impl Machine {
     }
 
     fn next(&self, now: Duration, looked: bool) -> Next {
-        if let FileLook::Valid(result) = &self.file {
-            return Next::Done(Outcome::of_result(result));
+        if let FileLook::Valid(outcome) = &self.file {
+            return Next::Done(outcome.as_ref().clone());
         }
         let ended = self.pod_ended();
         let settled = self.settles().is_some_and(|at| self.seen >= at);
@@ -263,8 +260,7 @@ impl Machine {
 
     /// Returns the outcome for a file of another format. A success does not count if the adapter
     /// failed, or its end is unknown.
-    fn processed(&self, result: &AdapterResult, now: Duration) -> Outcome {
-        let outcome = Outcome::of_result(result);
+    fn processed(&self, outcome: Outcome, now: Duration) -> Outcome {
         let ended_well = match self.pod().map(|pod| &pod.state) {
             Some(AdapterState::Ended(exit)) => !failed(exit),
             _ => !self.pod_ended(),
@@ -323,25 +319,7 @@ impl Machine {
     }
 }
 
-/// The content of the condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whether the status is `True`, or else `False`.
-    pub success: bool,
-    /// The reason.
-    pub reason: String,
-    /// The message.
-    pub message: String,
-    /// Details of the adapter's result, as JSON.
-    pub details: Option<Box<str>>,
-}
-
 impl Outcome {
-    fn of_result(result: &AdapterResult) -> Self {
-        let AdapterResult { success, reason, message, details } = result.clone();
-        Self { success, reason, message, details }
-    }
-
     /// Creates a failure with the reporter's own text. Further information follows in parentheses.
     fn failure(reason: &str, message: &str, note: Option<String>) -> Self {
         let message = match note {

@@ -27,7 +27,7 @@ mod write;
 
 pub use access::Access;
 pub use config::{Config, ConfigError, DetailsTo, Pace};
-pub use machine::{Event, FileLook, Machine, Next, Outcome, Rules, reasons};
+pub use machine::{Event, FileLook, Machine, Next, Rules, reasons};
 pub use pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
-pub use result::{AdapterResult, Mark};
+pub use result::{Mark, Outcome};
 pub use run::{Processor, Reported, run};

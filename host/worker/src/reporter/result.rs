@@ -16,7 +16,7 @@ const MAX_FILE: u64 = 1 << 20;
 /// Maximum length of a reason in characters.
 const MAX_REASON: usize = 128;
 /// Maximum length of a message in characters.
-const MAX_MESSAGE: usize = 1024;
+pub(super) const MAX_MESSAGE: usize = 1024;
 /// The reason of a result without one.
 const NO_REASON: &str = "NoReasonProvided";
 /// The message of a result without one.
@@ -110,10 +110,10 @@ fn try_read(directory: &Path, name: &Path) -> io::Result<Read> {
     Ok(Read::Bytes { bytes, mark })
 }
 
-/// The adapter's result.
+/// The content of the condition: the adapter's result, or what the reporter says in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AdapterResult {
-    /// Whether the adapter succeeded.
+pub struct Outcome {
+    /// Whether the status is `True`, or else `False`.
     pub success: bool,
     /// The reason, an identifier for programs with at most 128 characters.
     pub reason: String,
@@ -123,7 +123,7 @@ pub struct AdapterResult {
     pub details: Option<Box<str>>,
 }
 
-impl AdapterResult {
+impl Outcome {
     /// Creates a result within the limits of the contract, with defaults for missing texts.
     #[must_use]
     pub fn new(success: bool, reason: &str, message: &str, details: Option<Box<str>>) -> Self {
@@ -162,7 +162,7 @@ pub(crate) enum FormatError {
 /// It is lenient, because existing adapters depend on that. Unknown keys are ignored, and the last
 /// of two equal keys applies. If the exact key is missing, another letter case is accepted. `null`
 /// counts as missing, and invalid UTF-8 is replaced.
-pub(crate) fn parse(bytes: &[u8]) -> Result<AdapterResult, FormatError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Outcome, FormatError> {
     if bytes.is_empty() {
         return Err(FormatError::Empty);
     }
@@ -181,7 +181,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<AdapterResult, FormatError> {
     };
     let (reason, message) = (string(&fields, "reason")?, string(&fields, "message")?);
     let details = field(&fields, "details").map(RawValue::get).filter(|json| *json != "null").map(Box::from);
-    Ok(AdapterResult::new(success, &reason, &message, details))
+    Ok(Outcome::new(success, &reason, &message, details))
 }
 
 fn field<'a>(fields: &BTreeMap<String, &'a RawValue>, name: &str) -> Option<&'a RawValue> {
@@ -286,7 +286,7 @@ mod tests {
         refused(&path, "not a regular file");
     }
 
-    fn good(text: &str) -> AdapterResult {
+    fn good(text: &str) -> Outcome {
         parse(text.as_bytes()).unwrap()
     }
 

@@ -13,15 +13,15 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::access::Access;
 use super::config::{Config, Pace};
 use super::file_watch::FileWatch;
-use super::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
+use super::machine::{Event, FileLook, Machine, Next, Rules};
 use super::pod::PodNews;
 use super::pod_watch::{Subject, follow};
-use super::result::{AdapterResult, Read, parse, read};
+use super::result::{Outcome, Read, parse, read};
 use super::write;
 
 /// Parses a file of another format: takes its name and bytes, and returns a result or the reason
 /// why it is invalid. Blocks.
-pub type Processor = dyn Fn(&Path, &[u8]) -> Result<AdapterResult, String> + Send + Sync;
+pub type Processor = dyn Fn(&Path, &[u8]) -> Result<Outcome, String> + Send + Sync;
 
 /// Timeout for reading the file. A volume that hangs must not delay the end.
 const LOOK: Duration = Duration::from_secs(10);
@@ -323,7 +323,7 @@ impl File {
         }
     }
 
-    async fn process(&self) -> Result<Box<AdapterResult>, String> {
+    async fn process(&self) -> Result<Box<Outcome>, String> {
         let Some(processor) = self.processor.clone() else { return Err("no credentials to read it with".to_owned()) };
         let bytes = match self.read().await {
             Read::Bytes { bytes, .. } => bytes,

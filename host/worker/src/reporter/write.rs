@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 use super::access::{Access, Verb};
 use super::config::{Config, DetailsTo};
-use super::machine::Outcome;
-use super::result::clipped;
+use super::result::{Outcome, clipped};
 
 /// How long a missing permission is retried.
 const FORBIDDEN: Duration = Duration::from_secs(10);

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use plumbline_worker::reporter::{
-    AdapterResult, AdapterState, Disruption, Event, Exit, FileLook, Machine, Mark, Next, Outcome, PodLook, PodNews,
-    Rules, reasons,
+    AdapterState, Disruption, Event, Exit, FileLook, Machine, Mark, Next, Outcome, PodLook, PodNews, Rules, reasons,
 };
 
 pub(crate) const RULES: Rules = Rules { max_wait: Duration::from_secs(300), settle: Duration::from_secs(5) };
@@ -14,7 +13,7 @@ pub(crate) fn s(seconds: u64) -> Duration {
 }
 
 pub(crate) fn valid(success: bool) -> FileLook {
-    FileLook::Valid(Box::new(AdapterResult::new(success, "R", "m", None)))
+    FileLook::Valid(Box::new(Outcome::new(success, "R", "m", None)))
 }
 
 pub(crate) fn invalid(mark: u64) -> FileLook {
@@ -265,7 +264,7 @@ fn another_format_is_read_when_it_is_whole() {
     let mut quiet = machine();
     assert_eq!(quiet.on(s(1), Event::File(pending(1))), Next::Wait(s(6)));
     assert_eq!(quiet.on(s(6), Event::File(pending(1))), Next::Process);
-    let result = AdapterResult::new(true, "R", "3 passed", None);
+    let result = Outcome::new(true, "R", "3 passed", None);
     assert_eq!(done(quiet.on(s(6), Event::Processed(Ok(Box::new(result))))).message, "3 passed");
     let mut ended = machine();
     ended.on(s(1), seen(pod(exit(0, ""))));
@@ -292,7 +291,7 @@ fn processed(pod: PodLook, success: bool) -> Outcome {
     let mut machine = machine();
     machine.on(s(1), seen(pod));
     assert_eq!(machine.on(s(1), Event::File(pending(1))), Next::Process);
-    let result = AdapterResult::new(success, "R", "3 passed", Some("{\"passed\":3}".into()));
+    let result = Outcome::new(success, "R", "3 passed", Some("{\"passed\":3}".into()));
     done(machine.on(s(1), Event::Processed(Ok(Box::new(result)))))
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use plumbline_worker::reporter::AdapterResult;
+use plumbline_worker::reporter::Outcome;
 use serde_json::json;
 
 use crate::reporter::bed::Bed;
@@ -113,7 +113,7 @@ async fn another_format_goes_through_its_processor() {
     bed.processor = Some(Arc::new(|name, bytes| {
         assert_eq!(name.to_str(), Some("adapter-result.json"));
         match bytes {
-            b"<whole/>" => Ok(AdapterResult::new(false, "ChecksFailed", "2 passed, 1 failed", None)),
+            b"<whole/>" => Ok(Outcome::new(false, "ChecksFailed", "2 passed, 1 failed", None)),
             other => Err(format!("{} bytes of rubbish", other.len())),
         }
     }));
