@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{ModuleLimits, Node, ResultKey, RunId};
+use plumbline_phonehome::ClientConfig;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -28,26 +29,8 @@ impl DispatchError {
     }
 }
 
-/// URL and credentials with which a worker connects to the aggregator. Certificates and keys are
-/// PEM texts.
-#[derive(Clone)]
-pub struct WorkerAccess {
-    /// `https://HOST:PORT`.
-    pub aggregator_url: String,
-    /// Certificate of the run's CA.
-    pub ca_cert: String,
-    /// Client certificate of the plugin.
-    pub client_cert: String,
-    /// Private key of the client certificate (SEC1).
-    pub client_key: String,
-}
-
-impl std::fmt::Debug for WorkerAccess {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Private keys must not appear in logs.
-        f.debug_struct("WorkerAccess").field("aggregator_url", &self.aggregator_url).finish_non_exhaustive()
-    }
-}
+/// URL and credentials with which a worker connects to the aggregator. The private key is in SEC1.
+pub type WorkerAccess = ClientConfig;
 
 /// The last heartbeats and the missing results. Monitors use them to find out whether workers reach
 /// the aggregator, and whether a result is still missing.

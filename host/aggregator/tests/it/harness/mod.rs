@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use plumbline_aggregator::{State, WorkerAccess};
 use plumbline_core::{Ledger, ResultKey};
-use plumbline_phonehome::{Bytes, Client, ClientConfig, ClientError, Outcome, RetryPolicy, Source, Upload};
+use plumbline_phonehome::{Bytes, Client, ClientError, Outcome, RetryPolicy, Source, Upload};
 
 /// Timeout of every operation in a test. Nothing should come near it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,13 +26,7 @@ pub(crate) fn key(text: &str) -> ResultKey {
 }
 
 pub(crate) fn client(access: &WorkerAccess) -> Client {
-    Client::new(&ClientConfig {
-        aggregator_url: access.aggregator_url.clone(),
-        ca_cert: access.ca_cert.clone(),
-        client_cert: access.client_cert.clone(),
-        client_key: access.client_key.clone(),
-    })
-    .unwrap()
+    Client::new(access).unwrap()
 }
 
 /// Returns a file with this name and content, ready to be sent.
