@@ -140,13 +140,18 @@ impl Metrics {
     }
 }
 
+/// Reads a number of a plugin.
+type Look = fn(&PluginCounts) -> f64;
+/// Reads a histogram of a plugin.
+type LookAll = fn(&PluginCounts) -> &Histogram;
+
 impl Counted {
     fn of(&mut self, plugin: &PluginName) -> &mut PluginCounts {
         self.plugins.entry(plugin.clone()).or_default()
     }
 
     fn numbers(&self) -> Vec<Family> {
-        let each = |look: fn(&PluginCounts) -> f64| {
+        let each = |look: Look| {
             self.plugins.iter().map(move |(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts)))
         };
         let uploads = self.plugins.iter().flat_map(|(plugin, counts)| {
@@ -155,7 +160,7 @@ impl Counted {
         });
         let mut families =
             vec![Family::counter("plumbline_uploads", "Uploads of results that ended, by outcome.", uploads)];
-        let counters: [(&'static str, &'static str, fn(&PluginCounts) -> f64); 5] = [
+        let counters: [(&'static str, &'static str, Look); 5] = [
             ("plumbline_upload_retries", "Uploads of a result after a failed one.", |of| of.retries as f64),
             ("plumbline_stored_bytes", "Bytes of stored results, unpacked.", |of| of.bytes as f64),
             ("plumbline_module_calls", "Calls of modules that post-process or summarize.", |of| of.calls as f64),
@@ -173,7 +178,7 @@ impl Counted {
     }
 
     fn durations(&self) -> Vec<Family> {
-        let histograms: [(&'static str, &'static str, fn(&PluginCounts) -> &Histogram); 4] = [
+        let histograms: [(&'static str, &'static str, LookAll); 4] = [
             ("plumbline_upload_duration_seconds", "Durations of uploads that were stored.", |of| &of.upload),
             ("plumbline_result_duration_seconds", "Times from the launch of a plugin to each of its results.", |of| {
                 &of.result
