@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use plumbline_bundle::Digest;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_sandbox::Roles;
-use plumbline_sandbox::componentize::{DEFAULT_WORLD, Metadata, Recipe, Wit};
+use plumbline_sandbox::componentize::{DEFAULT_WORLD, Metadata};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -84,11 +84,6 @@ impl Project {
     /// Returns the project's own copy of the contract, if it has one.
     pub fn wit(&self) -> Option<PathBuf> {
         Some(self.directory.join("wit")).filter(|wit| wit.is_dir())
-    }
-
-    /// Returns the recipe that makes a component from its core module. `wit` is [`Project::wit`].
-    pub fn recipe<'a>(&'a self, wit: Option<&'a Path>) -> Recipe<'a> {
-        Recipe { world: Some(self.world()), wit: wit.map_or(Wit::Embedded, Wit::Directory) }
     }
 
     /// Returns the JSON Schema of the module's options.

@@ -55,25 +55,15 @@ pub(crate) enum Target {
 
 impl Target {
     /// Creates an engine that compiles for these machines but runs nothing. It reserves no memory.
+    /// All settings but the target equal those of [`native`].
     pub(crate) fn compiler(self) -> wasmtime::Result<Engine> {
-        match self {
-            Self::Native => Engine::new(&settings(SandboxConfig::default().stack)),
-            Self::Portable => portable(),
+        let mut settings = settings(SandboxConfig::default().stack);
+        if let (Self::Portable, Some(target)) = (self, PORTABLE_TARGET) {
+            // Disables the detection of CPU features beyond the baseline of the architecture.
+            settings.target(target)?;
         }
+        Engine::new(&settings)
     }
-}
-
-/// Creates an engine that compiles for any machine of this architecture and operating system, and
-/// runs nothing.
-///
-/// Naming the target disables the detection of CPU features beyond the baseline of the
-/// architecture. All other settings equal those of [`native`].
-pub(crate) fn portable() -> wasmtime::Result<Engine> {
-    let mut settings = settings(SandboxConfig::default().stack);
-    if let Some(target) = PORTABLE_TARGET {
-        settings.target(target)?;
-    }
-    Engine::new(&settings)
 }
 
 /// The platform of this build, without any CPU features. `None` if no images are built for it.

@@ -162,12 +162,7 @@ impl Sandbox {
         let failed = |reason: String| LoadError::Compile { module: name.to_owned(), reason };
         let host = &self.host;
         let key = Key { engine: self.portable_fingerprint().map_err(failed)?, component: *digest };
-        let code = code::for_others(host.cache.as_ref(), &key, || {
-            self.run_compiler(&key, wasm, Target::Portable, || {
-                let engine = engine::portable().map_err(|error| CompilerError::Invalid(words(&error)))?;
-                compile_here(&engine, wasm)
-            })
-        });
+        let code = code::for_others(host.cache.as_ref(), &key, || self.run_compiler(&key, wasm, Target::Portable));
         let code = code.map_err(|error| compiler_error(name, error))?;
         code::to_bring_along(&key, &code).map_err(|error| failed(error.to_string()))
     }
@@ -178,7 +173,7 @@ impl Sandbox {
         if let Some(known) = self.host.portable.get() {
             return Ok(*known);
         }
-        let engine = engine::portable().map_err(|error| words(&error))?;
+        let engine = Target::Portable.compiler().map_err(|error| words(&error))?;
         Ok(*self.host.portable.get_or_init(|| engine::fingerprint(&engine)))
     }
 
@@ -238,9 +233,8 @@ impl Sandbox {
     fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
-        let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || {
-            self.run_compiler(&key, wasm, Target::Native, || compile_here(&host.engine, wasm))
-        });
+        let compiled =
+            code::get(&host.engine, host.cache.as_ref(), &key, || self.run_compiler(&key, wasm, Target::Native));
         let (component, origin) = compiled.map_err(|error| match error {
             CodeError::Compile(error) => compiler_error(name, error),
             CodeError::Load(error) => LoadError::Compile { module: name.to_owned(), reason: words(&error) },
@@ -252,17 +246,20 @@ impl Sandbox {
         Ok(component)
     }
 
-    /// Compiles in the separate process if there is one, and with `here` otherwise.
-    fn run_compiler(
-        &self,
-        key: &Key,
-        wasm: &[u8],
-        target: Target,
-        here: impl FnOnce() -> Result<Vec<u8>, CompilerError>,
-    ) -> Result<Vec<u8>, CompilerError> {
-        let Some(compiler) = &self.host.config.compiler else { return here() };
-        let _memory = self.host.slots.take(0, compiler.memory);
-        compiler.compile(key, wasm, target)
+    /// Compiles in the separate process if there is one, and in this process otherwise.
+    fn run_compiler(&self, key: &Key, wasm: &[u8], target: Target) -> Result<Vec<u8>, CompilerError> {
+        let host = &self.host;
+        if let Some(compiler) = &host.config.compiler {
+            let _memory = host.slots.take(0, compiler.memory);
+            return compiler.compile(key, wasm, target);
+        }
+        match target {
+            Target::Native => compile_here(&host.engine, wasm),
+            Target::Portable => {
+                let engine = target.compiler().map_err(|error| CompilerError::Invalid(words(&error)))?;
+                compile_here(&engine, wasm)
+            }
+        }
     }
 
     fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {

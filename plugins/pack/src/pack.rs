@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_sandbox::componentize::{ComponentizeError, Recipe, component};
+use plumbline_sandbox::componentize::{ComponentizeError, component};
 use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, SandboxError, inspect};
 
 use crate::args::Args;
@@ -86,7 +86,7 @@ pub(crate) fn pack(args: &Args) -> Result<(), PackError> {
 /// module inside of it. A core module without types was not built with the SDK, so it has no
 /// metadata either.
 fn componentize(path: &Path, core: &[u8]) -> Result<Vec<u8>, PackError> {
-    component(core, &Recipe::default()).map_err(|source| match source {
+    component(core, None, None).map_err(|source| match source {
         ComponentizeError::NoTypes => PackError::NoMetadata(path.to_owned()),
         source => PackError::Encode { path: path.to_owned(), source },
     })

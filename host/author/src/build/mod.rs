@@ -134,8 +134,7 @@ fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
         let what = format!("failed to make a module of `{}`", made.display());
         AuthorError::input(what).because(&error).maybe_hint(error.hint())
     };
-    let wit = project.wit();
-    let component = component(&bytes, &project.recipe(wit.as_deref())).map_err(failed)?;
+    let component = component(&bytes, Some(project.world()), project.wit().as_deref()).map_err(failed)?;
     let info = inspect(&component).map_err(|error| failed(ComponentizeError::Metadata(error)))?;
     // In Rust, `module!` declares the metadata in the sources, where the compiler checks it. A
     // second declaration could disagree with it.

@@ -151,35 +151,14 @@ pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, AuthorError>
     })
 }
 
-/// Returns the requested limits, with the keys that a definition uses.
+/// Returns the requested limits as numbers, the time in seconds.
 fn limits(request: &LimitsRequest) -> Map<String, Value> {
-    let LimitsRequest {
-        wall_seconds,
-        memory,
-        table_elements,
-        stack,
-        input_bytes,
-        items,
-        output_bytes,
-        item_bytes,
-        depth,
-        hostcall_bytes,
-        log_bytes,
-    } = request;
-    let all = [
-        ("wall-seconds", wall_seconds),
-        ("memory", memory),
-        ("table-elements", table_elements),
-        ("stack", stack),
-        ("input-bytes", input_bytes),
-        ("items", items),
-        ("output-bytes", output_bytes),
-        ("item-bytes", item_bytes),
-        ("depth", &depth.map(u64::from)),
-        ("hostcall-bytes", hostcall_bytes),
-        ("log-bytes", log_bytes),
-    ];
-    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), (*value)?.into()))).collect()
+    let mut limits = request.to_json();
+    if let Some(seconds) = request.wall_seconds {
+        limits.remove("wall");
+        limits.insert("wall-seconds".to_owned(), seconds.into());
+    }
+    limits
 }
 
 /// Maximum number of imports and exports to list.

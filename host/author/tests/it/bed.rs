@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use plumbline_aggregator::{LimitPolicy, Modules};
 use plumbline_author::AuthorError;
 use plumbline_author::golden::{self, Bless, Project, Report, Runner};
-use plumbline_sandbox::componentize::{Recipe, component};
+use plumbline_sandbox::componentize::component;
 use tempfile::TempDir;
 
 use crate::support::host;
@@ -42,7 +42,7 @@ pub(crate) fn handmade(body: &str) -> Vec<u8> {
                 (call $emit (i32.const 512) (i32.const 1))
                 (i32.const 2048)))"#
     );
-    component(&wat::parse_str(wat).unwrap(), &Recipe::world("post-processor-module")).unwrap()
+    component(&wat::parse_str(wat).unwrap(), Some("post-processor-module"), None).unwrap()
 }
 
 /// Code that returns `Err("no")`. The result, a variant with its text, is at address 2048.

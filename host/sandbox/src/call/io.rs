@@ -1,7 +1,6 @@
 //! The inputs and outputs of calls.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Read};
 use std::time::Duration;
 
@@ -56,18 +55,6 @@ pub struct InputFile {
     pub open: OpenFile,
 }
 
-impl fmt::Debug for InputFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InputFile").field("path", &self.path).field("size", &self.size).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for PostProcess<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostProcess").field("plugin", &self.plugin).field("files", &self.files).finish_non_exhaustive()
-    }
-}
-
 /// A call of the role `summarizer`.
 pub struct Summarize<'a> {
     /// The plugin.
@@ -77,12 +64,6 @@ pub struct Summarize<'a> {
     /// The limits of the call, as in [`PostProcess::limits`]. What is read counts as
     /// [`ModuleLimits::input_bytes`].
     pub limits: &'a ModuleLimits,
-}
-
-impl fmt::Debug for Summarize<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Summarize").field("plugin", &self.plugin).finish_non_exhaustive()
-    }
 }
 
 /// An item of a plugin's tree (`entry` in the WIT).
@@ -117,12 +98,6 @@ pub struct Judge<'a> {
     /// count separately as [`ModuleLimits::input_bytes`]. Rulings and checks count as
     /// [`ModuleLimits::items`], and their strings as [`ModuleLimits::output_bytes`].
     pub limits: &'a ModuleLimits,
-}
-
-impl fmt::Debug for Judge<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Judge").field("plugin", &self.plugin).field("evidence", &self.evidence).finish_non_exhaustive()
-    }
 }
 
 /// An item of a finished tree (`judged-item` in the WIT). The sandbox counts its number.
@@ -179,15 +154,6 @@ pub struct RunCheck<'a> {
     /// The limits of the call, as in [`PostProcess::limits`]. What is read from directories, the
     /// cluster and the network counts as [`ModuleLimits::input_bytes`].
     pub limits: &'a ModuleLimits,
-}
-
-impl fmt::Debug for RunCheck<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunCheck")
-            .field("plugin", &self.plugin)
-            .field("directories", &self.directories)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Objects to read from the cluster.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use wasi_preview1_component_adapter_provider::{
@@ -10,37 +11,20 @@ use wasi_preview1_component_adapter_provider::{
 use wasmparser::{BinaryReaderError, Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata, metadata};
 
-use crate::componentize::contract::{self, Wit};
+use crate::componentize::contract;
 use crate::componentize::error::ComponentizeError;
 
 const MAGIC: &[u8] = b"\0asm";
 /// The layer field of components. Core modules have 0.
 const LAYER_COMPONENT: u16 = 1;
 
-/// The settings for turning a core module into a component. A component, and a core module with
-/// embedded types, need none of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Recipe<'a> {
-    /// The world of a core module without embedded types, such as
-    /// [`DEFAULT_WORLD`](crate::componentize::DEFAULT_WORLD). With `None`, such a
-    /// module is rejected.
-    pub world: Option<&'a str>,
-    /// The source of this world.
-    pub wit: Wit<'a>,
-}
-
-impl<'a> Recipe<'a> {
-    /// Selects a world of the embedded contract.
-    pub fn world(name: &'a str) -> Self {
-        Self { world: Some(name), wit: Wit::Embedded }
-    }
-}
-
 /// Returns the component of `wasm`, which is `wasm` itself if it already is one.
 ///
 /// A core module with embedded types is encoded accordingly. One without types is treated as a
-/// module of the recipe's world. If it imports WASI preview 1, an adapter to WASI 0.2 is linked
-/// into the component. The same input yields the same component.
+/// module of `world`, such as [`DEFAULT_WORLD`](crate::componentize::DEFAULT_WORLD), and rejected
+/// if there is none. `wit` is the directory with the types of the world, in place of the contract
+/// in this program. If the module imports WASI preview 1, an adapter to WASI 0.2 is linked into the
+/// component. The same input yields the same component.
 ///
 /// Whether a host accepts the component is a separate question, which [`crate::Sandbox::load`]
 /// answers.
@@ -48,7 +32,7 @@ impl<'a> Recipe<'a> {
 /// # Errors
 /// Returns a [`ComponentizeError`] if the data is not WebAssembly, is too large, or does not match
 /// the world.
-pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeError> {
+pub fn component(wasm: &[u8], world: Option<&str>, wit: Option<&Path>) -> Result<Vec<u8>, ComponentizeError> {
     if is_component(wasm)? {
         return Ok(wasm.to_vec());
     }
@@ -56,7 +40,7 @@ pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, Componenti
     if core.is_program() {
         return Err(ComponentizeError::Program);
     }
-    let typed = if core.typed { Cow::Borrowed(wasm) } else { Cow::Owned(with_types(wasm, recipe)?) };
+    let typed = if core.typed { Cow::Borrowed(wasm) } else { Cow::Owned(with_types(wasm, world, wit)?) };
     let encode = || {
         let mut encoder = ComponentEncoder::default().validate(true).module(&typed)?;
         if core.wants_preview1() {
@@ -85,10 +69,9 @@ pub(crate) fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
     }
 }
 
-/// Embeds the types of the recipe's world in the core module.
-fn with_types(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeError> {
-    let name = recipe.world.ok_or(ComponentizeError::NoTypes)?;
-    let (resolve, world) = contract::world(recipe.wit, name)?;
+/// Embeds the types of a world in the core module.
+fn with_types(wasm: &[u8], world: Option<&str>, wit: Option<&Path>) -> Result<Vec<u8>, ComponentizeError> {
+    let (resolve, world) = contract::world(wit, world.ok_or(ComponentizeError::NoTypes)?)?;
     let mut typed = wasm.to_vec();
     embed_component_metadata(&mut typed, &resolve, world, StringEncoding::UTF8)
         .map_err(|error| ComponentizeError::Encode(format!("{error:#}")))?;

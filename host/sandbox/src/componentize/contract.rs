@@ -20,27 +20,17 @@ pub const DEFAULT_WORLD: &str = "post-processor-module";
 /// all of WASI about 300.
 const MAX_WIT_BYTES: u64 = 4 << 20;
 
-/// The source of the contract's types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wit<'a> {
-    /// The copy embedded in this program.
-    #[default]
-    Embedded,
-    /// A directory of WIT files, such as a project's own `wit/`.
-    Directory(&'a Path),
-}
-
 /// Returns the names of the worlds in the embedded contract.
 ///
 /// # Errors
 /// Never fails in a program that was built from a valid contract.
 pub fn worlds() -> Result<Vec<String>, ComponentizeError> {
-    let (resolve, package) = resolve(Wit::Embedded)?;
+    let (resolve, package) = resolve(None)?;
     Ok(names(&resolve, package))
 }
 
-/// Resolves the world with this name.
-pub(crate) fn world(wit: Wit<'_>, name: &str) -> Result<(Resolve, WorldId), ComponentizeError> {
+/// Resolves the world with this name, in the directory `wit` or in the embedded contract.
+pub(crate) fn world(wit: Option<&Path>, name: &str) -> Result<(Resolve, WorldId), ComponentizeError> {
     let (resolve, package) = resolve(wit)?;
     match resolve.select_world(&[package], Some(name)) {
         Ok(world) => Ok((resolve, world)),
@@ -66,10 +56,10 @@ pub(crate) fn wanted_exports(resolve: &Resolve, world: WorldId) -> Vec<String> {
     wanted
 }
 
-fn resolve(wit: Wit<'_>) -> Result<(Resolve, PackageId), ComponentizeError> {
+fn resolve(wit: Option<&Path>) -> Result<(Resolve, PackageId), ComponentizeError> {
     let mut resolve = Resolve::default();
     let package = match wit {
-        Wit::Embedded => {
+        None => {
             let mut sources = SourceMap::default();
             for (name, text) in CONTRACT {
                 sources.push_str(name, text);
@@ -78,7 +68,7 @@ fn resolve(wit: Wit<'_>) -> Result<(Resolve, PackageId), ComponentizeError> {
             let group = sources.parse().map_err(|(_, error)| broken(error.to_string()))?;
             resolve.push_group(group).map_err(|error| broken(error.to_string()))?
         }
-        Wit::Directory(directory) => {
+        Some(directory) => {
             let broken =
                 |reason: String| ComponentizeError::Wit { place: format!("in `{}`", directory.display()), reason };
             let bytes = size(directory, 3).map_err(|error| broken(error.to_string()))?;

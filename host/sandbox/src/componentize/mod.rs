@@ -3,10 +3,10 @@
 //! section `plumbline:module`).
 //!
 //! ```no_run
-//! use plumbline_sandbox::componentize::{Metadata, Recipe, component, set_metadata};
+//! use plumbline_sandbox::componentize::{Metadata, component, set_metadata};
 //!
 //! # fn demo(core: &[u8]) -> Result<(), plumbline_sandbox::componentize::ComponentizeError> {
-//! let made = component(core, &Recipe::world("post-processor-module"))?;
+//! let made = component(core, Some("post-processor-module"), None)?;
 //! let metadata = Metadata { name: "tap".into(), formats: vec!["tap".into()], ..Metadata::default() };
 //! let module = set_metadata(&made, &metadata)?;
 //! # Ok(())
@@ -18,7 +18,7 @@ mod contract;
 mod error;
 mod metadata;
 
-pub use component::{Recipe, component};
-pub use contract::{CONTRACT, DEFAULT_WORLD, Wit, worlds};
+pub use component::component;
+pub use contract::{CONTRACT, DEFAULT_WORLD, worlds};
 pub use error::ComponentizeError;
 pub use metadata::{Metadata, set_metadata};

@@ -100,8 +100,15 @@ fn is_private(file: &File) -> bool {
     }
 }
 
-fn read_only<T>() -> FsResult<T> {
-    Err(ErrorCode::NotPermitted.into())
+type Fd = Resource<Descriptor>;
+
+/// Defines functions that write, which a check must not do.
+macro_rules! read_only {
+    ($($function:ident($($argument:ty),*) -> $result:ty;)*) => {
+        $(fn $function(&mut self, $(_: $argument),*) -> FsResult<$result> {
+            Err(ErrorCode::NotPermitted.into())
+        })*
+    };
 }
 
 /// Reads at most [`MAX_READ`] bytes at `offset`. No bytes mean the end of the file.
@@ -132,17 +139,17 @@ impl wit::Host for NodeFiles<'_> {
 impl wit::HostDescriptor for NodeFiles<'_> {
     fn open_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: wit::PathFlags,
         path: String,
         open_flags: wit::OpenFlags,
         flags: wit::DescriptorFlags,
-    ) -> FsResult<Resource<Descriptor>> {
+    ) -> FsResult<Fd> {
         self.check()?;
         let ticket = self.open.ticket().map_err(FsError::trap)?;
         let writes = [wit::OpenFlags::CREATE, wit::OpenFlags::EXCLUSIVE, wit::OpenFlags::TRUNCATE];
         if writes.into_iter().any(|flag| open_flags.contains(flag)) || flags.contains(wit::DescriptorFlags::WRITE) {
-            return read_only();
+            return Err(ErrorCode::NotPermitted.into());
         }
         // Opening a pipe would wait for its other end, and opening a device may do anything.
         let found = self.wasi.stat_at(again(&fd), path_flags, path.clone())?;
@@ -162,12 +169,12 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         Ok(opened)
     }
 
-    fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
         self.open.descriptors.remove(&fd.rep());
         wit::HostDescriptor::drop(&mut self.wasi, fd)
     }
 
-    fn read(&mut self, fd: Resource<Descriptor>, length: u64, offset: u64) -> FsResult<(Vec<u8>, bool)> {
+    fn read(&mut self, fd: Fd, length: u64, offset: u64) -> FsResult<(Vec<u8>, bool)> {
         self.check()?;
         let bytes = read_at(&*self.file(&fd)?, length, offset)?;
         self.meter.charge(bytes.len() as u64).map_err(FsError::trap)?;
@@ -175,7 +182,7 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         Ok((bytes, end))
     }
 
-    fn read_via_stream(&mut self, fd: Resource<Descriptor>, offset: u64) -> FsResult<Resource<DynInputStream>> {
+    fn read_via_stream(&mut self, fd: Fd, offset: u64) -> FsResult<Resource<DynInputStream>> {
         self.check()?;
         let stream = FileStream {
             file: self.file(&fd)?,
@@ -188,7 +195,7 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         Ok(self.wasi.table.push(stream)?)
     }
 
-    fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<wit::DirectoryEntryStream>> {
+    fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<wit::DirectoryEntryStream>> {
         self.check()?;
         let ticket = self.open.ticket().map_err(FsError::trap)?;
         let entries = match self.wasi.table.get(&fd)? {
@@ -199,49 +206,44 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         Ok(Resource::new_own(self.wasi.table.push(entries)?.rep()))
     }
 
-    fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorFlags> {
+    fn get_flags(&mut self, fd: Fd) -> FsResult<wit::DescriptorFlags> {
         self.check()?;
         self.wasi.get_flags(fd)
     }
 
-    fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorType> {
+    fn get_type(&mut self, fd: Fd) -> FsResult<wit::DescriptorType> {
         self.check()?;
         self.wasi.get_type(fd)
     }
 
-    fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::DescriptorStat> {
+    fn stat(&mut self, fd: Fd) -> FsResult<wit::DescriptorStat> {
         self.check()?;
         self.wasi.stat(fd)
     }
 
-    fn stat_at(
-        &mut self,
-        fd: Resource<Descriptor>,
-        path_flags: wit::PathFlags,
-        path: String,
-    ) -> FsResult<wit::DescriptorStat> {
+    fn stat_at(&mut self, fd: Fd, path_flags: wit::PathFlags, path: String) -> FsResult<wit::DescriptorStat> {
         self.check()?;
         self.wasi.stat_at(fd, path_flags, path)
     }
 
-    fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+    fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         self.check()?;
         self.wasi.readlink_at(fd, path)
     }
 
-    fn is_same_object(&mut self, a: Resource<Descriptor>, b: Resource<Descriptor>) -> wasmtime::Result<bool> {
+    fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
         self.clock.check()?;
         self.wasi.is_same_object(a, b)
     }
 
-    fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<wit::MetadataHashValue> {
+    fn metadata_hash(&mut self, fd: Fd) -> FsResult<wit::MetadataHashValue> {
         self.check()?;
         self.wasi.metadata_hash(fd)
     }
 
     fn metadata_hash_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: wit::PathFlags,
         path: String,
     ) -> FsResult<wit::MetadataHashValue> {
@@ -249,78 +251,25 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         self.wasi.metadata_hash_at(fd, path_flags, path)
     }
 
-    fn advise(&mut self, _: Resource<Descriptor>, _: u64, _: u64, _: wit::Advice) -> FsResult<()> {
+    fn advise(&mut self, _: Fd, _: u64, _: u64, _: wit::Advice) -> FsResult<()> {
         self.check()
     }
 
-    fn sync_data(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
-        read_only()
-    }
-
-    fn sync(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
-        read_only()
-    }
-
-    fn set_size(&mut self, _: Resource<Descriptor>, _: u64) -> FsResult<()> {
-        read_only()
-    }
-
-    fn set_times(&mut self, _: Resource<Descriptor>, _: wit::NewTimestamp, _: wit::NewTimestamp) -> FsResult<()> {
-        read_only()
-    }
-
-    fn write(&mut self, _: Resource<Descriptor>, _: Vec<u8>, _: u64) -> FsResult<u64> {
-        read_only()
-    }
-
-    fn create_directory_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
-        read_only()
-    }
-
-    fn set_times_at(
-        &mut self,
-        _: Resource<Descriptor>,
-        _: wit::PathFlags,
-        _: String,
-        _: wit::NewTimestamp,
-        _: wit::NewTimestamp,
-    ) -> FsResult<()> {
-        read_only()
-    }
-
-    fn link_at(
-        &mut self,
-        _: Resource<Descriptor>,
-        _: wit::PathFlags,
-        _: String,
-        _: Resource<Descriptor>,
-        _: String,
-    ) -> FsResult<()> {
-        read_only()
-    }
-
-    fn remove_directory_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
-        read_only()
-    }
-
-    fn rename_at(&mut self, _: Resource<Descriptor>, _: String, _: Resource<Descriptor>, _: String) -> FsResult<()> {
-        read_only()
-    }
-
-    fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
-        read_only()
-    }
-
-    fn unlink_file_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<()> {
-        read_only()
-    }
-
-    fn write_via_stream(&mut self, _: Resource<Descriptor>, _: u64) -> FsResult<Resource<streams::OutputStream>> {
-        read_only()
-    }
-
-    fn append_via_stream(&mut self, _: Resource<Descriptor>) -> FsResult<Resource<streams::OutputStream>> {
-        read_only()
+    read_only! {
+        sync_data(Fd) -> ();
+        sync(Fd) -> ();
+        set_size(Fd, u64) -> ();
+        set_times(Fd, wit::NewTimestamp, wit::NewTimestamp) -> ();
+        set_times_at(Fd, wit::PathFlags, String, wit::NewTimestamp, wit::NewTimestamp) -> ();
+        write(Fd, Vec<u8>, u64) -> u64;
+        write_via_stream(Fd, u64) -> Resource<streams::OutputStream>;
+        append_via_stream(Fd) -> Resource<streams::OutputStream>;
+        create_directory_at(Fd, String) -> ();
+        remove_directory_at(Fd, String) -> ();
+        unlink_file_at(Fd, String) -> ();
+        symlink_at(Fd, String, String) -> ();
+        link_at(Fd, wit::PathFlags, String, Fd, String) -> ();
+        rename_at(Fd, String, Fd, String) -> ();
     }
 }
 

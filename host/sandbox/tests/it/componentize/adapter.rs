@@ -1,6 +1,6 @@
 //! Tests for modules with WASI preview 1.
 
-use plumbline_sandbox::componentize::{DEFAULT_WORLD, Recipe, component};
+use plumbline_sandbox::componentize::{DEFAULT_WORLD, component};
 use plumbline_sandbox::inspect;
 
 use crate::componentize::support::{call, core};
@@ -16,7 +16,7 @@ fn a_module_for_preview_1_runs_and_its_output_is_log() {
         (if (call $write (i32.const 1) (i32.const 32) (i32.const 1) (i32.const 40)) (then unreachable))
         (call $emit_item)";
     let more = r#"(func (export "_initialize"))"#;
-    let made = component(&core(WRITE, more, body), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let made = component(&core(WRITE, more, body), Some(DEFAULT_WORLD), None).unwrap();
     let called = call(&made);
     called.result.unwrap();
     assert_eq!(called.items.len(), 1);
@@ -30,16 +30,16 @@ fn a_module_for_preview_1_runs_and_its_output_is_log() {
 #[test]
 fn a_module_without_wasi_imports_none_and_the_same_core_gives_the_same_component() {
     let core = core("", "", "(call $emit_item)");
-    let made = component(&core, &Recipe::world(DEFAULT_WORLD)).unwrap();
-    assert_eq!(made, component(&core, &Recipe::world(DEFAULT_WORLD)).unwrap());
+    let made = component(&core, Some(DEFAULT_WORLD), None).unwrap();
+    assert_eq!(made, component(&core, Some(DEFAULT_WORLD), None).unwrap());
     assert_eq!(call(&made).items.len(), 1);
     assert!(inspect(&made).unwrap().imports.iter().all(|import| !import.starts_with("wasi:")));
 }
 
 #[test]
 fn a_component_is_taken_as_it_is() {
-    let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
-    assert_eq!(component(&made, &Recipe::default()).unwrap(), made);
+    let made = component(&core("", "", ""), Some(DEFAULT_WORLD), None).unwrap();
+    assert_eq!(component(&made, None, None).unwrap(), made);
 }
 
 #[test]
@@ -49,7 +49,6 @@ fn a_projects_own_contract_serves_as_well() {
         std::fs::write(dir.path().join(name), text).unwrap();
     }
     let core = core("", "", "(call $emit_item)");
-    let recipe =
-        Recipe { wit: plumbline_sandbox::componentize::Wit::Directory(dir.path()), ..Recipe::world(DEFAULT_WORLD) };
-    assert_eq!(component(&core, &recipe).unwrap(), component(&core, &Recipe::world(DEFAULT_WORLD)).unwrap());
+    let own = component(&core, Some(DEFAULT_WORLD), Some(dir.path())).unwrap();
+    assert_eq!(own, component(&core, Some(DEFAULT_WORLD), None).unwrap());
 }

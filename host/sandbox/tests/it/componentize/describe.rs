@@ -1,7 +1,7 @@
 //! Tests for the metadata of modules.
 
 use plumbline_core::Rights;
-use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Metadata, Recipe, component, set_metadata};
+use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Metadata, component, set_metadata};
 use plumbline_sandbox::inspect;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn metadata(name: &str) -> Metadata {
 
 #[test]
 fn metadata_is_read_back_and_the_module_still_runs() {
-    let made = component(&core("", "", "(call $emit_item)"), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let made = component(&core("", "", "(call $emit_item)"), Some(DEFAULT_WORLD), None).unwrap();
     assert_eq!(inspect(&made).unwrap().name, None);
     let limits = json!({"memory": "1MiB"}).as_object().unwrap().clone();
     let described = Metadata {
@@ -35,7 +35,7 @@ fn metadata_is_read_back_and_the_module_still_runs() {
 
 #[test]
 fn only_earlier_metadata_is_replaced() {
-    let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let made = component(&core("", "", ""), Some(DEFAULT_WORLD), None).unwrap();
     let once = set_metadata(&made, &metadata("a")).unwrap();
     assert!(once.starts_with(&made), "what was there stays byte for byte");
     let twice = set_metadata(&set_metadata(&made, &metadata("b")).unwrap(), &metadata("a")).unwrap();
@@ -44,7 +44,7 @@ fn only_earlier_metadata_is_replaced() {
 
 #[test]
 fn invalid_metadata_is_not_written() {
-    let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let made = component(&core("", "", ""), Some(DEFAULT_WORLD), None).unwrap();
     let error = set_metadata(&made, &metadata("../x")).unwrap_err();
     assert!(error.to_string().contains("`name`: invalid name `../x`"), "{error}");
     let huge = Metadata { schema: Some(json!({"description": "x".repeat(1 << 20)})), ..metadata("a") };

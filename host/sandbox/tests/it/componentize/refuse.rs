@@ -1,11 +1,11 @@
 //! Tests for errors of turning modules into components.
 
-use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Recipe, component};
+use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, component};
 
 use crate::componentize::support::core;
 
 fn refused(wasm: &[u8], world: &str) -> (String, String) {
-    let error = component(wasm, &Recipe::world(world)).unwrap_err();
+    let error = component(wasm, Some(world), None).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default().to_owned())
 }
 
@@ -56,5 +56,5 @@ fn a_program_is_not_a_module() {
 
 #[test]
 fn without_types_and_world_nothing_can_be_guessed() {
-    assert_eq!(component(&core("", "", ""), &Recipe::default()), Err(ComponentizeError::NoTypes));
+    assert_eq!(component(&core("", "", ""), None, None), Err(ComponentizeError::NoTypes));
 }
