@@ -161,37 +161,46 @@ pub(crate) fn split_port(registry: &str) -> (&str, Option<u16>) {
     }
 }
 
+/// Parses rules `LEFT=RIGHT`. `check` normalizes both sides, or says what is wrong.
+fn parse_rules(
+    rules: &[String],
+    what: &str,
+    expected: &str,
+    check: impl Fn(&str, &str) -> Result<(String, String), String>,
+) -> Result<Vec<(String, String)>, Cause> {
+    let parse = |text: &String| {
+        let sides = text.split_once('=').ok_or_else(|| "it has no `=`".to_owned());
+        sides.and_then(|(from, to)| check(from.trim(), to.trim())).map_err(|why| {
+            Cause::Setting(format!("invalid {what} `{}`: {why}; expected {expected}", excerpt(text, 200)))
+        })
+    };
+    rules.iter().map(parse).collect()
+}
+
 /// Mirrors: registries that are read instead of others. Each has the beginning of names that it
 /// replaces, `HOST[:PORT][/PATH]`, and what replaces it.
 #[derive(Debug)]
 pub(crate) struct Mirrors(Vec<(String, String)>);
 
 impl Mirrors {
-    /// Parses rules `HOST[:PORT][/PATH]=HOST[:PORT][/PATH]`.
     pub(crate) fn parse(rules: &[String]) -> Result<Self, Cause> {
-        let parse = |text: &String| -> Result<(String, String), Cause> {
-            let wrong = |why: &str| {
-                Cause::Setting(format!(
-                    "invalid mirror `{}`: {why}; expected `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
-                    excerpt(text, 200)
-                ))
-            };
-            let (from, to) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
-            let (from, to) = (from.trim().trim_end_matches('/'), to.trim().trim_end_matches('/'));
+        let expected = "`HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`";
+        let check = |from: &str, to: &str| -> Result<_, String> {
+            let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
             for side in [from, to] {
                 let (registry, path) = side.split_once('/').map_or((side, None), |(host, path)| (host, Some(path)));
-                check_registry(registry).map_err(|error| wrong(&error.to_string()))?;
+                check_registry(registry).map_err(|error| error.to_string())?;
                 if path.is_some_and(|path| !is_repository(path)) {
-                    return Err(wrong("the path after the host is not a valid repository name"));
+                    return Err("the path after the host is not a valid repository name".to_owned());
                 }
             }
             // A repository whose name equals the left side would have an empty name at the mirror.
             if from.contains('/') && !to.contains('/') {
-                return Err(wrong("the left side has a path, so the right side needs one, too"));
+                return Err("the left side has a path, so the right side needs one, too".to_owned());
             }
             Ok((canonical(from), canonical(to)))
         };
-        rules.iter().map(parse).collect::<Result<_, _>>().map(Self)
+        parse_rules(rules, "mirror", expected, check).map(Self)
     }
 
     /// Returns the location from which `reference` is read: the mirror with the longest match, or
@@ -222,23 +231,16 @@ fn canonical(name: &str) -> String {
 pub(crate) struct TokenServers(Vec<(String, String)>);
 
 impl TokenServers {
-    /// Parses rules `REGISTRY=HOST[:PORT]`.
     pub(crate) fn parse(rules: &[String]) -> Result<Self, Cause> {
-        let parse = |text: &String| -> Result<(String, String), Cause> {
-            let wrong = |why: &str| {
-                Cause::Setting(format!(
-                    "invalid token server `{}`: {why}; expected `REGISTRY=HOST[:PORT]`, such as `registry.example.com=auth.example.com`",
-                    excerpt(text, 200)
-                ))
-            };
-            let (registry, host) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
-            let (registry, host) = (registry.trim().to_ascii_lowercase(), host.trim().to_ascii_lowercase());
-            for name in [&registry, &host] {
-                check_registry(name).map_err(|error| wrong(&error.to_string()))?;
+        let expected = "`REGISTRY=HOST[:PORT]`, such as `registry.example.com=auth.example.com`";
+        let check = |registry: &str, host: &str| -> Result<_, String> {
+            let names = (registry.to_ascii_lowercase(), host.to_ascii_lowercase());
+            for name in [&names.0, &names.1] {
+                check_registry(name).map_err(|error| error.to_string())?;
             }
-            Ok((registry, host))
+            Ok(names)
         };
-        rules.iter().map(parse).collect::<Result<_, _>>().map(Self)
+        parse_rules(rules, "token server", expected, check).map(Self)
     }
 
     /// Returns whether the credentials of `registry` may be sent to `host`, which is `HOST` with

@@ -118,28 +118,20 @@ impl Auth {
             self.check_token_server(http, &url, &scope.registry)?;
         }
         let right = format!("repository:{}:{}", scope.repository, if scope.push { "pull,push" } else { "pull" });
-        let request = match credentials.map(|credentials| &credentials.secret) {
-            Some(Secret::Identity(refresh)) => {
-                let fields = [
-                    ("grant_type", "refresh_token"),
-                    ("service", service.unwrap_or_default()),
-                    ("client_id", CLIENT_ID),
-                    ("scope", right.as_str()),
-                    ("refresh_token", refresh.as_str()),
-                ];
-                let form = Url::parse_with_params("http://form/", fields);
-                let form = form.map_err(|error| Cause::Malformed(error.to_string()))?;
-                let body = form.query().unwrap_or_default().to_owned();
-                client.post(url.clone()).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
-            }
-            secret => {
-                let service = service.map(|service| ("service", service));
-                let fields = service.into_iter().chain([("scope", right.as_str()), ("client_id", CLIENT_ID)]);
-                url.query_pairs_mut().extend_pairs(fields);
-                match secret {
-                    Some(Secret::Password(user, password)) => client.get(url.clone()).basic_auth(user, Some(password)),
-                    _ => client.get(url.clone()),
-                }
+        let fields = [("scope", right.as_str()), ("client_id", CLIENT_ID)].into_iter();
+        let secret = credentials.map(|credentials| &credentials.secret);
+        let request = if let Some(Secret::Identity(refresh)) = secret {
+            let service = ("service", service.unwrap_or_default());
+            let form = [("grant_type", "refresh_token"), service, ("refresh_token", refresh.as_str())];
+            let form = Url::parse_with_params("http://form/", fields.chain(form));
+            let form = form.map_err(|error| Cause::Malformed(error.to_string()))?;
+            let body = form.query().unwrap_or_default().to_owned();
+            client.post(url.clone()).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+        } else {
+            url.query_pairs_mut().extend_pairs(service.map(|service| ("service", service))).extend_pairs(fields);
+            match secret {
+                Some(Secret::Password(user, password)) => client.get(url.clone()).basic_auth(user, Some(password)),
+                _ => client.get(url.clone()),
             }
         };
         let request = request.build().map_err(|error| http::cause(&error))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use plumbline_core::Digest;
-use reqwest::header::{ACCEPT, LINK};
+use reqwest::header::{ACCEPT, HeaderMap, LINK};
 use reqwest::{Method, StatusCode, Url};
 
 use super::Client;
@@ -67,7 +67,7 @@ impl Client {
                 }
                 _ => return Err(self.http().failure(response).await),
             }
-            let next = next_page(&call.url, response.headers().get(LINK).and_then(|value| value.to_str().ok()))?;
+            let next = next_page(&call.url, response.headers())?;
             let bytes = self.http().read(response, MAX_MANIFEST_BYTES).await?;
             let Manifest::Index(index) = RawManifest::parse(bytes, None)?.manifest else {
                 return Err(Cause::Malformed("the list of referrers is not an index".into()));
@@ -165,7 +165,8 @@ fn list_of(repository: &Reference, subject: Digest) -> String {
 
 /// Returns the URL of the next page of a list from `<URL>; rel="next"` (RFC 8288). A page on another
 /// host is an error.
-pub(super) fn next_page(url: &Url, link: Option<&str>) -> Result<Option<Url>, Cause> {
+pub(super) fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, Cause> {
+    let link = headers.get(LINK).and_then(|value| value.to_str().ok());
     let next = |link: &str| {
         let (target, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
         let next = rest.split(';').any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"));
@@ -186,9 +187,10 @@ mod tests {
     #[test]
     fn the_next_page_is_found() {
         let url: Url = "https://h/v2/x/referrers/y".parse().unwrap();
-        let next = |link| next_page(&url, Some(link)).unwrap().map(|url| url.to_string());
+        let page = |link: &str| next_page(&url, &HeaderMap::from_iter([(LINK, link.parse().unwrap())]));
+        let next = |link| page(link).unwrap().map(|url| url.to_string());
         assert_eq!(next(r#"</v2/x/referrers/y?n=2>; rel="next""#).unwrap(), "https://h/v2/x/referrers/y?n=2");
-        assert!(next_page(&url, Some("<https://evil/x>;rel=next")).is_err());
+        assert!(page("<https://evil/x>;rel=next").is_err());
         for link in ["", "<x>", "<x>; rel=\"prev\"", "x; rel=next"] {
             assert_eq!(next(link), None, "{link}");
         }

@@ -1,6 +1,5 @@
 //! Tags of a repository (OCI distribution specification, "Listing Tags").
 
-use reqwest::header::LINK;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 
@@ -37,7 +36,7 @@ impl Client {
         let mut all = Vec::new();
         for _ in 0..MAX_PAGES {
             let response = self.expect(&call, StatusCode::OK).await?;
-            let next = next_page(&call.url, response.headers().get(LINK).and_then(|value| value.to_str().ok()))?;
+            let next = next_page(&call.url, response.headers())?;
             let bytes = self.http().read(response, MAX_MANIFEST_BYTES).await?;
             let page: TagList = serde_json::from_slice(&bytes)
                 .map_err(|error| Cause::Malformed(format!("the list of tags is invalid: {error}")))?;
