@@ -227,7 +227,6 @@ impl Disk {
     }
 }
 
-/// Returns the sizes of the file system of `path`.
 fn file_system(path: &Path) -> io::Result<rustix::fs::StatVfs> {
     let found = rustix::fs::statvfs(path)?;
     if found.f_blocks == 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(found) }

@@ -37,7 +37,6 @@ pub struct Extracted {
     pub lost: Vec<Skipped>,
     /// The number of those members.
     pub lost_total: u64,
-    /// The number of skipped devices.
     devices: u64,
     /// The number of bytes after the end of the archive that are not padding. They are not part of
     /// the archive and not unpacked. The count lets a sender notice that it appended one archive to

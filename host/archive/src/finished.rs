@@ -217,7 +217,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The content of the side file of an archive.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Side {
     size: u64,

@@ -59,7 +59,6 @@ pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, FinishedError> {
     gzip.write_all(&[0; TAR_BLOCK]).and_then(|()| gzip.finish()).map_err(FinishedError::WriteAll)
 }
 
-/// Appends one archive, which must keep its size.
 fn send(tar: &mut Builder<impl Write>, name: &str, file: &File, size: u64, mtime: u64) -> Result<(), FinishedError> {
     let failed = |source| FinishedError::ReadArchive(name.to_owned(), source);
     let mut go_on = || false;

@@ -14,17 +14,13 @@ pub(crate) enum WalkEntry<'a> {
     Dir { name: &'a MemberName, metadata: Metadata },
     /// An open regular file with its metadata.
     File { name: &'a MemberName, file: File, metadata: Metadata },
-    /// A skipped entry.
     Skipped(Skipped),
 }
 
-/// Why a traversal ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WalkError {
-    /// There are more entries than this limit.
     #[error("more than {0} files and directories")]
     TooManyEntries(u64),
-    /// An entry could not be read.
     #[error("failed to read `{shown}`: {source}")]
     Read { shown: Printable, source: io::Error },
 }

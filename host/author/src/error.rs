@@ -51,13 +51,11 @@ impl AuthorError {
         self
     }
 
-    /// Sets the hint, if there is one.
     pub(crate) fn maybe_hint(mut self, hint: Option<&str>) -> Self {
         self.hint = hint.map(str::to_owned);
         self
     }
 
-    /// Creates an error of a failed file operation.
     pub(crate) fn io(what: &str, path: &Path) -> impl Fn(io::Error) -> Self {
         let what = format!("failed to {what} `{}`", path.display());
         move |error| Self::system(&what).because(error)

@@ -183,7 +183,6 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Derives the names from a valid project name.
     fn of(name: &'a str) -> Self {
         let word = |word: &str| {
             let mut letters = word.chars();
@@ -192,20 +191,16 @@ impl<'a> Names<'a> {
         Self { name, ident: name.replace('-', "_"), type_name: name.split('-').map(word).collect() }
     }
 
-    /// Returns a text of the template with the names filled in.
     fn fill(&self, text: &str) -> String {
         text.replace("__NAME__", self.name).replace("__IDENT__", &self.ident).replace("__TYPE__", &self.type_name)
     }
 }
 
-/// A file that is embedded in this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Embedded {
     /// The path below the root of the sources, such as `plugin-sdk/rust/src/lib.rs`.
     path: &'static str,
-    /// The content.
     bytes: &'static [u8],
-    /// Whether the file is executable.
     executable: bool,
 }
 

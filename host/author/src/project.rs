@@ -127,10 +127,8 @@ const LOCK_FILES: [&str; 3] = ["Cargo.lock", "package-lock.json", "go.sum"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sources(BTreeMap<PathBuf, String>);
 
-/// The record of a build in `build/`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// The digest of the module.
     module: String,
     sources: Sources,
 }
@@ -214,7 +212,6 @@ fn record_file(project: &Project) -> PathBuf {
     project.build_directory().join(format!("{}.sources.json", project.name()))
 }
 
-/// Returns the content of a file of at most `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, AuthorError> {
     let failed =
         |error: io::Error| AuthorError::input(format!("failed to read file `{}`", path.display())).because(error);
@@ -229,7 +226,6 @@ pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, AuthorErr
     Ok(bytes)
 }
 
-/// Like [`read_bounded`], for text.
 pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, AuthorError> {
     String::from_utf8(read_bounded(path, limit)?)
         .map_err(|error| AuthorError::input(format!("file `{}` is not UTF-8 text", path.display())).because(error))

@@ -19,7 +19,6 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Maximum depth of directories.
 const MAX_DEPTH: usize = 32;
 
-/// The files of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// Hexadecimal digests of the files by path, relative to the project.

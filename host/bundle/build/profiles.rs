@@ -47,7 +47,6 @@ pub(crate) fn declaration(root: &Path) -> Result<String, Box<dyn Error>> {
     Ok(list)
 }
 
-/// Returns the files below `directory`, in order.
 fn files(directory: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut found = Vec::new();
     for path in entries(directory)? {

@@ -131,7 +131,6 @@ const PLAIN: [BuiltInDefinition; 2] = [
 
 static DEFINITIONS: LazyLock<Vec<BuiltInDefinition>> = LazyLock::new(|| definitions_with(PROFILES));
 
-/// Returns the definitions of a program with these profiles.
 fn definitions_with(profiles: &[BuiltInProfile]) -> Vec<BuiltInDefinition> {
     profiles.iter().map(|profile| profile.plugin).chain(PLAIN).collect()
 }

@@ -178,7 +178,6 @@ impl Bundle {
     }
 }
 
-/// Reads the profile next to the definition, if there is one.
 fn read_profile(dir: &Path, definition: &Definition) -> Result<Option<Profile>, BundleError> {
     if dir.join(PROFILE_FILE).symlink_metadata().is_err() {
         return Ok(None);
@@ -188,7 +187,6 @@ fn read_profile(dir: &Path, definition: &Definition) -> Result<Option<Profile>, 
     parse_profile(&text, definition).map(Some).map_err(failed)
 }
 
-/// Parses a profile, and checks that it is that of the plugin.
 pub(crate) fn parse_profile(text: &[u8], definition: &Definition) -> Result<Profile, ProfileError> {
     let profile = Profile::parse(text)?;
     match profile.name == definition.name {
@@ -215,7 +213,6 @@ pub(crate) fn missing_file<'a>(
 /// Reads a file by name and returns its content and whether it is executable.
 type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
 
-/// Writes a tar of the files `names`, with their content from `read`.
 fn write(names: &[String], to: impl Write, read: &mut ReadFile<'_>) -> Result<Packed, BundleError> {
     let mut writer = Writer::new(to);
     for name in names {

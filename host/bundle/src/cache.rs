@@ -128,7 +128,6 @@ pub(crate) fn xdg(variable: &str, fallback: &str) -> Option<PathBuf> {
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(fallback)))
 }
 
-/// Returns the absolute path in an environment variable.
 pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

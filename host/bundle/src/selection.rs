@@ -85,7 +85,6 @@ impl Selection {
         self.command.as_deref()
     }
 
-    /// Returns the patterns that match none of `names`.
     pub(crate) fn idle<'a>(&'a self, names: &[&str]) -> Vec<&'a str> {
         let mut used = vec![false; self.patterns.len()];
         for at in names.iter().flat_map(|name| self.globs.matches(name)) {

@@ -270,7 +270,6 @@ fn stage(path: &Path, tar: &Path, into: &Path) -> Result<(Bundle, Digest), Store
     Ok((Bundle::open(into)?, digest))
 }
 
-/// Reads a file of at most `max` bytes.
 fn bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)?.take(max + 1).read_to_end(&mut content)?;

@@ -21,7 +21,6 @@ use plumbline_core::Digest;
 /// Permissions of unpacked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Files are writable by their owner.
     Writable,
     /// Files are read-only: 0444 and 0555. Directories stay writable, so that the tree can be
     /// removed normally.

@@ -38,7 +38,6 @@ impl<W: Write> Writer<W> {
         Self { to: DigestWriter::new(to) }
     }
 
-    /// Writes a file whose name was checked.
     pub(crate) fn file(&mut self, name: &str, executable: bool, content: &[u8]) -> io::Result<()> {
         let size = content.len() as u64;
         let header = Header { name: name.to_owned(), size, executable }.encode();
@@ -48,7 +47,6 @@ impl<W: Write> Writer<W> {
         self.to.write_all([0; BLOCK].get(..padding(size)).unwrap_or_default())
     }
 
-    /// Writes the end of the tar.
     pub(crate) fn finish(mut self) -> io::Result<Packed> {
         self.to.write_all(&[0; 2 * BLOCK])?;
         self.to.flush()?;
@@ -202,7 +200,6 @@ fn refused(name: &[u8], why: EntryFault) -> UnpackError {
     UnpackError::Refused { entry: shown(name), why }
 }
 
-/// Detects common file types that are not bundles by their first bytes.
 fn foreign(beginning: &[u8]) -> Result<(), UnpackError> {
     let kinds: [(&[u8], &str); 5] = [
         (b"\x1f\x8b", "gzip"),
@@ -308,7 +305,6 @@ fn checksum(block: &[u8; BLOCK]) -> u32 {
     block.iter().enumerate().map(|(at, &byte)| u32::from(if own.contains(&at) { b' ' } else { byte })).sum()
 }
 
-/// Returns a field up to its first NUL.
 fn text(field: &[u8]) -> &[u8] {
     field.split(|&byte| byte == 0).next().unwrap_or_default()
 }

@@ -97,7 +97,6 @@ fn special(kind: FileType) -> Option<EntryFault> {
     }
 }
 
-/// Returns the content of the file `name` in `root`, and whether its owner may execute it.
 pub(crate) fn read(root: &Path, name: &str) -> Result<(Vec<u8>, bool), BundleError> {
     let path = root.join(name);
     let failed = |source| BundleError::Read { path: path.clone(), source };

@@ -246,7 +246,6 @@ pub async fn push_module(
     artifact.push(client, to, file, &what).await
 }
 
-/// An artifact to push.
 struct Artifact<T> {
     kind: Option<&'static str>,
     config_kind: &'static str,

@@ -27,7 +27,6 @@ const UNFINISHED: &str = ".new-";
 /// Age after which an incomplete file is considered abandoned: a day.
 const ABANDONED: Duration = Duration::from_hours(24);
 
-/// Downloads from one repository.
 #[derive(Debug, Clone)]
 pub(crate) struct DownloadCache {
     dir: PathBuf,
@@ -56,7 +55,6 @@ impl DownloadCache {
         blocking(move || cache.read(&wanted)).await.flatten()
     }
 
-    /// Returns the manifest with this digest, if it is cached and valid.
     pub(crate) async fn manifest(&self, digest: Digest) -> Option<RawManifest> {
         let cache = self.clone();
         blocking(move || {
@@ -76,13 +74,11 @@ impl DownloadCache {
         .flatten()
     }
 
-    /// Caches a verified blob from the file `from`.
     pub(crate) async fn keep(&self, digest: Digest, from: &Path) {
         let (cache, from) = (self.clone(), from.to_owned());
         blocking(move || cache.write(digest, |to| io::copy(&mut File::open(&from)?, to).map(drop))).await;
     }
 
-    /// Caches a verified manifest.
     pub(crate) async fn keep_manifest(&self, manifest: &RawManifest) {
         let (cache, manifest) = (self.clone(), manifest.clone());
         blocking(move || {

@@ -186,7 +186,6 @@ fn too_many(root: &RawManifest) -> RegistryError {
     Cause::Malformed(format!("there are more than {MAX_MANIFESTS} manifests")).of(format!("copy {}", root.digest))
 }
 
-/// Returns the blobs of an image manifest. An index has none.
 fn blobs(manifest: &RawManifest) -> impl Iterator<Item = &Descriptor> {
     let image = match &manifest.manifest {
         Manifest::Image(image) => Some(image),
@@ -195,15 +194,12 @@ fn blobs(manifest: &RawManifest) -> impl Iterator<Item = &Descriptor> {
     image.into_iter().flat_map(|image| std::iter::once(&image.config).chain(&image.layers))
 }
 
-/// A copy in progress.
 struct Copier<'a> {
     from: &'a Storage,
     to: &'a Storage,
     progress: &'a Progress,
     copied: Copied,
-    /// Blobs that are complete.
     done: HashSet<Digest>,
-    /// The size of these blobs.
     bytes: u64,
 }
 
@@ -219,7 +215,6 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    /// Copies one manifest, after its blobs.
     async fn one(&mut self, manifest: &RawManifest) -> Result<(), RegistryError> {
         for blob in blobs(manifest) {
             if !self.done.insert(blob.digest) {

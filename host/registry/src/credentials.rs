@@ -29,10 +29,8 @@ const NOT_FOUND: &str = "credentials not found in native keychain";
 /// User name that marks the secret as an identity token.
 const TOKEN_USER: &str = "<token>";
 
-/// A secret for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Secret {
-    /// A user name and a password.
     Password(String, String),
     /// An identity token, which is exchanged for access tokens (OAuth 2 refresh token).
     Identity(String),
@@ -48,7 +46,6 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Credentials and their origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     pub(crate) secret: Secret,
@@ -57,7 +54,6 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Describes the credentials for messages, without the secret.
     pub(crate) fn description(&self) -> String {
         match &self.secret {
             Secret::Password(user, _) => {
@@ -102,7 +98,6 @@ impl CredentialFiles {
         Self { files: files.into_iter().flatten().collect(), helper_path: None }
     }
 
-    /// Returns the credentials for a repository, if there are any.
     pub(crate) async fn find(&self, registry: &str, repository: &str) -> Result<Option<Credentials>, CredentialError> {
         // Helpers know Docker Hub by a legacy URL.
         let key = if is_docker_hub(registry) { "https://index.docker.io/v1/" } else { registry };
@@ -131,7 +126,6 @@ impl CredentialFiles {
 struct CredentialFile {
     auths: BTreeMap<String, Option<Entry>>,
     cred_helpers: BTreeMap<String, String>,
-    /// The credential helper for all registries.
     creds_store: Option<String>,
 }
 
@@ -152,7 +146,6 @@ fn malformed(path: &Path, why: &str) -> CredentialError {
 }
 
 impl CredentialFile {
-    /// Reads the file, if it exists.
     fn read(path: &Path) -> Result<Option<Self>, CredentialError> {
         let unreadable = |error| CredentialError {
             message: format!("failed to read credentials in `{}`: {error}", path.display()),
@@ -182,7 +175,6 @@ impl CredentialFile {
             .map_err(|error| malformed(path, &format!("at line {}, column {}", error.line(), error.column())))
     }
 
-    /// Returns the credential helper for this registry.
     fn helper(&self, registry: &str) -> Option<&str> {
         let (_, name) = self.cred_helpers.iter().find(|(key, _)| names(key, registry, ""))?;
         Some(name.as_str()).filter(|name| !name.is_empty())
@@ -220,7 +212,6 @@ fn decode(auth: &str) -> Option<Secret> {
     Some(Secret::Password(user.to_owned(), password.trim_end_matches('\0').to_owned()))
 }
 
-/// Returns whether `registry` is one of the names of Docker Hub.
 fn is_docker_hub(registry: &str) -> bool {
     matches!(registry, "docker.io" | "index.docker.io" | "registry-1.docker.io")
 }

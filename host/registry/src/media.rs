@@ -65,7 +65,6 @@ pub(crate) fn is_index(media_type: &str) -> Option<bool> {
     }
 }
 
-/// Returns the OCI type for a Docker layer type.
 pub(crate) fn oci_layer(media_type: &str) -> Option<&'static str> {
     match media_type {
         "application/vnd.docker.image.rootfs.diff.tar.gzip" => Some(OCI_LAYER_GZIP),
@@ -77,7 +76,6 @@ pub(crate) fn oci_layer(media_type: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a layer is a single WebAssembly file.
 pub(crate) fn is_wasm(media_type: &str) -> bool {
     media_type == WASM || OLD_WASM.contains(&media_type)
 }

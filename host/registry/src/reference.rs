@@ -68,7 +68,6 @@ impl Reference {
         &self.repository
     }
 
-    /// Returns the name of the repository with its registry.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.registry, self.repository)
     }

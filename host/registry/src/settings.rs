@@ -131,7 +131,6 @@ impl Settings {
         }
     }
 
-    /// Returns the directory for incomplete downloads.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.scratch.clone().unwrap_or_else(std::env::temp_dir)
     }
@@ -144,7 +143,6 @@ impl Settings {
         })
     }
 
-    /// Returns whether this host and port may be accessed with plain HTTP.
     pub(crate) fn is_insecure(&self, host: &str, port: u16) -> bool {
         self.insecure.iter().any(|listed| {
             let (listed_host, listed_port) = split_port(listed);

@@ -92,7 +92,6 @@ impl Storage {
         }
     }
 
-    /// Returns a blob, verified against its descriptor.
     pub(crate) async fn fetch(&self, wanted: &Descriptor) -> Result<Fetched, RegistryError> {
         match self {
             Self::Registry(client, repository) => Ok(Fetched::Temporary(client.blob(repository, wanted).await?)),
@@ -103,7 +102,6 @@ impl Storage {
         }
     }
 
-    /// Returns whether the storage already has a blob.
     pub(crate) async fn has(&self, wanted: &Descriptor) -> Result<bool, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.has_blob(repository, wanted).await,

@@ -55,7 +55,6 @@ impl Cache {
         taken.inspect_err(|reason| self.discard(&name, reason)).ok()
     }
 
-    /// Stores `code` for `key` and evicts other entries to make room.
     pub(crate) fn put(&self, key: &Key, code: &[u8]) {
         let bytes = Entry::write(key, code);
         let size = bytes.len() as u64;
@@ -170,7 +169,6 @@ impl<'a> Entry<'a> {
         [&Self::head(key, code), code].concat()
     }
 
-    /// Returns the header that precedes `code` in the entry of `key`.
     pub(crate) fn head(key: &Key, code: &[u8]) -> Vec<u8> {
         let digest: [u8; DIGEST] = Sha256::digest(code).into();
         [&MAGIC[..], &key.engine, &key.component, &digest].concat()

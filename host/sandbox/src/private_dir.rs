@@ -82,7 +82,6 @@ impl PrivateDir {
         written
     }
 
-    /// Removes a file if it exists.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Err(rustix::io::Errno::NOENT) | Ok(()) => Ok(()),

@@ -297,7 +297,6 @@ fn compiler_error(name: &str, error: CompilerError) -> LoadError {
     }
 }
 
-/// Formats an error of the engine and all its causes as one line.
 fn words(error: &wasmtime::Error) -> String {
     format!("{error:#}")
 }

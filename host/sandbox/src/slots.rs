@@ -15,9 +15,7 @@ pub(crate) struct Slots {
 
 #[derive(Debug)]
 struct State {
-    /// The number of free slots.
     free: u32,
-    /// The number of bytes in use.
     used: u64,
     /// The next ticket number, and the one that is served next.
     next: u64,
@@ -58,7 +56,6 @@ impl Slots {
     }
 }
 
-/// A slot with memory, released on drop.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     slots: &'a Slots,

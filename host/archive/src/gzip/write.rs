@@ -193,7 +193,6 @@ impl Block {
         self.input.len() >= BLOCK_BYTES
     }
 
-    /// Takes as much of `data` as fits and returns its length.
     fn fill(&mut self, data: &[u8]) -> usize {
         let taken = data.len().min(BLOCK_BYTES.saturating_sub(self.input.len()));
         self.input.extend_from_slice(data.get(..taken).unwrap_or_default());

@@ -196,7 +196,6 @@ pub(crate) fn skip(listed: &mut Vec<Skipped>, total: &mut u64, member: Printable
 pub(crate) enum Kind {
     /// A regular file; executable if anyone may execute it.
     File { executable: bool },
-    /// A directory.
     Dir,
     /// A kind that is never written.
     Skip(SkipReason),
@@ -224,7 +223,6 @@ pub(crate) struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Passes the rest of the content to `out` in pieces.
     pub(crate) fn copy_to<E: From<StreamError>>(
         &mut self,
         mut out: impl FnMut(&[u8]) -> Result<(), E>,
@@ -259,7 +257,6 @@ impl Read for Member<'_> {
     }
 }
 
-/// Statistics of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Seen {
     /// The number of members, including those that were not written.

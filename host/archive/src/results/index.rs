@@ -23,7 +23,6 @@ const MAX_PLUGINS: usize = 10_000;
 /// the name of the other file.
 const APPLE_DOUBLE: [u8; 4] = [0, 5, 0x16, 7];
 
-/// The position of a file in the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemberLocation {
     pub(super) size: u64,
@@ -31,7 +30,6 @@ pub(super) struct MemberLocation {
     pub(super) offset: u64,
 }
 
-/// The files of an archive by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Index {
     pub(super) files: BTreeMap<String, MemberLocation>,

@@ -145,7 +145,6 @@ fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     set_metadata(&component, &project.metadata(info.roles)?).map_err(failed)
 }
 
-/// Checks that `module.yaml` agrees with the module's own metadata.
 fn check_agreement(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
     let Some(name) = &info.name else {
         return Err(AuthorError::input(format!("module `{}` has no metadata", project.name()))

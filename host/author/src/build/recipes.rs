@@ -102,7 +102,6 @@ fn has_zig(python: &Path) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns why C cannot be compiled on this machine, or `None` if it can.
 pub(super) fn missing_compiler(project: &Path) -> Option<String> {
     compiler(project).is_none().then(|| format!("found no C compiler: {}", ZIG.hint))
 }

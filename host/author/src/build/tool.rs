@@ -11,13 +11,11 @@ use crate::error::AuthorError;
 /// A program that a recipe needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tool {
-    /// The name of the program.
     pub(super) name: &'static str,
     /// The environment variable that may name the program. It takes precedence.
     pub(super) variable: &'static str,
     /// Paths in the project to try before the system's path.
     pub(super) local: &'static [&'static str],
-    /// How to install the program.
     pub(super) hint: &'static str,
 }
 
@@ -101,18 +99,15 @@ impl Tool {
         self.named().or_else(|| self.in_project(project)).or_else(|| on_path(self.name))
     }
 
-    /// Returns the program that the variable names.
     pub(super) fn named(self) -> Option<PathBuf> {
         env::var_os(self.variable).filter(|named| !named.is_empty()).map(PathBuf::from)
     }
 
-    /// Returns the project's own copy.
     pub(super) fn in_project(self, project: &Path) -> Option<PathBuf> {
         self.local.iter().map(|local| project.join(local)).find(|path| is_program(path))
     }
 }
 
-/// Returns the first program with this name on the path.
 pub(super) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     search(&path, name)
@@ -145,7 +140,6 @@ pub(super) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(),
     if status.success() { Ok(()) } else { Err(failed(command, &status.to_string(), hint)) }
 }
 
-/// Returns the error for a command that failed.
 pub(super) fn failed(command: &Command, status: &str, hint: &str) -> AuthorError {
     AuthorError::input(format!("`{}` failed: {status}", short(command))).because("see its output above").hint(hint)
 }

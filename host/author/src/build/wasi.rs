@@ -23,7 +23,6 @@ const WASI: &str = "wasi:";
 /// WASI by a stub.
 const STAND_IN: &str = "host:";
 
-/// The world to build for, and where its types are.
 pub(super) struct World<'a> {
     pub(super) name: &'a str,
     pub(super) directory: PathBuf,

@@ -98,7 +98,6 @@ impl<'a> Named<'a> {
         found
     }
 
-    /// Returns the check that the definition runs.
     fn check_of(&self, definition: &Definition) -> Option<&'a Answer> {
         let file = definition.plumbline.component.as_ref()?;
         self.answers.iter().find(|answer| answer.file == *file)

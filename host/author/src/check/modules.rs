@@ -29,7 +29,6 @@ pub(super) struct Answer {
     pub(super) roles: Roles,
     pub(super) limits: LimitsRequest,
     pub(super) schema: Option<Value>,
-    /// The rights that it needs as a check.
     pub(super) rights: Rights,
 }
 
@@ -76,7 +75,6 @@ pub(super) fn check_modules(directory: &Path, host: &Host<'_>, checked: &mut Che
     files.iter().filter_map(|file| check_module(file, host, checked)).collect()
 }
 
-/// Checks one module: whether a host accepts it, and its metadata.
 pub(super) fn check_module(path: &Path, host: &Host<'_>, checked: &mut Checked) -> Option<Answer> {
     let file = file_name(path);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

@@ -34,11 +34,9 @@ const ODD: &[&[u8]] = &[
     b"\xe2\x80\xae",
 ];
 
-/// A damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Damaged {
     pub(super) bytes: Vec<u8>,
-    /// A description of the damage.
     pub(super) how: String,
 }
 

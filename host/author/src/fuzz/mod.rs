@@ -235,7 +235,6 @@ impl<'a> Input<'a> {
         Some(Self { seed: chosen, file, damaged })
     }
 
-    /// Returns the files that the module receives: path and content.
     fn files(&self) -> impl Iterator<Item = (&str, Arc<[u8]>)> {
         self.seed.files.iter().enumerate().map(|(at, (path, bytes))| {
             let bytes = if at == self.file { self.damaged.bytes.as_slice().into() } else { Arc::clone(bytes) };

@@ -27,14 +27,11 @@ pub(super) const MAX_TREE: u64 = 64 << 20;
 /// entry that expires would suddenly fail.
 const DAY: Date = Date::constant(2000, 1, 1);
 
-/// The actual output.
 #[derive(Debug)]
 pub(super) struct Actual {
-    /// The text to compare with `expected.yaml`.
     pub(super) text: String,
     /// The wall-clock time of the module's call and of the host's work around it.
     pub(super) wall: Duration,
-    /// What the calls used, and how they failed.
     pub(super) usage: Usage,
     /// Objects that a check read and the case does not have, one sentence each.
     pub(super) unrecorded: Vec<String>,
@@ -165,7 +162,6 @@ pub(super) fn scratch() -> Result<TempDir, String> {
     tempfile::tempdir().map_err(|error| format!("failed to create a directory for temporary files: {error}"))
 }
 
-/// Checks that an expected output does not contain paths of this machine.
 fn refuse_local_paths(text: &str, what: &str, places: &[&Path]) -> Result<(), String> {
     match places.iter().find(|place| place.to_str().is_some_and(|place| text.contains(place))) {
         Some(place) => Err(format!("{what} has the path `{}`, which differs between machines", place.display())),

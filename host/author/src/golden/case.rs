@@ -76,7 +76,6 @@ impl Project {
     }
 }
 
-/// Reads the definition in the file at `path`.
 pub(super) fn definition(path: &Path) -> Result<(Definition, Vec<Warning>), AuthorError> {
     let text = read(path, MAX_YAML_BYTES as u64).map_err(AuthorError::unreadable(path))?;
     let parsed = Definition::parse_bytes(&text)

@@ -117,7 +117,6 @@ fn parse_variables(dir: &Path) -> Result<BTreeMap<String, String>, String> {
     serde_saphyr::from_slice(&bytes).map_err(|error| unusable(&path, &error))
 }
 
-/// Owners and mode of a file in a case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Owner {
@@ -161,7 +160,6 @@ fn time(dir: &Path) -> Result<Duration, String> {
         .map_err(|_| unusable(&path, &"expected a time since 1970, such as `2026-11-21T08:00:00Z`"))
 }
 
-/// Receives the items of a check.
 struct Items(ItemsFile);
 
 impl ItemSink for Items {

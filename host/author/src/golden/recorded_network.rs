@@ -17,7 +17,6 @@ use super::recorded::Unrecorded;
 /// The time that a recorded connection took.
 const TOOK: Duration = Duration::from_millis(1);
 
-/// The file `network.yaml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Recording {

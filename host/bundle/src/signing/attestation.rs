@@ -46,7 +46,6 @@ pub struct Attestation {
     pub(super) log_entries: Vec<Value>,
     /// Responses of timestamp authorities (RFC 3161, DER).
     pub(super) timestamps: Vec<Vec<u8>>,
-    /// The JSON document.
     json: String,
 }
 

@@ -38,7 +38,6 @@ pub struct Signature {
     pub bytes: Vec<u8>,
 }
 
-/// The JSON form of an envelope.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct EnvelopeDocument {
     payload: String,
@@ -64,7 +63,6 @@ pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Envelope {
-    /// Returns the JSON form of the envelope.
     pub(super) fn document(&self) -> EnvelopeDocument {
         let signatures = self.signatures.iter().map(|signature| SignatureDocument {
             keyid: Some(signature.key_id.clone()).filter(|id| !id.is_empty()),
@@ -77,7 +75,6 @@ impl Envelope {
         }
     }
 
-    /// Decodes the JSON form of an envelope.
     pub(super) fn decode(document: EnvelopeDocument) -> Result<Self, EnvelopeError> {
         at_most("bytes in a `payloadType`", document.payload_type.len(), MAX_TYPE)?;
         at_most("signatures in one envelope", document.signatures.len(), MAX_SIGNATURES)?;

@@ -66,12 +66,10 @@ impl SigningError {
         matches!(self, Self::Write { .. } | Self::Generate(_))
     }
 
-    /// Converts an error while reading `what` at `path`.
     pub(super) fn read(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::Read { what, path: path.to_owned(), source }
     }
 
-    /// Converts an error while writing `what` at `path`.
     pub(super) fn write(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::Write { what, path: path.to_owned(), source }
     }

@@ -215,7 +215,6 @@ fn explained(path: &str, error: &dyn std::error::Error) -> Wrong {
     }
 }
 
-/// Error message with the location of the problem.
 type Wrong = String;
 
 /// Returns the mapping at `path`. It must have no keys other than `known`.
@@ -265,7 +264,6 @@ fn unknown<'a>(name: &str, path: &str, known: impl IntoIterator<Item = &'a str> 
     format!("{} names the key `{}`, which is not under `keys`{meant}", named(path), shown(name))
 }
 
-/// Returns the path of `key` below `path`.
 fn at(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

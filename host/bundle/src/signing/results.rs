@@ -82,7 +82,6 @@ pub struct ResultStatement {
     pub signed: Option<Timestamp>,
     /// The predicate.
     pub predicate: Value,
-    /// The signer, for messages.
     by: String,
     /// Names and hexadecimal digests of the subjects.
     subjects: Vec<(String, String)>,
@@ -93,7 +92,6 @@ pub struct ResultStatement {
 #[derive(Debug)]
 pub struct VerifiedResult {
     statements: Vec<ResultStatement>,
-    /// The reason why each other attestation does not count.
     reasons: Vec<String>,
 }
 
@@ -207,7 +205,6 @@ fn has_digest(subjects: &[(String, String)], wanted: &str) -> bool {
     subjects.iter().any(|(_, digest)| digest == wanted)
 }
 
-/// Checks that `subjects` are exactly `files` and one archive.
 fn check_folder(subjects: &[(String, String)], files: &BTreeMap<String, [u8; 32]>) -> Result<(), String> {
     let (archives, listed): (Vec<_>, Vec<_>) = subjects.iter().partition(|(name, _)| name.ends_with(ARCHIVE_SUFFIX));
     if archives.len() != 1 {

@@ -64,7 +64,6 @@ pub struct ModuleDigest {
     pub sha256: String,
 }
 
-/// The JSON form of a statement.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(rename = "_type")]
@@ -128,7 +127,6 @@ impl UnverifiedStatement {
 /// Reason why a statement without a subject that has a SHA-256 does not count.
 pub(super) const NO_SUBJECT: &str = "its statement has no SHA-256 digest";
 
-/// A statement that was read.
 pub(super) struct Statement {
     /// Names and hexadecimal digests of the subjects. The digest of a subject without a SHA-256 is
     /// empty.
@@ -163,7 +161,6 @@ fn read_document(payload: &[u8]) -> serde_json::Result<Document> {
     serde_json::from_slice(payload)
 }
 
-/// Returns the digest of the first subject that has one.
 pub(super) fn first_digest(subjects: &[(String, String)]) -> Option<&str> {
     subjects.iter().map(|(_, digest)| digest.as_str()).find(|digest| !digest.is_empty())
 }

@@ -24,7 +24,6 @@ const USER_AGENT: &str = concat!("plumbline/", env!("CARGO_PKG_VERSION"));
 /// Actual host of Docker Hub, which references call `docker.io`.
 const DOCKER_HUB: &str = "registry-1.docker.io";
 
-/// Connections to registries and token servers.
 #[derive(Debug)]
 pub(super) struct Http {
     pub(super) settings: Settings,
@@ -99,7 +98,6 @@ impl Http {
         tokio::time::timeout(limit, read).await.unwrap_or(Err(Cause::Slow(limit.as_secs())))
     }
 
-    /// Returns the next chunk of the body.
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
         let limit = self.settings.patience.read;
         match tokio::time::timeout(limit, response.chunk()).await {
@@ -124,7 +122,6 @@ impl Http {
         server_message(&lines.join("; "))
     }
 
-    /// Converts an unexpected response to an error.
     pub(super) async fn failure(&self, response: Response) -> Cause {
         let status = response.status();
         let message = self.message(response).await;
@@ -287,7 +284,6 @@ pub(super) async fn send<F: Future<Output = Result<Response, Failure>>>(
     retry(limits, &format!("asked {} again", without_query(url)), busy, attempt).await
 }
 
-/// Returns whether a status is transient.
 pub(super) fn is_busy(status: StatusCode) -> bool {
     // 501 and 505 are permanent.
     matches!(status.as_u16(), 429 | 408 | 500 | 502 | 503 | 504)
@@ -318,7 +314,6 @@ fn is_interruption(error: &reqwest::Error) -> bool {
     reset || error.is_timeout() || (error.is_request() || error.is_body()) && !error.is_connect() && kind.is_none()
 }
 
-/// Converts an error of the HTTP client.
 pub(super) fn cause(error: &reqwest::Error) -> Cause {
     if let Some(why) = tls(error) {
         return Cause::Tls(format!("the TLS connection is not trusted: {why}"));
@@ -341,7 +336,6 @@ pub(super) fn cause(error: &reqwest::Error) -> Cause {
     Cause::Connection(format!("{plain}{}", text.join(": ")))
 }
 
-/// Returns the TLS error, if there is one in the chain.
 fn tls(error: &reqwest::Error) -> Option<String> {
     find(error, |inner| inner.downcast_ref::<rustls::Error>().map(ToString::to_string))
 }

@@ -40,7 +40,6 @@ struct Inner {
     mirrors: Mirrors,
 }
 
-/// A request to a registry.
 #[derive(Debug, Clone)]
 struct Call {
     method: Method,
@@ -50,7 +49,6 @@ struct Call {
     scope: Scope,
 }
 
-/// Body of a request.
 #[derive(Debug, Clone)]
 enum Content {
     Nothing,
@@ -60,7 +58,6 @@ enum Content {
 }
 
 impl Content {
-    /// Returns the size in bytes.
     fn bytes(&self) -> u64 {
         match self {
             Self::Nothing => 0,
@@ -174,7 +171,6 @@ impl Client {
     }
 }
 
-/// Returns the target of redirect number `count`.
 fn redirected(url: &Url, response: &Response, method: &Method, count: usize) -> Result<Url, Cause> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let Some(next) = location.and_then(|location| url.join(location).ok()) else {

@@ -24,7 +24,6 @@ const WHITEOUT: &str = ".wh.";
 /// Opaque whiteout, which hides everything that the layers below have in a directory.
 pub(super) const OPAQUE: &str = ".wh..wh..opq";
 
-/// Components of a path in an image.
 type Parts = Vec<String>;
 
 /// What one layer contains for a path.
@@ -32,13 +31,11 @@ type Parts = Vec<String>;
 enum LayerEntry {
     /// No entry. A layer below may have the file.
     Nothing,
-    /// The file itself.
     Found(NamedTempFile),
     /// A hard link to another file of this layer or a layer below.
     HardLink(Parts),
     /// The path or an ancestor is a symbolic link to this path.
     Link(Parts),
-    /// An entry that is not a regular file.
     Other,
     /// The path is deleted or hidden, whatever the layers below contain.
     Gone,
@@ -236,7 +233,6 @@ fn is_hidden(name: &[String], wanted: &[String]) -> bool {
     wanted.starts_with(dir) && wanted.get(dir.len()).is_some_and(|part| part == gone)
 }
 
-/// Returns a reader for the decompressed layer.
 fn decompressed(layer: &Path) -> Result<Box<dyn Read>, Cause> {
     let mut file = BufReader::with_capacity(256 << 10, File::open(layer).map_err(Cause::file(layer))?);
     let mut magic = Vec::new();

@@ -80,10 +80,8 @@ impl Platform {
 /// An image: its manifest and its configuration. Layers are fetched when they are needed.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// Where the layers are stored.
     storage: Storage,
     manifest: ImageManifest,
-    /// The original manifest.
     raw: RawManifest,
     /// The configuration, with all keys.
     config: Map<String, Value>,

@@ -165,7 +165,6 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
     Ok(())
 }
 
-/// Copies the entry `name` to the new file `target`, and returns its digest.
 fn extract(
     entry: &mut Entry<'_, impl Read>,
     size: u64,

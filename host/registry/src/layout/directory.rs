@@ -289,7 +289,6 @@ pub(super) fn publish(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
     file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
 }
 
-/// Converts a file-not-found error to one that reports the digest.
 fn missing(cause: Cause, digest: Digest) -> Cause {
     match cause {
         Cause::File { error, .. } if error.kind() == ErrorKind::NotFound => {

@@ -83,7 +83,6 @@ pub(crate) enum Message {
     Rulings(Vec<(u64, Ruling)>),
     Checks(Vec<Check>),
     Progress(CheckProgress),
-    /// A log line.
     Line(LogLevel, Printable),
 }
 
@@ -104,11 +103,8 @@ impl Outbox {
 
 /// Receives the output of a module batch by batch.
 pub(crate) enum Sink<'a> {
-    /// For roles that emit items.
     Items(&'a mut dyn ItemSink),
-    /// For checks.
     Check(&'a mut dyn CheckSink),
-    /// For judges.
     Rulings(&'a mut dyn RulingSink),
     /// For roles that only return a value.
     Nothing,

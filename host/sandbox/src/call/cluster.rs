@@ -26,7 +26,6 @@ pub struct ObjectsHandle;
 pub(crate) struct Cluster {
     source: Source,
     lists: HashMap<u32, List>,
-    /// The number of the next list.
     next: u32,
 }
 
@@ -53,7 +52,6 @@ enum ListState {
 }
 
 impl Cluster {
-    /// Creates the state for a call of another role.
     pub(crate) fn of_another_role() -> Self {
         Self { source: Source::OtherRole, lists: HashMap::new(), next: 0 }
     }
@@ -120,7 +118,6 @@ impl Cluster {
         Ok(Ok(batch))
     }
 
-    /// Closes a list.
     pub(crate) fn close(&mut self, list: u32) {
         self.lists.remove(&list);
     }
@@ -150,7 +147,6 @@ impl Cluster {
 }
 
 impl Source {
-    /// Returns the reader, or a sentence for the module.
     fn reader(&mut self, query: &ObjectQuery) -> Result<&mut dyn ClusterReader, String> {
         let ObjectQuery { api_version, resource, namespace, label_selector, field_selector } = query;
         let namespace = namespace.as_deref().unwrap_or_default();

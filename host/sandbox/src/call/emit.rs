@@ -26,7 +26,6 @@ pub(crate) struct Emitter {
     pub(crate) items: u64,
     pub(crate) bytes: u64,
     last_depth: Option<u32>,
-    /// The custom statuses so far.
     statuses: BTreeSet<String>,
 }
 

@@ -218,7 +218,6 @@ pub trait CheckSink: ItemSink {
 pub(crate) enum Input {
     Nothing,
     Files(Vec<InputFile>),
-    /// The items of all result sets.
     Results(Box<dyn ResultSource>),
     /// The finished tree, and evidence.
     Tree(Box<dyn TreeSource>, Vec<InputFile>),

@@ -13,9 +13,7 @@ const VALUE_BYTES: u64 = 32;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum JsonError {
-    /// It is not valid JSON, or nested too deeply.
     Invalid(String),
-    /// It exceeds the budget.
     TooLarge,
 }
 

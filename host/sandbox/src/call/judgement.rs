@@ -40,7 +40,6 @@ impl Size for TreeItem {
 pub(crate) struct Ruler {
     limits: ModuleLimits,
     given: ReadItems,
-    /// The number of rulings and checks.
     pub(crate) items: u64,
     pub(crate) bytes: u64,
     ids: HashSet<String>,
@@ -51,7 +50,6 @@ impl Ruler {
         Self { limits: limits.clone(), given: ReadItems::default(), items: 0, bytes: 0, ids: HashSet::new() }
     }
 
-    /// Registers the next item and returns its number.
     pub(crate) fn give(&mut self, leaf: bool) -> u64 {
         self.given.push(leaf)
     }

@@ -30,7 +30,6 @@ impl Clock {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns an error if the call must end.
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.given_up.load(Ordering::Relaxed) {
             return Err(Stop::Gone);
@@ -63,7 +62,6 @@ pub(crate) struct Usage {
 }
 
 impl Limiter {
-    /// Limits memory to `memory` bytes and tables to `table_elements` elements.
     pub(crate) fn new(memory: u64, table_elements: u64) -> Self {
         Self {
             memory: Usage { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
@@ -106,12 +104,10 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Allows `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
         Self { read: Arc::default(), limit }
     }
 
-    /// Counts `bytes`.
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), Stop> {
         // Only the module's thread counts, so no update is lost.
         let read = self.read().saturating_add(bytes);
@@ -119,12 +115,10 @@ impl Meter {
         if read > self.limit { Err(Stop::limit("input-bytes", self.limit, Unit::Bytes)) } else { Ok(()) }
     }
 
-    /// Returns the number of bytes that may still be read.
     pub(crate) fn left(&self) -> u64 {
         self.limit.saturating_sub(self.read())
     }
 
-    /// Returns the number of bytes so far.
     pub(crate) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }

@@ -142,7 +142,6 @@ pub trait Network: Send {
     fn connect(&mut self, attempts: ConnectionAttempts) -> Vec<Result<Connection, NetworkFailure>>;
 }
 
-/// What a call may reach.
 pub(crate) enum Reach {
     /// The call is that of another role.
     OtherRole,
@@ -157,7 +156,6 @@ impl Reach {
         network.map_or(Self::NotGranted, Self::Network)
     }
 
-    /// Sends a request.
     pub(crate) fn request(
         &mut self,
         request: WebRequest,
@@ -188,7 +186,6 @@ impl Reach {
         Ok(response.map_err(NetworkFailure::cut))
     }
 
-    /// Resolves a name.
     pub(crate) fn resolve(
         &mut self,
         name: &str,
@@ -209,7 +206,6 @@ impl Reach {
         Ok(found.map_err(NetworkFailure::cut))
     }
 
-    /// Tries connections.
     pub(crate) fn connect(
         &mut self,
         targets: Vec<(String, u16)>,
@@ -240,7 +236,6 @@ impl Reach {
         Ok(results.into_iter().map(|result| result.map_err(NetworkFailure::cut)).collect())
     }
 
-    /// Returns the network, or the failure for the module.
     fn network(&mut self, right: &str) -> Result<&mut dyn Network, NetworkFailure> {
         let reason = match self {
             Self::Network(network) => return Ok(&mut **network),

@@ -25,7 +25,6 @@ use crate::wasi::Directories;
 /// handles for clocks and streams.
 const MAX_HANDLES: usize = 10_000;
 
-/// The data of a call's store.
 pub(crate) struct CallState {
     pub(crate) clock: Clock,
     pub(crate) limiter: Limiter,
@@ -146,7 +145,6 @@ impl CallState {
         self.send(checks, Message::Checks)
     }
 
-    /// Reports the progress of a check.
     pub(crate) fn report_progress(&mut self, progress: CheckProgress) -> Result<(), Stop> {
         self.clock.check()?;
         let Some(reports) = &mut self.reports else {

@@ -107,9 +107,7 @@ const MAX_NAMES: usize = 100_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct CoreModule {
-    /// The names of its imports, by import module.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
-    /// The names of its exports.
     pub(crate) exports: Vec<String>,
     /// Whether it embeds the types of the component that it will become.
     pub(crate) typed: bool,

@@ -86,7 +86,6 @@ impl ComponentizeError {
     }
 }
 
-/// Formats the first names of a list.
 fn shown(names: &[String]) -> String {
     const MAX: usize = 20;
     match names.len() {

@@ -149,9 +149,7 @@ pub fn refused_imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
 #[derive(Debug)]
 pub(crate) struct Inspected {
     pub(crate) info: ModuleInfo,
-    /// The SHA-256 digest of the file.
     pub(crate) digest: [u8; 32],
-    /// All declared versions of `plumbline:plugin`.
     pub(crate) generations: Vec<String>,
     /// The imports that are not available to modules, in the component's order.
     pub(crate) refused: Vec<String>,
@@ -230,7 +228,6 @@ fn check_header(wasm: &[u8]) -> Result<(), InspectError> {
     }
 }
 
-/// Returns whether a module may import an instance of this name.
 fn allowed(name: &str) -> bool {
     let (interface, version) = split_name(name);
     match interface.strip_prefix(PACKAGE) {

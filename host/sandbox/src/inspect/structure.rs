@@ -23,9 +23,7 @@ pub(super) struct Found<'a> {
     pub(super) imports: Vec<Import>,
     /// The names of the top-level exports, and whether they are instances.
     pub(super) exports: Vec<(String, bool)>,
-    /// The content of the metadata section.
     pub(super) metadata: Option<&'a [u8]>,
-    /// The size of one instance of the component.
     pub(super) shape: Shape,
 }
 
@@ -69,7 +67,6 @@ pub(super) fn walk(wasm: &[u8]) -> Result<Found<'_>, InspectError> {
 #[derive(Default)]
 struct Walk<'a> {
     found: Found<'a>,
-    /// The content of the metadata section of a core module.
     in_core: Option<&'a [u8]>,
     /// From the outermost component to the part that is being read.
     frames: Vec<Frame>,
@@ -245,7 +242,6 @@ fn broken(error: BinaryReaderError) -> InspectError {
     }
 }
 
-/// The size of one instance of a core module or component.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// The number of core instances, including itself.
@@ -253,10 +249,8 @@ pub(crate) struct Shape {
     /// The number of component instances, excluding itself.
     pub(crate) component_instances: u64,
     pub(crate) memories: u64,
-    /// The initial size of linear memory in bytes.
     pub(crate) memory_bytes: u64,
     pub(crate) tables: u64,
-    /// The initial number of table elements.
     pub(crate) table_elements: u64,
 }
 

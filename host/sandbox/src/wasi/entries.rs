@@ -17,7 +17,6 @@ use crate::failure::{OPEN_FILES, Stop, Unit};
 /// often may open 1,024 files, and the host needs some of them.
 const MAX_OPEN: usize = 256;
 
-/// Counts the files and directories that a check has opened.
 #[derive(Default)]
 pub(crate) struct OpenFiles {
     count: Arc<()>,
@@ -42,7 +41,6 @@ impl OpenFiles {
     }
 }
 
-/// The entries of a directory that were not read yet.
 pub(super) struct Entries {
     directory: Arc<File>,
     rest: Dir,

@@ -27,7 +27,6 @@ use crate::failure::Stop;
 /// The maximum number of bytes that one read returns.
 const MAX_READ: usize = 64 << 10;
 
-/// The host side of `wasi:filesystem/types`.
 pub(crate) struct NodeFiles<'a> {
     wasi: WasiFilesystemCtxView<'a>,
     open: &'a mut OpenFiles,
@@ -43,7 +42,6 @@ impl HasData for HasNodeFiles {
 }
 
 impl CallState {
-    /// Returns the file system of the call.
     pub(super) fn node_files(&mut self) -> NodeFiles<'_> {
         let (clock, meter) = (self.wasi.clock.clone(), self.wasi.meter.clone());
         let (wasi, open) = self.wasi.view_with_open();
@@ -293,7 +291,6 @@ impl wit::HostDirectoryEntryStream for NodeFiles<'_> {
     }
 }
 
-/// A file that is read as a stream.
 struct FileStream {
     file: Arc<File>,
     /// The file stays open as long as the stream, also without its descriptor.

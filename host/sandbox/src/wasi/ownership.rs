@@ -55,7 +55,6 @@ impl Directory {
         }
     }
 
-    /// Opens the directory.
     pub(super) fn open(&self) -> io::Result<Dir> {
         let opened = match &self.root {
             Some(root) => self.open_below(root),
@@ -113,7 +112,6 @@ impl Directories {
         Self { opened: Vec::new(), recorded }
     }
 
-    /// Adds an open directory, which a check reads as `path`.
     pub(super) fn add(&mut self, path: &str, dir: Dir) {
         self.opened.push((path.to_owned(), dir));
     }

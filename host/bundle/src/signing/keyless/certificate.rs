@@ -36,14 +36,12 @@ pub(super) const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
 
 /// A certificate that was parsed, and not verified.
 pub(super) struct Certificate {
-    /// Its public key.
     pub(super) key: PublicKey,
     identities: Vec<String>,
     issuer: Option<String>,
 }
 
 impl Certificate {
-    /// Parses a certificate (DER).
     pub(super) fn parse(der: &[u8]) -> Result<Self, String> {
         let invalid = |what: &str| format!("its certificate is invalid: {what}");
         let (rest, parsed) = X509Certificate::from_der(der).map_err(|error| invalid(&error.to_string()))?;

@@ -85,11 +85,8 @@ fn hash_function(mut identifier: Reader<'_>) -> Option<&'static Algorithm> {
     }
 }
 
-/// A signed message with a time in it.
 struct Token<'a> {
-    /// The content that is signed.
     info: &'a [u8],
-    /// Certificates of the message.
     certificates: Vec<&'a [u8]>,
     algorithm: &'static Algorithm,
     /// Signed attributes, as they are encoded in the message.
@@ -135,7 +132,6 @@ impl<'a> Token<'a> {
         Some(Self { info, certificates, algorithm, attributes, signature: signer.content(OCTET_STRING)? })
     }
 
-    /// Checks that the signed attributes are about the content.
     fn check_attributes(&self) -> Result<(), String> {
         let attribute = |wanted: &[u8], tag: u8| {
             let mut attributes = Reader(self.attributes).inner(CONTEXT_0)?;
@@ -183,10 +179,8 @@ fn signed_by(certificate: &[u8], message: &[u8], signature: &[u8]) -> bool {
     ALGORITHMS.iter().any(|algorithm| certificate.verify_signature(*algorithm, message, signature).is_ok())
 }
 
-/// The content of a timestamp.
 struct Info<'a> {
     algorithm: &'static Algorithm,
-    /// Digest of what the timestamp is about.
     digest: &'a [u8],
     time: Timestamp,
 }

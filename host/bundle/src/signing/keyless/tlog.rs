@@ -24,13 +24,10 @@ const NODE: u8 = 1;
 
 /// The signature that an entry must be about.
 pub(super) struct Signed<'a> {
-    /// Signed payload.
     pub(super) payload: &'a [u8],
     /// Bytes that were signed: the payload and its type.
     pub(super) message: &'a [u8],
-    /// Signature.
     pub(super) signature: &'a [u8],
-    /// Certificate of the signer (DER).
     pub(super) leaf: &'a [u8],
 }
 

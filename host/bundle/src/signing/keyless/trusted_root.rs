@@ -42,20 +42,15 @@ pub(super) struct Authority {
 /// A trusted transparency log.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
-    /// ID of the log.
     pub(super) id: Vec<u8>,
-    /// Key of the log.
     pub(super) key: LogKey,
     /// When it was in use.
     pub(super) validity: Validity,
 }
 
-/// Key of a transparency log.
 #[derive(Debug, Clone)]
 pub(super) enum LogKey {
-    /// ECDSA over P-256.
     P256(PublicKey),
-    /// Ed25519.
     Ed25519([u8; 32]),
 }
 
@@ -84,7 +79,6 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Returns whether `time` is in this span.
     pub(super) fn contains(self, time: Timestamp) -> bool {
         self.start.is_some_and(|start| start <= time) && self.end.is_none_or(|end| time <= end)
     }
@@ -169,7 +163,6 @@ impl TrustedRoot {
         decode().map_err(|error| error.to_string())
     }
 
-    /// Returns the log with this ID.
     pub(super) fn log(&self, id: &[u8]) -> Option<&Log> {
         self.logs.iter().find(|log| log.id == id)
     }

@@ -27,7 +27,6 @@ use crate::inspect::Roles;
 /// The maximum length in bytes of a name that a message quotes.
 const MAX_QUOTED: usize = 300;
 
-/// Provides the imports of modules of this generation.
 pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     // The other imports of summarizers, judges and checks are already there.
