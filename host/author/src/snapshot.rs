@@ -57,7 +57,7 @@ impl Snapshot {
             // Links are not followed: authors do not change an SDK that is linked into the project.
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                if depth < MAX_DEPTH && !ignores_directory(&name) {
+                if depth < MAX_DEPTH && !name.starts_with('.') && !MADE.contains(&&*name) {
                     self.walk(top, &path, depth + 1)?;
                 }
             } else if kind.is_file() && !ignores_file(&name, depth == 0) {
@@ -82,14 +82,8 @@ fn digest(path: &Path) -> io::Result<String> {
     Ok(hex::encode(digest.finalize()))
 }
 
-/// Directories that tools create.
+/// Directories that tools create. Hidden ones belong to tools too: `.git`, `.venv`, `.fuzz`.
 const MADE: [&str; 6] = ["build", "target", "node_modules", "__pycache__", "dist", "venv"];
-
-/// Returns whether to ignore a directory with this name. Hidden ones belong to tools: `.git`,
-/// `.venv`, `.fuzz`.
-fn ignores_directory(name: &str) -> bool {
-    name.starts_with('.') || MADE.contains(&name)
-}
 
 /// Returns whether to ignore a file with this name: temporary files of editors, and built modules
 /// at the top.

@@ -88,7 +88,7 @@ impl<R: Read> Reader<R> {
         if block == [0; BLOCK] {
             return self.end().map(|()| None);
         }
-        if !has_checksum(&block) {
+        if block.get(148..156).and_then(octal) != Some(u64::from(checksum(&block))) {
             return Err(match self.files.is_empty() {
                 true => UnpackError::NotATar,
                 false => UnpackError::Damaged(self.whole()),
@@ -292,11 +292,6 @@ fn wrong_type(byte: u8) -> Option<EntryFault> {
         b'L' | b'K' => EntryFault::Extended("GNU long name"),
         other => EntryFault::Type(other),
     })
-}
-
-/// Returns whether the checksum is right. Otherwise the block is damaged, or not a header.
-fn has_checksum(block: &[u8; BLOCK]) -> bool {
-    block.get(148..156).and_then(octal) == Some(u64::from(checksum(block)))
 }
 
 /// Returns the sum of all bytes, with the checksum field counted as spaces.

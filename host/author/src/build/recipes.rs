@@ -193,7 +193,8 @@ pub(super) fn build_javascript(project: &Project, entry: &str, say: Say<'_>) -> 
     if entry.ends_with(".ts") {
         check_types(directory, say)?;
     }
-    let mut esbuild = Command::new(esbuild_of(directory)?);
+    let esbuild = ESBUILD.named().or_else(esbuild_next_to_jco);
+    let mut esbuild = Command::new(esbuild.map_or_else(|| ESBUILD.find(directory), Ok)?);
     // The bundler strips types without checking them.
     esbuild.current_dir(directory).arg(entry);
     esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
@@ -245,13 +246,6 @@ fn install_npm_packages(directory: &Path, say: Say<'_>) -> Result<(), AuthorErro
     npm.current_dir(directory).arg(if locked { "ci" } else { "install" });
     npm.args(["--ignore-scripts", "--no-audit", "--no-fund"]);
     run(&mut npm, say, "give npm access to its registry, or set `PLUMBLINE_JCO` and `PLUMBLINE_ESBUILD` to the tools")
-}
-
-fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {
-    if let Some(named) = ESBUILD.named() {
-        return Ok(named);
-    }
-    esbuild_next_to_jco().map_or_else(|| ESBUILD.find(directory), Ok)
 }
 
 /// Returns the `esbuild` that is installed next to `jco`, if a variable names `jco`.

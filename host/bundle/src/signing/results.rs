@@ -62,7 +62,10 @@ impl<'a> Wanted<'a> {
 
     /// Returns the first digest that `subjects` lack.
     fn missing_in(self, subjects: &[(String, String)]) -> Option<&'a [u8; 32]> {
-        let is_there = |digest: &[u8; 32]| has_digest(subjects, &hex::encode(digest));
+        let is_there = |digest: &[u8; 32]| {
+            let wanted = hex::encode(digest);
+            subjects.iter().any(|(_, digest)| *digest == wanted)
+        };
         match self {
             Self::Any(digests) if digests.iter().any(is_there) => None,
             Self::Any(digests) => digests.first(),
@@ -199,10 +202,6 @@ impl VerifiedResult {
         }
         if kept.is_empty() { Err(reasons) } else { Ok(kept) }
     }
-}
-
-fn has_digest(subjects: &[(String, String)], wanted: &str) -> bool {
-    subjects.iter().any(|(_, digest)| digest == wanted)
 }
 
 fn check_folder(subjects: &[(String, String)], files: &BTreeMap<String, [u8; 32]>) -> Result<(), String> {

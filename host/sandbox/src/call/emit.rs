@@ -67,7 +67,7 @@ impl Emitter {
             details.insert(key, value);
         }
 
-        let bytes = self.bytes.saturating_add(budget.spent());
+        let bytes = self.bytes.saturating_add(budget.limit - budget.left);
         if bytes > self.limits.output_bytes {
             return Err(Stop::limit("output-bytes", self.limits.output_bytes, Unit::Bytes));
         }
@@ -160,10 +160,6 @@ impl Budget {
 
     fn exceeded(&self) -> Stop {
         Stop::limit("item-bytes", self.limit, Unit::Bytes)
-    }
-
-    fn spent(&self) -> u64 {
-        self.limit - self.left
     }
 }
 

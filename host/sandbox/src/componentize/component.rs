@@ -43,7 +43,7 @@ pub fn component(wasm: &[u8], world: Option<&str>, wit: Option<&Path>) -> Result
     let typed = if core.typed { Cow::Borrowed(wasm) } else { Cow::Owned(with_types(wasm, world, wit)?) };
     let encode = || {
         let mut encoder = ComponentEncoder::default().validate(true).module(&typed)?;
-        if core.wants_preview1() {
+        if core.imports.contains_key(PREVIEW1) {
             encoder = encoder.adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?;
         }
         encoder.encode()
@@ -145,10 +145,6 @@ impl CoreModule {
     }
 
     /// Returns whether it is built for WASI preview 1.
-    pub(crate) fn wants_preview1(&self) -> bool {
-        self.imports.contains_key(PREVIEW1)
-    }
-
     /// Returns whether it is a program, which runs once. A module is called repeatedly.
     pub(crate) fn is_program(&self) -> bool {
         let exports = |name: &str| self.exports.iter().any(|export| export == name);
