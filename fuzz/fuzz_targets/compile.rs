@@ -10,8 +10,11 @@ use plumbline_sandbox::{Sandbox, SandboxConfig};
 static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
 
 fuzz_target!(|wasm: &[u8]| {
+    if wasm.len() > 64 << 10 {
+        return;
+    }
     let sandbox = SANDBOX.get_or_init(|| {
-        let config = SandboxConfig { max_component_bytes: 64 << 10, max_instances: 1, ..SandboxConfig::default() };
+        let config = SandboxConfig { max_instances: 1, ..SandboxConfig::default() };
         Sandbox::new(config).expect("the limits agree")
     });
     let _ = sandbox.load("fuzz", wasm);

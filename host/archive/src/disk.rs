@@ -133,9 +133,6 @@ impl Disk {
     }
 
     /// Creates a new file at `path`.
-    ///
-    /// # Errors
-    /// Returns the error of the operating system, also if the file already exists.
     pub fn create(&self, path: &Path) -> io::Result<DiskFile> {
         let file = self.step(Step::Create(path), || File::create_new(path))?;
         Ok(self.file(file, path))
@@ -209,9 +206,6 @@ impl Disk {
     }
 
     /// Returns the size of the file system of `path` in bytes, whatever is in use of it.
-    ///
-    /// # Errors
-    /// Same as [`Disk::free_bytes`].
     pub fn size_bytes(&self, path: &Path) -> io::Result<u64> {
         if let Some(faults) = &self.faults {
             return Ok(faults.size_bytes());

@@ -77,9 +77,6 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
 ///
 /// If the disk is full, the rest of the archive is checked without being written. If it is damaged
 /// or above a limit, that is the error, because more space would not help.
-///
-/// # Errors
-/// Same as [`extract_tar_gz`].
 pub fn extract_tar_gz_on(
     disk: &Disk,
     reader: impl Read,

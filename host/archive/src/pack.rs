@@ -34,16 +34,13 @@ pub struct PackOptions {
     pub entries: u64,
     /// The limits on names. Default: those of a results archive.
     pub names: NameLimits,
-    /// Whether a name that is too long or too deep is an error. Default `false`: the file is
-    /// skipped.
-    pub refuse_names: bool,
-    /// The name of a member that lists lost entries in one line. It is only written if there are
-    /// any.
+    /// Whether the directory becomes a result. A name that is too long or too deep is then an
+    /// error, and [`LEFT_OUT_FILE`] lists lost entries, if there are any.
     ///
     /// Lost entries are skipped entries other than sockets, devices, files that were removed
     /// meanwhile, and some links: those to packed directories, and to packed files with the same
-    /// extension or name. Default: no list.
-    pub list_lost: Option<&'static str>,
+    /// extension or name. Default `false`: the file is skipped, and there is no list.
+    pub is_result: bool,
     /// The maximum size of the packed stream in bytes. Default: unlimited.
     pub max_bytes: Option<u64>,
     /// Files inside the directory that are not packed, by path and not by name. An example is the
@@ -59,8 +56,7 @@ impl Default for PackOptions {
             threads: default_threads(),
             entries: ARCHIVE_ENTRIES,
             names: NameLimits::default(),
-            refuse_names: false,
-            list_lost: None,
+            is_result: false,
             max_bytes: None,
             exclude: Vec::new(),
             disk: Disk::default(),
@@ -74,11 +70,9 @@ impl PackOptions {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }
     }
 
-    /// Returns options for a directory that becomes a result. The limits of an upload apply,
-    /// invalid names are errors, and [`LEFT_OUT_FILE`] lists lost entries.
+    /// Returns options for a directory that becomes a result, with the limits of an upload.
     pub fn for_upload(limits: &ReceiveLimits) -> Self {
-        let (entries, names, list_lost) = (limits.entries, NameLimits::RESULT, Some(LEFT_OUT_FILE));
-        Self { entries, names, list_lost, refuse_names: true, ..Self::default() }
+        Self { entries: limits.entries, names: NameLimits::RESULT, is_result: true, ..Self::default() }
     }
 }
 
@@ -103,7 +97,7 @@ pub struct Packing {
 /// * Temporary files of [`crate::atomic`] are not packed, since a killed process left them behind.
 /// * Only regular files and directories are packed. Links, sockets, pipes, devices, and files whose
 ///   name is not UTF-8 are skipped and reported, so nothing outside of `dir` is packed. Names that
-///   exceed the limits are skipped too, unless [`PackOptions::refuse_names`] makes them errors.
+///   exceed the limits are skipped too, unless [`PackOptions::is_result`] makes them errors.
 /// * The owner is 0, without a name. Directories have mode 0755, and files 0644, or 0755 if their
 ///   owner may execute them. Modification times are in whole seconds.
 /// * A file is packed with the size that it had when it was opened. Data appended meanwhile is not
@@ -208,7 +202,7 @@ impl<W: Write> Packer<'_, W> {
                 member,
                 why:
                     SkipReason::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
-            }) if self.options.refuse_names => Err(PackError::Name(member, fault)),
+            }) if self.options.is_result => Err(PackError::Name(member, fault)),
             WalkEntry::Skipped(Skipped { member, why }) => {
                 if self.loses(&member, why) {
                     self.lost_total = self.lost_total.saturating_add(1);
@@ -225,7 +219,7 @@ impl<W: Write> Packer<'_, W> {
             }
             WalkEntry::File { name, .. } if self.leaves_out(Path::new(name.as_str())) => Ok(()),
             // A plugin's own file with this name is not such a list.
-            WalkEntry::File { name, .. } if self.options.list_lost == Some(name.as_str()) => Ok(()),
+            WalkEntry::File { name, .. } if self.options.is_result && name.as_str() == LEFT_OUT_FILE => Ok(()),
             WalkEntry::File { name, file, metadata } => {
                 let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
                 let size = metadata.len();
@@ -272,13 +266,15 @@ impl<W: Write> Packer<'_, W> {
 
     /// Appends the member that lists the lost entries.
     fn list_lost(&mut self) -> Result<(), PackError> {
-        let Some(name) = self.options.list_lost.filter(|_| self.lost_total > 0) else { return Ok(()) };
+        if !self.options.is_result || self.lost_total == 0 {
+            return Ok(());
+        }
         let more = self.lost_total.saturating_sub(self.lost.len() as u64);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let text = format!("not in the results: {}{more}\n", self.lost.join(", "));
         let size = text.len() as u64;
-        let name = MemberName::parse(name.as_bytes(), &self.options.names)
-            .map_err(|fault| PackError::Name(name.into(), fault))?;
+        let name = MemberName::parse(LEFT_OUT_FILE.as_bytes(), &self.options.names)
+            .map_err(|fault| PackError::Name(LEFT_OUT_FILE.into(), fault))?;
         self.append(header(EntryType::Regular, size, 0o644, 0), &name, text.as_bytes(), size)
     }
 

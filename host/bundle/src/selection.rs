@@ -1,9 +1,10 @@
 //! Selection of the files of a directory that belong to its bundle. The default is small, so that
 //! sources, secrets or dependencies are never packed by accident.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use plumbline_core::definition::Definition;
 use plumbline_profile::{PROFILE_FILE, Profile};
+use plumbline_sandbox::file_pattern;
 
 /// File names of a definition, in order of precedence.
 pub const DEFINITION_FILES: [&str; 2] = ["plugin.yaml", "plugin.yml"];
@@ -99,8 +100,9 @@ impl Selection {
 fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
     let mut globs = GlobSetBuilder::new();
     for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        globs.add(glob.map_err(|error| format!("pattern `{pattern}` is not a glob: {}", error.kind()))?);
+        globs.add(
+            file_pattern(pattern).map_err(|error| format!("pattern `{pattern}` is not a glob: {}", error.kind()))?,
+        );
     }
     globs.build().map_err(|error| error.to_string())
 }

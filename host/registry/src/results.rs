@@ -25,9 +25,6 @@ pub struct ResultsArtifact {
 impl ResultsArtifact {
     /// Describes the archive with this file name, digest and size in bytes. The same values always
     /// give the same manifest.
-    ///
-    /// # Errors
-    /// The name is too long for a manifest.
     pub fn new(name: &str, archive: Digest, bytes: u64) -> Result<Self, RegistryError> {
         let mut layer = Descriptor::new(media::RESULTS_TAR, archive, bytes);
         layer.annotations.insert(media::TITLE.into(), name.to_owned());

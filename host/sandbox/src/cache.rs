@@ -32,10 +32,6 @@ pub(crate) struct Cache {
 
 impl Cache {
     /// Opens a cache in the directory `path` of at most `max_bytes`.
-    ///
-    /// # Errors
-    /// Returns an error if the directory cannot be created or opened, or if other users may write
-    /// to it.
     pub(crate) fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
         Ok(Self { dir: PrivateDir::open(path)?, path: path.to_owned(), max_bytes })
     }

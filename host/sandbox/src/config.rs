@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use plumbline_core::limits::MAX_COMPONENT_BYTES;
-
 use crate::error::SandboxError;
 
 const KIB: usize = 1 << 10;
@@ -49,9 +47,6 @@ pub struct SandboxConfig {
     /// limit allows, and waits until that is free. With `None`, the default, only the number of
     /// calls is limited.
     pub memory_budget: Option<u64>,
-    /// The maximum size of a component in bytes. Default
-    /// [`MAX_COMPONENT_BYTES`](plumbline_core::limits::MAX_COMPONENT_BYTES), 64 MiB.
-    pub max_component_bytes: u64,
     /// The maximum number of concurrent calls. Further ones wait for a slot. At most 1,000.
     ///
     /// Default 32, more than the cores of most machines that aggregate. The memory in use is at
@@ -88,7 +83,6 @@ impl Default for SandboxConfig {
             cache_dir: None,
             compiler: None,
             memory_budget: None,
-            max_component_bytes: MAX_COMPONENT_BYTES,
             max_instances: 32,
             stack: 1 << 20,
             max_memory: 1 << 30,
@@ -103,7 +97,6 @@ impl SandboxConfig {
         within("max_instances", u64::from(self.max_instances), 1, u64::from(MAX_INSTANCES))?;
         within("stack", self.stack as u64, MIN_STACK as u64, MAX_STACK as u64)?;
         within("max_memory", self.max_memory, WASM_PAGE, MAX_SLOT_BYTES)?;
-        within("max_component_bytes", self.max_component_bytes, 1, u64::from(u32::MAX))?;
         // A call cannot have more memory than the total budget.
         if let Some(budget) = self.memory_budget {
             within("memory_budget", budget, WASM_PAGE, u64::MAX)?;

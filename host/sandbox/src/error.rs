@@ -118,7 +118,7 @@ pub enum LoadError {
         module: String,
         /// The size of the component in bytes.
         size: u64,
-        /// [`SandboxConfig::max_component_bytes`](crate::SandboxConfig::max_component_bytes).
+        /// The limit in bytes.
         limit: u64,
     },
     /// The data is not a valid component.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use plumbline_core::Digest;
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
@@ -60,9 +61,6 @@ impl Sandbox {
     ///
     /// An unusable cache directory is not an error: a warning is logged, and everything is
     /// compiled.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range, or if the machine refuses the reservation.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
         let config = config.checked()?;
         let engine = engine::native(&config).map_err(|error| SandboxError::Engine(words(&error)))?;
@@ -189,9 +187,9 @@ impl Sandbox {
     /// Checks everything that is possible before compilation, cheapest checks first.
     fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
         let module = || name.to_owned();
-        let (size, limit) = (wasm.len() as u64, self.host.config.max_component_bytes);
-        if size > limit {
-            return Err(LoadError::TooLarge { module: module(), size, limit });
+        let size = wasm.len() as u64;
+        if size > MAX_COMPONENT_BYTES {
+            return Err(LoadError::TooLarge { module: module(), size, limit: MAX_COMPONENT_BYTES });
         }
         let inspected = inspect_all(wasm).map_err(|source| LoadError::Inspect { module: module(), source })?;
         // This check precedes that of the imports. A feature of a newer generation must not be
@@ -370,10 +368,6 @@ impl Accepted {
 
     /// Compiles the component (or loads its code from the cache) and links it. Blocks until that is
     /// done.
-    ///
-    /// # Errors
-    /// Returns an error if the component is invalid, or if the types of its interfaces differ from
-    /// the contract.
     pub fn load(self) -> Result<Module, LoadError> {
         let code = self.code.map_or(Code::None, Code::Embedded);
         self.sandbox.finish(&self.name, &self.wasm, self.inspected, code)

@@ -187,9 +187,6 @@ impl ResultsArchive {
     }
 
     /// Reads a whole file of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`ResultsArchive::file`], and [`ReadError::TooLarge`].
     pub fn read(&mut self, name: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let place = *self.index.files.get(name).ok_or_else(|| ReadError::Missing(name.to_owned()))?;
         self.source.read(name, place, limit)

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
+use plumbline_archive::layout::LEFT_OUT_FILE;
 use plumbline_archive::member::NameFault;
 use plumbline_archive::pack::{PackError, PackOptions, SkipReason, pack_directory, write_archive};
 use plumbline_core::ReceiveLimits;
@@ -173,21 +174,20 @@ fn a_list_in_the_archive_says_what_is_lost() {
     symlink("a.xml", at("latest.xml")).unwrap();
     symlink(at("a.xml"), at("absolute.xml")).unwrap();
     symlink(".", at("here")).unwrap();
-    let options = PackOptions { list_lost: Some("lost"), ..PackOptions::default() };
     let names = || {
-        let (packed, _) = pack_directory(dir.path(), Vec::new(), &options, &mut go_on).unwrap();
+        let (packed, _) = pack_directory(dir.path(), Vec::new(), &for_upload(), &mut go_on).unwrap();
         members(&packed).into_iter().map(|member| member.0).collect::<Vec<_>>()
     };
     // These links lead to content that the same formats read. A plugin's file with the list's name
     // is not a list.
-    fs::write(at("lost"), "nothing").unwrap();
+    fs::write(at(LEFT_OUT_FILE), "nothing").unwrap();
     assert_eq!(names(), ["a.xml"]);
     // A format for JSON reads this link, but not the file.
     symlink("a.xml", at("report.json")).unwrap();
-    assert_eq!(names(), ["a.xml", "lost"]);
+    assert_eq!(names(), ["a.xml", LEFT_OUT_FILE]);
     fs::remove_file(at("report.json")).unwrap();
     symlink("/etc/passwd", at("out")).unwrap();
-    assert_eq!(names(), ["a.xml", "lost"]);
+    assert_eq!(names(), ["a.xml", LEFT_OUT_FILE]);
 }
 
 #[test]

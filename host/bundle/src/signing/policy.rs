@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use plumbline_core::closest;
+use plumbline_sandbox::file_pattern;
 use serde_json::{Map, Value};
 
 use super::error::SigningError;
@@ -189,8 +190,7 @@ fn read_rule(value: &Value, path: &str, keys: &[TrustedKey]) -> Result<Rule, Wro
 fn globs(patterns: &[Value], path: &str) -> Result<GlobSet, Wrong> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let pattern = text(pattern, path, MAX_TEXT)?;
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        let glob = file_pattern(text(pattern, path, MAX_TEXT)?);
         set.add(glob.map_err(|error| format!("`{path}`: {error}"))?);
     }
     set.build().map_err(|error| format!("`{path}`: {error}"))

@@ -19,11 +19,7 @@ struct TagList {
 }
 
 impl Client {
-    /// Returns the tags of a repository, in the registry's order.
-    ///
-    /// # Errors
-    /// The repository does not exist or access is denied, the connection fails, the response is
-    /// invalid, or there are more than `most` tags.
+    /// Returns the tags of a repository, in the registry's order. More than `most` are an error.
     pub async fn tags(&self, repository: &Reference, most: usize) -> Result<Vec<String>, RegistryError> {
         let location = self.mirrored(repository);
         let listed = self.list_tags(&location, most).await;

@@ -89,10 +89,6 @@ pub struct Image {
 
 impl Image {
     /// Reads the image `root`, or if it is an index, the image for `platform`.
-    ///
-    /// # Errors
-    /// The manifest is not a container image, there is no image for the platform, or the choice is
-    /// ambiguous without a platform.
     pub async fn read(
         storage: &Storage,
         root: RawManifest,

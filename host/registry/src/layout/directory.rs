@@ -54,9 +54,6 @@ pub struct Entry {
 
 impl Layout {
     /// Opens the layout in `dir`, or creates one if the directory is missing or empty.
-    ///
-    /// # Errors
-    /// The directory contains something else, or cannot be written.
     pub fn create(dir: &Path) -> Result<Self, Cause> {
         let blobs = dir.join(BLOBS);
         let mark = dir.join(MARK);

@@ -22,9 +22,6 @@ const WAITING: usize = 2;
 
 /// Runs `guest` with a stack of `stack` bytes. The guest sends to the outbox and ends soon after
 /// the flag is set.
-///
-/// # Errors
-/// Returns an error if no thread can be started, or if the sink fails.
 pub(crate) fn run<R: Send>(
     stack: usize,
     mut sink: Sink<'_>,

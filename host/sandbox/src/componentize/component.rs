@@ -28,10 +28,6 @@ const LAYER_COMPONENT: u16 = 1;
 ///
 /// Whether a host accepts the component is a separate question, which [`crate::Sandbox::load`]
 /// answers.
-///
-/// # Errors
-/// Returns a [`ComponentizeError`] if the data is not WebAssembly, is too large, or does not match
-/// the world.
 pub fn component(wasm: &[u8], world: Option<&str>, wit: Option<&Path>) -> Result<Vec<u8>, ComponentizeError> {
     if is_component(wasm)? {
         return Ok(wasm.to_vec());

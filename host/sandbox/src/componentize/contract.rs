@@ -21,9 +21,6 @@ pub const DEFAULT_WORLD: &str = "post-processor-module";
 const MAX_WIT_BYTES: u64 = 4 << 20;
 
 /// Returns the names of the worlds in the embedded contract.
-///
-/// # Errors
-/// Never fails in a program that was built from a valid contract.
 pub fn worlds() -> Result<Vec<String>, ComponentizeError> {
     let (resolve, package) = resolve(None)?;
     Ok(names(&resolve, package))

@@ -42,9 +42,6 @@ pub struct Metadata {
 
 /// Returns the component with `metadata` in place of its previous metadata. Everything else stays
 /// the same, byte for byte.
-///
-/// # Errors
-/// Returns an error if the data is not a component, or if a host would not understand the metadata.
 pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, ComponentizeError> {
     if !is_component(component)? {
         let what = "a core module cannot have metadata for the host".to_owned();

@@ -1,6 +1,6 @@
 //! Tests for components that are rejected before any code of them runs.
 
-use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, inspect};
+use plumbline_sandbox::{InspectError, LoadError, inspect};
 use wasmparser::BinaryReader;
 
 use crate::handmade::{component, core};
@@ -89,14 +89,6 @@ fn size_is_looked_at_before_anything_else() {
     let error = refused(&wasm);
     assert!(matches!(error, LoadError::TooLarge { limit, .. } if limit == 64 << 20), "{error}");
     assert_eq!(error.to_string(), format!("module `suspect` is too large: {} bytes (limit: 67108864)", wasm.len()));
-}
-
-#[test]
-fn the_operator_may_set_the_size() {
-    let guest = guest_file("misbehave.wasm");
-    let config = SandboxConfig { max_component_bytes: 1000, max_instances: 1, ..SandboxConfig::default() };
-    let error = Sandbox::new(config).unwrap().load("misbehave", &guest).unwrap_err();
-    assert!(matches!(error, LoadError::TooLarge { limit: 1000, .. }), "{error}");
 }
 
 #[test]
