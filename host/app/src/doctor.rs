@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_bundle::user_dir;
 use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY};
 use plumbline_core::schedule::{KeepLimits, Schedule};
 use plumbline_kubernetes::preflight::{Check, Preflight};
@@ -16,7 +17,6 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, quoted};
-use crate::files::user_dir;
 use crate::modules::{self, LimitsFile};
 use crate::options::{ClusterArgs, DNS_LABELS, DNS_NAMESPACE};
 use crate::runtime::runtime;

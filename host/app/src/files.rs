@@ -1,8 +1,8 @@
-//! Files: bounded reads, temporary directories, and the directories of the user.
+//! Files: bounded reads and temporary directories.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumbline_core::size::Bytes;
 use tempfile::TempDir;
@@ -66,11 +66,4 @@ pub(crate) fn paths_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// Creates a directory for temporary files.
 pub(crate) fn scratch() -> Result<TempDir, AppError> {
     tempfile::tempdir().system_error(NO_ROOM)
-}
-
-/// The directory that the variable names, or the one `below` the home directory (XDG Base Directory
-/// Specification). `None` without either.
-pub(crate) fn user_dir(variable: &str, below: &str) -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below)))
 }

@@ -7,12 +7,13 @@ use std::{fs, io};
 use jiff::Timestamp;
 use plumbline_aggregator::{Published, STATUS_FILE, WorkDir, WorkDirError};
 use plumbline_archive::disk::Disk;
+use plumbline_bundle::user_dir;
 use plumbline_core::RunId;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{AppError, Explain as _};
-use crate::files::{paths_in, user_dir};
+use crate::files::paths_in;
 
 /// Finished runs that are recorded.
 const MAX_REMEMBERED: usize = 20;

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use plumbline_aggregator::{LazyModule, LimitPolicy, Modules};
+use plumbline_bundle::user_dir;
 use plumbline_core::limits::{ARCHIVE_ENTRIES, COMPILE_CPU_SECONDS, COMPILE_MEMORY, module_memory};
 use plumbline_core::{ModuleLimits, ReceiveLimits};
 use plumbline_sandbox::{CompilerProcess, Sandbox, SandboxConfig};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{AppError, Explain as _};
-use crate::files::{read_start_text, user_dir};
+use crate::files::read_start_text;
 use crate::runtime::memory_limit;
 
 /// Sets up the sandbox with the built-in modules. Compiled code of other modules is cached below

@@ -52,7 +52,7 @@ impl Cache {
     /// Returns the user's cache: `$XDG_CACHE_HOME/plumbline/bundles`, or
     /// `~/.cache/plumbline/bundles`.
     pub fn user() -> Result<Self, CacheError> {
-        let cache = xdg("XDG_CACHE_HOME", ".cache").ok_or(CacheError::NoHome)?;
+        let cache = user_dir("XDG_CACHE_HOME", ".cache").ok_or(CacheError::NoHome)?;
         Ok(Self::at(cache.join("plumbline/bundles")))
     }
 
@@ -60,7 +60,7 @@ impl Cache {
     /// `$XDG_CACHE_HOME/plumbline/downloads`, or `~/.cache/plumbline/downloads`. `None` if the user
     /// has no home directory.
     pub fn downloads() -> Option<PathBuf> {
-        Some(xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
+        Some(user_dir("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
     }
 
     /// Returns the cache in `dir`.
@@ -124,7 +124,7 @@ fn sound(dir: &Path, digest: &Digest) -> Option<Bundle> {
 /// Returns `$VARIABLE`, or `fallback` below the home directory. The XDG Base Directory
 /// Specification says to ignore relative paths in these variables. `None` if the user has no home
 /// directory.
-pub(crate) fn xdg(variable: &str, fallback: &str) -> Option<PathBuf> {
+pub fn user_dir(variable: &str, fallback: &str) -> Option<PathBuf> {
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(fallback)))
 }
 

@@ -35,7 +35,7 @@ mod ustar;
 mod walk;
 
 pub use bundle::{Bundle, BundleFile, ModuleFile};
-pub use cache::{Cache, CacheError};
+pub use cache::{Cache, CacheError, user_dir};
 pub use error::{BundleError, BundleWarning, UnpackError};
 pub use lock::{LOCK_FILE, Lock, LockError, LockMismatch, LockedModule, LockedPlugin, Subject};
 pub use name::EntryFault;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::bundle::Bundle;
-use crate::cache::xdg;
+use crate::cache::user_dir;
 use crate::error::{BundleError, UnpackError};
 use crate::limits::MAX_SIGNATURE_BYTES;
 use crate::unpack::{Access, unpack_as};
@@ -101,7 +101,7 @@ impl Store {
     /// Returns the user's store: `$XDG_DATA_HOME/plumbline/bundles`, or
     /// `~/.local/share/plumbline/bundles`.
     pub fn user() -> Result<Self, StoreError> {
-        let data = xdg("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
+        let data = user_dir("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
         Ok(Self::at(data.join("plumbline/bundles")))
     }
 

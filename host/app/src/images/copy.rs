@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use plumbline_bundle::user_dir;
 use plumbline_conformance::images::{Job, Prefix, Source, Target, TransferResult, rewrite};
 use plumbline_core::size::Bytes;
 use plumbline_core::text;
@@ -11,7 +12,6 @@ use plumbline_registry::{Cause, Client, Layout, OpenedLayout, Platform, Referenc
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
-use crate::files::user_dir;
 use crate::images::question::reference;
 use crate::images::{ImageOptions, ask_suite, copy_with, is_complete, list, select};
 use crate::runtime::runtime;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::error::SigningError;
 use super::key::{PublicKey, read_public};
 use super::statement::shown;
-use crate::cache::xdg;
+use crate::cache::user_dir;
 
 /// Supported version of the policy file.
 const VERSION: u64 = 1;
@@ -108,7 +108,7 @@ fn repository(reference: &str) -> &str {
 /// Returns the default path of the policy: `plumbline/policy.yaml` below `$XDG_CONFIG_HOME`, or
 /// below `~/.config`. `None` if the user has no home directory.
 pub fn default_policy_path() -> Option<PathBuf> {
-    Some(xdg("XDG_CONFIG_HOME", ".config")?.join("plumbline/policy.yaml"))
+    Some(user_dir("XDG_CONFIG_HOME", ".config")?.join("plumbline/policy.yaml"))
 }
 
 fn parse(text: &str, dir: &Path) -> Result<Policy, Wrong> {
