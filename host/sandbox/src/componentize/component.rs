@@ -140,7 +140,6 @@ impl CoreModule {
         Ok(found)
     }
 
-    /// Returns whether it is built for WASI preview 1.
     /// Returns whether it is a program, which runs once. A module is called repeatedly.
     pub(crate) fn is_program(&self) -> bool {
         let exports = |name: &str| self.exports.iter().any(|export| export == name);
