@@ -5,4 +5,4 @@ mod write;
 
 pub(crate) use read::count_trailing;
 pub use read::{Gunzip, GzipFault, is_archive};
-pub use write::{BLOCK_BYTES, DEFAULT_LEVEL, Digest, ParallelGzip, default_threads};
+pub use write::{DEFAULT_LEVEL, Digest, ParallelGzip, default_threads};

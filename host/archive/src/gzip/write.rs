@@ -1,18 +1,18 @@
 //! Writes one gzip member whose blocks are compressed on several threads, and computes digests.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::mem;
 use std::num::NonZeroUsize;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress, Status};
 use plumbline_core::DigestWriter;
 
-/// The number of input bytes that one thread compresses at a time: 1 MiB. At this size, the five
-/// bytes of the sync marker and the handover are negligible, and so is the memory of a dozen blocks
-/// in flight.
-pub const BLOCK_BYTES: usize = 1 << 20;
+/// The number of input bytes that one thread compresses: 1 MiB. At this size, the five bytes of the
+/// sync marker and the start of the thread are negligible, and so is the memory of a few blocks.
+const BLOCK_BYTES: usize = 1 << 20;
 
 /// The default compression level of gzip.
 pub const DEFAULT_LEVEL: u32 = 6;
@@ -20,10 +20,6 @@ pub const DEFAULT_LEVEL: u32 = 6;
 /// The maximum distance of a deflate reference (RFC 1951, section 2): how much of the previous
 /// block a block may reuse.
 const WINDOW_BYTES: usize = 32 << 10;
-
-/// The maximum number of blocks per thread: one being compressed and one waiting, so that the
-/// thread does not idle while the caller writes.
-const BLOCKS_PER_THREAD: usize = 2;
 
 /// The maximum number of threads. One caller cannot feed more.
 const MAX_THREADS: usize = 8;
@@ -40,13 +36,13 @@ pub fn default_threads() -> NonZeroUsize {
 
 /// Compresses the data written to it into one gzip member (RFC 1952) on `out`.
 ///
-/// The input is split every [`BLOCK_BYTES`]. Blocks are compressed in parallel, each with the end
-/// of the previous one as its dictionary, and joined in order. The output depends only on the input
-/// and the level, and not on the number of threads, their timing, or the sizes of the writes.
+/// The input is split every MiB. Blocks are compressed in parallel, each with the end of the
+/// previous one as its dictionary, and joined in order. The output depends only on the input and
+/// the level, and not on the number of threads, their timing, or the sizes of the writes.
 ///
-/// Threads start when the first block is full. With one thread, or an input smaller than a block,
-/// the caller's thread compresses. Memory is limited to two blocks per thread and the current one,
-/// each with its output.
+/// Each full block has its own thread. With one thread, or if the system refuses another, the
+/// caller's thread compresses, and always the last block. Memory is limited to one block per thread
+/// and the current one, each with its output.
 ///
 /// [`ParallelGzip::finish`] completes the member. If the writer is dropped without it, the stream
 /// lacks its end, and every reader reports it as truncated. An interrupted archive therefore never
@@ -57,8 +53,8 @@ pub struct ParallelGzip<W> {
     level: Compression,
     threads: usize,
     filling: Block,
-    pool: Option<Pool>,
-    spare: Vec<Block>,
+    /// The blocks that threads compress, oldest first.
+    in_flight: VecDeque<JoinHandle<Result<Packed, CompressError>>>,
     crc: Crc,
     header_written: bool,
     failed: bool,
@@ -73,8 +69,7 @@ impl<W: Write> ParallelGzip<W> {
             level: Compression::new(level.min(9)),
             threads: threads.get(),
             filling: Block::default(),
-            pool: None,
-            spare: Vec::new(),
+            in_flight: VecDeque::new(),
             crc: Crc::new(),
             header_written: false,
             failed: false,
@@ -87,9 +82,9 @@ impl<W: Write> ParallelGzip<W> {
     /// Returns the error of `out`, including one from an earlier write that the caller ignored.
     pub fn finish(mut self) -> io::Result<W> {
         self.check()?;
-        self.filling.last = true;
-        self.dispatch()?;
+        let last = self.filling.compress(self.level, true).map_err(io::Error::other)?;
         while self.collect()? {}
+        self.write_out(&last)?;
         let mut trailer = [0; 8];
         let (sum, size) = trailer.split_at_mut(4);
         sum.copy_from_slice(&self.crc.sum().to_le_bytes());
@@ -103,46 +98,40 @@ impl<W: Write> ParallelGzip<W> {
         if self.failed { Err(io::Error::other("an earlier write to this gzip stream failed")) } else { Ok(()) }
     }
 
-    /// Submits the full block and starts the next one.
+    /// Compresses the full block, on a thread if possible, and starts the next one.
     fn dispatch(&mut self) -> io::Result<()> {
-        if self.pool.is_none() && self.threads > 1 && !self.filling.last {
-            self.pool = Pool::start(self.threads, self.level);
-        }
-        if self.pool.as_ref().is_some_and(Pool::is_full) {
+        if self.in_flight.len() >= self.threads {
             self.collect()?;
         }
-        let mut next = self.spare.pop().unwrap_or_default();
-        next.begin_after(&self.filling);
-        let mut block = mem::replace(&mut self.filling, next);
-        match &mut self.pool {
-            Some(pool) => pool.submit(block),
-            None => {
-                block.compress(self.level).map_err(io::Error::other)?;
-                self.write_out(block)
-            }
+        let block = Arc::new(mem::take(&mut self.filling));
+        let window = block.input.len().saturating_sub(WINDOW_BYTES);
+        self.filling.dictionary = block.input.get(window..).unwrap_or_default().to_vec();
+        let (job, level) = (Arc::clone(&block), self.level);
+        let start = || thread::Builder::new().name("gzip".to_owned()).spawn(move || job.compress(level, false)).ok();
+        if let Some(thread) = (self.threads > 1).then(start).flatten() {
+            self.in_flight.push_back(thread);
+            return Ok(());
         }
+        let packed = block.compress(level, false).map_err(io::Error::other)?;
+        while self.collect()? {}
+        self.write_out(&packed)
     }
 
     /// Waits for the oldest block in flight and writes it. Returns `false` if no block is in
     /// flight.
     fn collect(&mut self) -> io::Result<bool> {
-        match self.pool.as_mut().map(Pool::take_oldest) {
-            None => Ok(false),
-            Some(oldest) => match oldest? {
-                None => Ok(false),
-                Some(block) => self.write_out(block).map(|()| true),
-            },
-        }
+        let Some(oldest) = self.in_flight.pop_front() else { return Ok(false) };
+        let packed = oldest.join().map_err(|_| io::Error::other("a compression thread ended early"))?;
+        self.write_out(&packed.map_err(io::Error::other)?).map(|()| true)
     }
 
-    fn write_out(&mut self, block: Block) -> io::Result<()> {
+    fn write_out(&mut self, packed: &Packed) -> io::Result<()> {
         if !self.header_written {
             self.out.write_all(&HEADER)?;
             self.header_written = true;
         }
-        self.out.write_all(&block.output)?;
-        self.crc.combine(&block.crc);
-        self.spare.push(block);
+        self.out.write_all(&packed.bytes)?;
+        self.crc.combine(&packed.crc);
         Ok(())
     }
 }
@@ -150,8 +139,10 @@ impl<W: Write> ParallelGzip<W> {
 impl<W: Write> Write for ParallelGzip<W> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         self.check()?;
-        let taken = self.filling.fill(data);
-        if self.filling.is_full() {
+        let input = &mut self.filling.input;
+        let taken = data.len().min(BLOCK_BYTES.saturating_sub(input.len()));
+        input.extend_from_slice(data.get(..taken).unwrap_or_default());
+        if input.len() >= BLOCK_BYTES {
             self.dispatch().inspect_err(|_| self.failed = true)?;
         }
         Ok(taken)
@@ -169,138 +160,45 @@ impl<W: Write> Write for ParallelGzip<W> {
     }
 }
 
-/// A part of the input on its way through a thread and back.
+/// A part of the input.
 #[derive(Default)]
 struct Block {
     input: Vec<u8>,
+    /// The end of the previous block.
     dictionary: Vec<u8>,
-    output: Vec<u8>,
+}
+
+/// A compressed block, and the checksum of its input.
+struct Packed {
+    bytes: Vec<u8>,
     crc: Crc,
-    last: bool,
 }
 
 impl Block {
-    fn begin_after(&mut self, before: &Block) {
-        self.input.clear();
-        self.output.clear();
-        self.last = false;
-        self.dictionary.clear();
-        let window = before.input.len().saturating_sub(WINDOW_BYTES);
-        self.dictionary.extend_from_slice(before.input.get(window..).unwrap_or_default());
-    }
-
-    fn is_full(&self) -> bool {
-        self.input.len() >= BLOCK_BYTES
-    }
-
-    fn fill(&mut self, data: &[u8]) -> usize {
-        let taken = data.len().min(BLOCK_BYTES.saturating_sub(self.input.len()));
-        self.input.extend_from_slice(data.get(..taken).unwrap_or_default());
-        taken
-    }
-
-    fn compress(&mut self, level: Compression) -> Result<(), CompressError> {
-        // Every block gets a new compressor. After `reset` and `set_dictionary`, the output of a
-        // short block depends on what the compressor saw before, and so on the assignment of blocks
-        // to threads. The cost is one allocation per MiB.
+    fn compress(&self, level: Compression, last: bool) -> Result<Packed, CompressError> {
         let mut compressor = Compress::new(level, false);
         if !self.dictionary.is_empty() {
             compressor.set_dictionary(&self.dictionary)?;
         }
-        self.crc = Crc::new();
-        self.crc.update(&self.input);
+        let mut crc = Crc::new();
+        crc.update(&self.input);
         // A block other than the last ends with a sync marker (an empty stored block). It therefore
         // ends at a byte boundary, where the next one can be appended.
-        let flush = if self.last { FlushCompress::Finish } else { FlushCompress::Sync };
-        self.output.clear();
-        self.output.reserve(self.input.len() + self.input.len() / 8 + 64);
+        let flush = if last { FlushCompress::Finish } else { FlushCompress::Sync };
+        let mut bytes = Vec::with_capacity(self.input.len() + self.input.len() / 8 + 64);
         loop {
             let consumed = usize::try_from(compressor.total_in()).unwrap_or(usize::MAX);
             let rest = self.input.get(consumed..).unwrap_or_default();
-            let status = compressor.compress_vec(rest, &mut self.output, flush)?;
+            let status = compressor.compress_vec(rest, &mut bytes, flush)?;
             let all_taken = compressor.total_in() == self.input.len() as u64;
             // Free space in the output means that the compressor holds nothing back.
-            let all_given = self.output.len() < self.output.capacity();
-            if if self.last { status == Status::StreamEnd } else { all_taken && all_given } {
-                return Ok(());
+            let all_given = bytes.len() < bytes.capacity();
+            if if last { status == Status::StreamEnd } else { all_taken && all_given } {
+                return Ok(Packed { bytes, crc });
             }
-            self.output.reserve(WINDOW_BYTES);
+            bytes.reserve(WINDOW_BYTES);
         }
     }
-}
-
-/// The threads of a compressor. Block number n goes to thread n modulo the number of threads and is
-/// collected from there, so the order needs no bookkeeping.
-struct Pool {
-    lanes: Vec<Lane>,
-    submitted: usize,
-    taken: usize,
-}
-
-struct Lane {
-    jobs: SyncSender<Block>,
-    done: Receiver<Result<Block, CompressError>>,
-    thread: JoinHandle<()>,
-}
-
-impl Pool {
-    /// Starts up to `threads` threads. Returns `None` if the system refuses to start any. The
-    /// caller then compresses itself, with the same output.
-    fn start(threads: usize, level: Compression) -> Option<Self> {
-        let lanes: Vec<_> = (0..threads).map_while(|_| Lane::start(level).ok()).collect();
-        (!lanes.is_empty()).then_some(Self { lanes, submitted: 0, taken: 0 })
-    }
-
-    fn is_full(&self) -> bool {
-        self.submitted - self.taken >= self.lanes.len() * BLOCKS_PER_THREAD
-    }
-
-    fn submit(&mut self, block: Block) -> io::Result<()> {
-        let lane = self.lanes.get(self.submitted % self.lanes.len()).ok_or_else(thread_lost)?;
-        lane.jobs.send(block).map_err(|_| thread_lost())?;
-        self.submitted += 1;
-        Ok(())
-    }
-
-    fn take_oldest(&mut self) -> io::Result<Option<Block>> {
-        if self.taken == self.submitted {
-            return Ok(None);
-        }
-        let lane = self.lanes.get(self.taken % self.lanes.len()).ok_or_else(thread_lost)?;
-        let block = lane.done.recv().map_err(|_| thread_lost())?.map_err(io::Error::other)?;
-        self.taken += 1;
-        Ok(Some(block))
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        for Lane { jobs, done, thread } in self.lanes.drain(..) {
-            drop((jobs, done));
-            // A thread that panicked was already reported as lost.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Lane {
-    fn start(level: Compression) -> io::Result<Self> {
-        let (jobs, todo) = sync_channel::<Block>(BLOCKS_PER_THREAD);
-        let (results, done) = sync_channel(BLOCKS_PER_THREAD);
-        let thread = thread::Builder::new().name("gzip".to_owned()).spawn(move || {
-            while let Ok(mut block) = todo.recv() {
-                let result = block.compress(level).map(|()| block);
-                if results.send(result).is_err() {
-                    return;
-                }
-            }
-        })?;
-        Ok(Self { jobs, done, thread })
-    }
-}
-
-fn thread_lost() -> io::Error {
-    io::Error::other("a compression thread ended early")
 }
 
 /// The size and digest of some data.
@@ -465,9 +363,8 @@ mod tests {
         let mut gzip = ParallelGzip::new(io::sink(), 1, threads(2));
         for _ in 0..20 {
             gzip.write_all(&sample(BLOCK_BYTES)).unwrap();
-            let pool = gzip.pool.as_ref().unwrap();
-            assert!(pool.submitted - pool.taken + gzip.spare.len() <= 2 * BLOCKS_PER_THREAD);
-            assert!(gzip.spare.iter().chain([&gzip.filling]).all(|b| b.input.capacity() <= 2 * BLOCK_BYTES));
+            assert!(gzip.in_flight.len() <= 2);
+            assert!(gzip.filling.input.capacity() <= 2 * BLOCK_BYTES);
         }
         gzip.finish().unwrap();
     }
