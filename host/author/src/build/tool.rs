@@ -171,8 +171,16 @@ fn quoted(word: &OsStr) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Removes the artifact of an earlier build, so that it cannot be mistaken for that of this build.
+pub(super) fn remove_old(path: &Path) -> Result<(), AuthorError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthorError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
-mod tool_tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -194,11 +202,6 @@ mod tool_tests {
         assert_eq!(error.what, "`no-such-tool` not found");
         assert_eq!(error.hint.as_deref(), Some("get it"));
     }
-}
-
-#[cfg(test)]
-mod step_tests {
-    use super::*;
 
     #[test]
     fn commands_are_shown_as_a_shell_takes_them() {
@@ -217,13 +220,5 @@ mod step_tests {
         let error = run(&mut Command::new("/nowhere/tool"), &mut say, "install it").unwrap_err();
         assert!(error.to_string().starts_with("failed to start `/nowhere/tool`"), "{error}");
         assert_eq!(lines, ["$ sh -c 'exit 3'", "$ /nowhere/tool"]);
-    }
-}
-
-/// Removes the artifact of an earlier build, so that it cannot be mistaken for that of this build.
-pub(super) fn remove_old(path: &Path) -> Result<(), AuthorError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthorError::io("remove", path)(error)),
-        _ => Ok(()),
     }
 }
