@@ -152,9 +152,12 @@ pub fn definition(name: &str) -> Option<BuiltInDefinition> {
 }
 
 #[cfg(test)]
-mod modules_tests {
-    use super::*;
+mod tests {
+    use plumbline_core::Driver;
+    use plumbline_core::definition::Definition;
     use plumbline_sandbox::SandboxConfig;
+
+    use super::*;
 
     #[test]
     fn every_built_in_module_loads_without_being_compiled_and_says_what_it_is() {
@@ -206,13 +209,6 @@ mod modules_tests {
         }
         assert!(modules[0].info().formats.contains(&"e2e".to_owned()));
     }
-}
-
-#[cfg(test)]
-mod definitions_tests {
-    use super::*;
-    use plumbline_core::Driver;
-    use plumbline_core::definition::Definition;
 
     #[test]
     fn every_definition_parses_without_a_warning_under_its_name_and_fits_its_place() {

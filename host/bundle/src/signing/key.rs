@@ -312,7 +312,7 @@ fn unsupported(der: &[u8]) -> KeyError {
 }
 
 #[cfg(test)]
-mod files_tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -353,11 +353,6 @@ mod files_tests {
         write_pair(&dir.path().join("k"), true).unwrap();
         assert!(!elsewhere.exists());
     }
-}
-
-#[cfg(test)]
-mod private_tests {
-    use super::*;
 
     #[test]
     fn a_new_key_signs_and_comes_back_from_its_text() {

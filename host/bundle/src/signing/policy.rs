@@ -279,22 +279,5 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 #[cfg(test)]
-mod model_tests {
-    use super::*;
-
-    #[test]
-    fn tag_and_digest_do_not_belong_to_the_repository() {
-        for (reference, wanted) in [
-            ("oci://r.example/team/tap:1.2@sha256:00", "oci://r.example/team/tap"),
-            ("oci://r.example:5000/team/tap", "oci://r.example:5000/team/tap"),
-            ("oci://r.example:5000/tap:1", "oci://r.example:5000/tap"),
-            ("oci://r.example/tap@sha256:00", "oci://r.example/tap"),
-        ] {
-            assert_eq!(repository(reference), wanted, "{reference}");
-        }
-    }
-}
-
-#[cfg(test)]
 #[path = "policy_tests.rs"]
-mod read_tests;
+mod tests;

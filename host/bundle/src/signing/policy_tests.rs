@@ -153,3 +153,15 @@ fn the_documented_policy_is_one() {
     let reference = "oci://registry.example/team/sub/x:1";
     assert_eq!(names(&policy, "x", Some(reference)).unwrap().len(), 2);
 }
+
+#[test]
+fn tag_and_digest_do_not_belong_to_the_repository() {
+    for (reference, wanted) in [
+        ("oci://r.example/team/tap:1.2@sha256:00", "oci://r.example/team/tap"),
+        ("oci://r.example:5000/team/tap", "oci://r.example:5000/team/tap"),
+        ("oci://r.example:5000/tap:1", "oci://r.example:5000/tap"),
+        ("oci://r.example/tap@sha256:00", "oci://r.example/tap"),
+    ] {
+        assert_eq!(repository(reference), wanted, "{reference}");
+    }
+}
