@@ -14,6 +14,7 @@ pub(crate) enum WalkEntry<'a> {
     Dir { name: &'a MemberName, metadata: Metadata },
     /// An open regular file with its metadata.
     File { name: &'a MemberName, file: File, metadata: Metadata },
+    /// An entry that is left out, with the reason.
     Skipped(Skipped),
 }
 

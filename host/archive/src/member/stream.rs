@@ -196,6 +196,7 @@ pub(crate) fn skip(listed: &mut Vec<Skipped>, total: &mut u64, member: Printable
 pub(crate) enum Kind {
     /// A regular file; executable if anyone may execute it.
     File { executable: bool },
+    /// A directory.
     Dir,
     /// A kind that is never written.
     Skip(SkipReason),
