@@ -1,7 +1,6 @@
 //! What a check reads and reaches: files, environment variables, objects of the cluster, and hosts.
 
 use std::fmt;
-use std::io::Read;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -234,12 +233,9 @@ impl Context {
     ///
     /// The file does not exist, cannot be read, or is larger.
     pub fn read(&mut self, path: &str) -> Result<Vec<u8>, FileError> {
-        let mut bytes = Vec::new();
-        self.open(path)?
-            .take(MAX_READ + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| FileError::Other { path: path.to_owned(), cause: error.to_string() })?;
-        if bytes.len() as u64 > MAX_READ { Err(FileError::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
+        let read = self.open(path)?.read_within(MAX_READ);
+        let bytes = read.map_err(|error| FileError::Other { path: path.to_owned(), cause: error.to_string() })?;
+        bytes.ok_or_else(|| FileError::TooLarge { path: path.to_owned() })
     }
 
     /// Reads a text file of at most [`MAX_READ`] bytes.

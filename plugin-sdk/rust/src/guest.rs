@@ -3,6 +3,7 @@
 
 mod check;
 
+use std::marker::PhantomData;
 use std::panic;
 
 use crate::batches::BatchSource;
@@ -131,75 +132,65 @@ pub mod rt {
     pub use wit_bindgen::rt::*;
 }
 
-/// Runs the role `post-processor` for the host.
-///
-/// # Errors
-///
-/// The error of the author's function, or options that are not JSON.
-pub fn process<P: PostProcessor>(plugin: types::PluginInfo, files: Vec<input::File>) -> Result<(), String> {
-    report_panics();
-    let plugin = plugin_info(plugin)?;
-    let files = input_files(files);
-    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
-    P::process(&plugin, files, &mut out)
+/// The exports of a component, for each role that `T` implements. Each call returns the error of the
+/// author's function, or says which text of the host is not JSON.
+#[derive(Debug)]
+pub struct Component<T>(PhantomData<T>);
+
+impl<P: PostProcessor> post_processor::exports::plumbline::plugin::post_processor::Guest for Component<P> {
+    fn process(plugin: types::PluginInfo, files: Vec<input::File>) -> Result<(), String> {
+        let plugin = begin(plugin)?;
+        P::process(&plugin, input_files(files), &mut host_output())
+    }
 }
 
-/// Runs the role `expectations` for the host.
-///
-/// # Errors
-///
-/// The error of the author's function, or options or a pod spec that are not JSON.
-pub fn expected_results<E: Expectations>(
-    plugin: types::PluginInfo,
-    pod_spec: Option<String>,
-    nodes: Vec<expectations_role::Node>,
-) -> Result<Vec<expectations_role::ExpectedResult>, String> {
-    report_panics();
-    let plugin = plugin_info(plugin)?;
-    let pod_spec = pod_spec.map(|text| json(&text, "pod spec")).transpose()?;
-    let nodes: Vec<Node> = nodes.into_iter().map(Node::from).collect();
-    let expected = E::expected_results(&plugin, pod_spec.as_ref(), &nodes)?;
-    Ok(expected.into_iter().map(expectations_role::ExpectedResult::from).collect())
+impl<E: Expectations> expectations_role::Guest for Component<E> {
+    fn expected_results(
+        plugin: types::PluginInfo,
+        pod_spec: Option<String>,
+        nodes: Vec<expectations_role::Node>,
+    ) -> Result<Vec<expectations_role::ExpectedResult>, String> {
+        let plugin = begin(plugin)?;
+        let pod_spec = pod_spec.map(|text| json(&text, "pod spec")).transpose()?;
+        let nodes: Vec<Node> = nodes.into_iter().map(Node::from).collect();
+        let expected = E::expected_results(&plugin, pod_spec.as_ref(), &nodes)?;
+        Ok(expected.into_iter().map(expectations_role::ExpectedResult::from).collect())
+    }
 }
 
-/// Runs the role `summarizer` for the host.
-///
-/// # Errors
-///
-/// The error of the author's function, or options that are not JSON.
-pub fn summarize<S: Summarizer>(plugin: types::PluginInfo, items: results::Items) -> Result<(), String> {
-    report_panics();
-    let plugin = plugin_info(plugin)?;
-    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
-    S::summarize(&plugin, Results::new(Box::new(HostItems(items))), &mut out)
+impl<S: Summarizer> summarizer::exports::plumbline::plugin::summarizer::Guest for Component<S> {
+    fn summarize(plugin: types::PluginInfo, items: results::Items) -> Result<(), String> {
+        let plugin = begin(plugin)?;
+        S::summarize(&plugin, Results::new(Box::new(HostItems(items))), &mut host_output())
+    }
 }
 
-/// Runs the role `judge` for the host.
-///
-/// # Errors
-///
-/// The error of the author's function, or options that are not JSON.
-pub fn judge_tree<J: Judge>(
-    plugin: types::PluginInfo,
-    tree: judgement::Tree,
-    evidence: Vec<input::File>,
-) -> Result<(), String> {
-    report_panics();
-    let plugin = plugin_info(plugin)?;
-    let mut out = Rulings::new(Box::new(HostRulings));
-    J::judge(&plugin, Tree::new(Box::new(HostTree(tree))), input_files(evidence), &mut out)
+impl<J: Judge> judge::exports::plumbline::plugin::judge::Guest for Component<J> {
+    fn judge(plugin: types::PluginInfo, tree: judgement::Tree, evidence: Vec<input::File>) -> Result<(), String> {
+        let plugin = begin(plugin)?;
+        let mut out = Rulings::new(Box::new(HostRulings));
+        J::judge(&plugin, Tree::new(Box::new(HostTree(tree))), input_files(evidence), &mut out)
+    }
 }
 
-/// Runs the role `check` for the host.
-///
-/// # Errors
-///
-/// The error of the author's function, or options that are not JSON.
-pub fn run_check<C: Checker>(plugin: types::PluginInfo) -> Result<(), String> {
-    report_panics();
-    let plugin = plugin_info(plugin)?;
-    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
-    C::run(&plugin, &mut Context::new(Box::new(check::Sandbox::new())), &mut out)
+impl<C: Checker> check_role::exports::plumbline::plugin::check::Guest for Component<C> {
+    fn run(plugin: types::PluginInfo) -> Result<(), String> {
+        let plugin = begin(plugin)?;
+        C::run(&plugin, &mut Context::new(Box::new(check::Sandbox::new())), &mut host_output())
+    }
+}
+
+/// Begins a call: writes the message of a panic to the log, and reads the options. A panic ends the
+/// instance with a trap, which carries no message.
+fn begin(plugin: types::PluginInfo) -> Result<PluginInfo, String> {
+    panic::set_hook(Box::new(|info| write_log(Level::Error, &info.to_string())));
+    let types::PluginInfo { name, driver, format, expected_results, options } = plugin;
+    let options = json(&options, "module's options")?;
+    Ok(PluginInfo { name, driver, format, expected_results, options })
+}
+
+fn host_output() -> Output {
+    Output::new(Box::new(|batch| output::emit(batch)))
 }
 
 fn input_files(files: Vec<input::File>) -> Vec<InputFile> {
@@ -214,18 +205,6 @@ pub(crate) fn write_log(level: Level, message: &str) {
         Level::Error => log::Level::Error,
     };
     log::write(level, message);
-}
-
-/// Writes the message of a panic to the log. A panic ends the instance with a trap, which carries
-/// no message.
-fn report_panics() {
-    panic::set_hook(Box::new(|info| write_log(Level::Error, &info.to_string())));
-}
-
-fn plugin_info(plugin: types::PluginInfo) -> Result<PluginInfo, String> {
-    let types::PluginInfo { name, driver, format, expected_results, options } = plugin;
-    let options = json(&options, "module's options")?;
-    Ok(PluginInfo { name, driver, format, expected_results, options })
 }
 
 fn json(text: &str, what: &str) -> Result<serde_json::Value, String> {

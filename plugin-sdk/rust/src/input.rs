@@ -53,6 +53,59 @@ impl InputFile {
     pub fn size(&self) -> u64 {
         self.size
     }
+
+    /// Reads the rest of the file; `None` if it has more than `max` bytes.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read to its end.
+    pub fn read_within(&mut self, max: u64) -> io::Result<Option<Vec<u8>>> {
+        // The size is only a hint; what is read counts.
+        let likely = usize::try_from(self.size.min(max)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(likely.saturating_add(1));
+        self.by_ref().take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= max))
+    }
+}
+
+/// The end of a line that [`read_line`] has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineEnd {
+    /// Whether the line has more bytes than were kept.
+    pub is_cut: bool,
+    /// Whether the line ends with a line feed. Otherwise it is the last one, and may be incomplete.
+    pub is_complete: bool,
+}
+
+/// Reads the next line into `line`, without its line feed, and skips what follows its first `max`
+/// bytes. Returns `None` at the end of the input.
+///
+/// # Errors
+///
+/// The input cannot be read.
+pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> io::Result<Option<LineEnd>> {
+    line.clear();
+    let Some(mut is_complete) = read_piece(input, line, max)? else { return Ok(None) };
+    let is_cut = line.len() > max;
+    let mut rest = Vec::new();
+    while is_cut && !is_complete {
+        rest.clear();
+        let Some(ends) = read_piece(input, &mut rest, max)? else { break };
+        is_complete = ends;
+    }
+    line.truncate(max);
+    Ok(Some(LineEnd { is_cut, is_complete }))
+}
+
+/// Appends at most one byte more than `max` of the line. Returns whether the line ends there, or
+/// `None` at the end of the input.
+fn read_piece(input: &mut impl BufRead, into: &mut Vec<u8>, max: usize) -> io::Result<Option<bool>> {
+    let read = input.by_ref().take(max as u64 + 1).read_until(b'\n', into)?;
+    let ends = into.last() == Some(&b'\n');
+    if ends {
+        into.pop();
+    }
+    Ok((read > 0).then_some(ends))
 }
 
 impl BufRead for InputFile {
@@ -135,6 +188,33 @@ mod tests {
         let mut text = String::new();
         let error = file(&[Ok("abc"), Err("the disk is gone")]).read_to_string(&mut text).unwrap_err();
         assert_eq!(error.to_string(), "the disk is gone");
+    }
+
+    #[test]
+    fn a_file_above_the_limit_is_not_returned() {
+        assert_eq!(file(&[Ok("abc"), Ok("de")]).read_within(5).unwrap().as_deref(), Some(&b"abcde"[..]));
+        assert_eq!(file(&[Ok("abc"), Ok("de")]).read_within(4).unwrap(), None);
+        assert!(file(&[Ok("abc"), Err("the disk is gone")]).read_within(9).is_err());
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_the_next_one_is_whole() {
+        for capacity in [1, 2, 3, 100] {
+            let mut input = io::BufReader::with_capacity(capacity, &b"one\n\nlonger line\nfour\n12345"[..]);
+            let (mut line, mut lines) = (Vec::new(), Vec::new());
+            while let Some(LineEnd { is_cut, is_complete }) = read_line(&mut input, &mut line, 4).unwrap() {
+                lines.push((String::from_utf8(line.clone()).unwrap(), is_cut, is_complete));
+            }
+            let lines: Vec<_> = lines.iter().map(|(line, cut, complete)| (line.as_str(), *cut, *complete)).collect();
+            let want = [
+                ("one", false, true),
+                ("", false, true),
+                ("long", true, true),
+                ("four", false, true),
+                ("1234", true, false),
+            ];
+            assert_eq!(lines, want, "{capacity}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::InputFile;
+
 /// Words that count as a standard status in a verdict, in the form that [`Status::meaning`]
 /// compares. The host has the same list.
 pub static WORDS: [(Status, &[&str]); 3] = [
@@ -170,6 +172,12 @@ impl Item {
     /// Creates an item with a depth and a name only.
     pub fn new(depth: u32, name: impl Into<String>) -> Self {
         Self { depth, name: name.into(), status: None, meta: Vec::new(), details: Vec::new() }
+    }
+
+    /// Creates the item of a result file, with its name and path. It has depth 0.
+    #[must_use]
+    pub fn of_file(file: &InputFile) -> Self {
+        Self::new(0, file.file_name()).meta("file", file.path()).meta("type", "file")
     }
 
     /// Sets the status. With `None`, the host sets it.

@@ -61,7 +61,7 @@
 //!     fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
 //!         for file in files {
 //!             // No status: the host rolls it up from the items below.
-//!             out.emit(Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file"));
+//!             out.emit(Item::of_file(&file));
 //!             if let Err(error) = read(file, out) {
 //!                 // An unreadable file must not stop the others, and it must not pass either.
 //!                 out.emit(Item::new(1, "unreadable").status(Status::Unknown).meta("error", error.to_string()));
@@ -158,8 +158,9 @@
 //! | log | 64 KiB; the rest is dropped |
 //!
 //! Read files as streams, and emit each item as soon as it is complete. Bound everything that a
-//! hostile file could make you keep in memory: line lengths, string lengths, nesting levels. Native
-//! tests enforce the rules of an [`Item`], but none of these limits.
+//! hostile file could make you keep in memory: line lengths, string lengths, nesting levels
+//! ([`input::read_line`], [`InputFile::read_within`] and [`text`] help). Native tests enforce the rules
+//! of an [`Item`], but none of these limits.
 //!
 //! A module is a function of its arguments. Only a check reads more, and only what is granted. The
 //! host rejects a module that imports sockets or HTTP when it loads it.
@@ -356,6 +357,7 @@ pub mod results;
 mod roles;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
+pub mod text;
 
 pub use batches::Batches;
 pub use context::{Context, ObjectQuery};

@@ -111,11 +111,11 @@ macro_rules! __module {
                 "a module implements a role: `post_processor`, `expectations`, `summarizer`, `judge` or `check`"
             );
         };
-        $($crate::__module_role!(PostProcessor, post_processor, __module_post_processor_guest, $post_processor);)?
-        $($crate::__module_role!(Expectations, expectations, __module_expectations_guest, $expectations);)?
-        $($crate::__module_role!(Summarizer, summarizer, __module_summarizer_guest, $summarizer);)?
-        $($crate::__module_role!(Judge, judge, __module_judge_guest, $judge);)?
-        $($crate::__module_role!(Checker, check_role, __module_check_guest, $check);)?
+        $($crate::__module_role!(PostProcessor, post_processor, $post_processor);)?
+        $($crate::__module_role!(Expectations, expectations, $expectations);)?
+        $($crate::__module_role!(Summarizer, summarizer, $summarizer);)?
+        $($crate::__module_role!(Judge, judge, $judge);)?
+        $($crate::__module_role!(Checker, check_role, $check);)?
     };
 }
 
@@ -123,15 +123,14 @@ macro_rules! __module {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __module_role {
-    ($role:ident, $bindings:ident, $guest:ident, $type:ty) => {
+    ($role:ident, $bindings:ident, $type:ty) => {
         const _: () = {
             const fn plays_the_role<T: $crate::$role>() {}
             plays_the_role::<$type>()
         };
         #[cfg(target_arch = "wasm32")]
         const _: () = {
-            struct Component;
-            $crate::$guest!(Component, $type);
+            type Component = $crate::guest::Component<$type>;
     $crate::guest::$bindings::export!(Component with_types_in $crate::guest::$bindings);
         };
     };
@@ -174,87 +173,5 @@ macro_rules! __module_json {
     };
     ($json:tt) => {
         ::std::option::Option::Some(::std::stringify!($json))
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_post_processor_guest {
-    ($component:ident, $type:ty) => {
-        impl $crate::guest::post_processor::exports::plumbline::plugin::post_processor::Guest for $component {
-            fn process(
-                plugin: $crate::guest::types::PluginInfo,
-                files: ::std::vec::Vec<$crate::guest::post_processor::plumbline::plugin::input::File>,
-            ) -> ::std::result::Result<(), ::std::string::String> {
-                $crate::guest::process::<$type>(plugin, files)
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_expectations_guest {
-    ($component:ident, $type:ty) => {
-        impl $crate::guest::expectations::exports::plumbline::plugin::expectations::Guest for $component {
-            fn expected_results(
-                plugin: $crate::guest::types::PluginInfo,
-                pod_spec: ::std::option::Option<::std::string::String>,
-                nodes: ::std::vec::Vec<$crate::guest::expectations::exports::plumbline::plugin::expectations::Node>,
-            ) -> ::std::result::Result<
-                ::std::vec::Vec<$crate::guest::expectations::exports::plumbline::plugin::expectations::ExpectedResult>,
-                ::std::string::String,
-            > {
-                $crate::guest::expected_results::<$type>(plugin, pod_spec, nodes)
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_summarizer_guest {
-    ($component:ident, $type:ty) => {
-        impl $crate::guest::summarizer::exports::plumbline::plugin::summarizer::Guest for $component {
-            fn summarize(
-                plugin: $crate::guest::types::PluginInfo,
-                items: $crate::guest::summarizer::plumbline::plugin::results::Items,
-            ) -> ::std::result::Result<(), ::std::string::String> {
-                $crate::guest::summarize::<$type>(plugin, items)
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_judge_guest {
-    ($component:ident, $type:ty) => {
-        impl $crate::guest::judge::exports::plumbline::plugin::judge::Guest for $component {
-            fn judge(
-                plugin: $crate::guest::types::PluginInfo,
-                tree: $crate::guest::judge::plumbline::plugin::judgement::Tree,
-                evidence: ::std::vec::Vec<$crate::guest::post_processor::plumbline::plugin::input::File>,
-            ) -> ::std::result::Result<(), ::std::string::String> {
-                $crate::guest::judge_tree::<$type>(plugin, tree, evidence)
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_check_guest {
-    ($component:ident, $type:ty) => {
-        impl $crate::guest::check_role::exports::plumbline::plugin::check::Guest for $component {
-            fn run(plugin: $crate::guest::types::PluginInfo) -> ::std::result::Result<(), ::std::string::String> {
-                $crate::guest::run_check::<$type>(plugin)
-            }
-        }
     };
 }

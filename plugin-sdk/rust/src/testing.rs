@@ -25,14 +25,12 @@
 //! real run rejects. A native run has no limits.
 
 mod case;
-mod check;
 mod context;
 mod judge;
-mod judged;
 mod log;
 mod run;
 
 pub use case::Case;
-pub use judged::Judged;
+pub use judge::Judged;
 pub(crate) use log::write_log;
 pub use run::{Run, Tree};

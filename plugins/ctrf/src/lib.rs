@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 mod post_processor;
-mod report;
 
 pub use post_processor::{Ctrf, MAX_FILE};
 

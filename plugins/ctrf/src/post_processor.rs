@@ -1,10 +1,9 @@
-//! Converts reports to items.
+//! Converts reports to items, and reads the parts of a report that this needs. The schema of the format
+//! describes them.
 
-use std::io::Read;
-
+use plumbline_sdk::text::{cut, decimal};
 use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
-
-use crate::report::{Report, Results, Summary, Test};
+use serde::Deserialize;
 
 /// Maximum size of a report in bytes: 64 MiB, which is several hundred thousand tests.
 pub const MAX_FILE: u64 = 64 << 20;
@@ -21,7 +20,7 @@ pub struct Ctrf;
 impl PostProcessor for Ctrf {
     fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
         for file in files {
-            let item = Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file");
+            let item = Item::of_file(&file);
             match read(file) {
                 Ok(report) => emit(report.results, item, out),
                 Err(error) => out.emit(item.status(Status::Unknown).meta("error", error)),
@@ -31,12 +30,9 @@ impl PostProcessor for Ctrf {
     }
 }
 
-fn read(file: InputFile) -> Result<Report, String> {
-    let mut text = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(format!("the report has more than {} MiB", MAX_FILE >> 20));
-    }
+fn read(mut file: InputFile) -> Result<Report, String> {
+    let text = file.read_within(MAX_FILE).map_err(|error| error.to_string())?;
+    let text = text.ok_or_else(|| format!("the report has more than {} MiB", MAX_FILE >> 20))?;
     let json = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
     let report: Report = serde_json::from_slice(json).map_err(|error| format!("not a CTRF report: {error}"))?;
     if report.results.tests.is_empty() { Err("the report has no tests".to_owned()) } else { Ok(report) }
@@ -104,7 +100,7 @@ fn item(test: Test, depth: u32) -> Item {
     if status != Status::Skipped {
         for (key, milliseconds) in [("duration", duration), ("start", start.filter(|start| *start > 0.0))] {
             if let Some(milliseconds) = milliseconds.filter(|time| (0.0..1e15).contains(time)) {
-                item = item.meta(key, seconds(milliseconds));
+                item = item.meta(key, decimal(milliseconds / 1000.0, 6));
             }
         }
     }
@@ -127,13 +123,79 @@ fn item(test: Test, depth: u32) -> Item {
     item.status(status)
 }
 
-/// Formats milliseconds as seconds, with up to six decimals.
-fn seconds(milliseconds: f64) -> String {
-    let seconds = format!("{:.6}", milliseconds / 1000.0);
-    seconds.trim_end_matches('0').trim_end_matches('.').to_owned()
+#[derive(Debug, Deserialize)]
+struct Report {
+    results: Results,
 }
 
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+#[derive(Debug, Deserialize)]
+struct Results {
+    tool: Option<Tool>,
+    summary: Option<Summary>,
+    tests: Vec<Test>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    name: Option<String>,
+    version: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Summary {
+    tests: Option<u64>,
+    passed: Option<u64>,
+    failed: Option<u64>,
+    skipped: Option<u64>,
+    pending: Option<u64>,
+    other: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    name: String,
+    status: String,
+    /// Milliseconds.
+    duration: Option<f64>,
+    /// Milliseconds since 1970.
+    start: Option<f64>,
+    suite: Option<Suite>,
+    message: Option<String>,
+    trace: Option<String>,
+    file_path: Option<String>,
+    line: Option<serde_json::Value>,
+    flaky: Option<bool>,
+    retries: Option<u64>,
+}
+
+/// A name, or the names of the suite and its parent suites.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Suite {
+    Name(String),
+    Path(Vec<String>),
+}
+
+impl Test {
+    /// Returns the key of the summary that counts the test.
+    fn counted_as(&self) -> &str {
+        match self.status.as_str() {
+            status @ ("passed" | "failed" | "skipped" | "pending") => status,
+            _ => "other",
+        }
+    }
+
+    /// Returns the name of the group that the test belongs to.
+    fn group(&self) -> Option<String> {
+        let suite = match &self.suite {
+            Some(Suite::Name(name)) => name.clone(),
+            Some(Suite::Path(names)) => names.join(" > "),
+            None => String::new(),
+        };
+        Some(suite)
+            .filter(|suite| !suite.trim().is_empty())
+            .or_else(|| self.file_path.clone())
+            .filter(|name| !name.is_empty())
+    }
 }

@@ -38,8 +38,6 @@
 //! the operator, or a number instead of a string.
 #![forbid(unsafe_code)]
 
-mod error;
-mod options;
 mod place;
 mod pod;
 mod requirement;
@@ -48,7 +46,9 @@ mod toleration;
 use plumbline_sdk::{Expectations, Expected, Node, PluginInfo};
 use serde_json::Value;
 
-pub use error::SpecError;
+use place::FieldPath;
+
+pub use place::SpecError;
 pub use pod::Pod;
 pub use requirement::{Requirement, Rule, Term};
 pub use toleration::{Effect, Toleration};
@@ -63,7 +63,7 @@ impl Expectations for DaemonSet {
         pod_spec: Option<&Value>,
         nodes: &[Node],
     ) -> Result<Vec<Expected>, String> {
-        let ignore_taints = options::ignore_taints(&plugin.options).map_err(|error| error.to_string())?;
+        let ignore_taints = ignore_taints(&plugin.options).map_err(|error| error.to_string())?;
         let pod = pod_spec.map(Pod::read).transpose().map_err(|error| error.to_string())?;
         let runs_on = |node: &Node| match &pod {
             Some(pod) => pod.runs_on(node, ignore_taints),
@@ -76,6 +76,13 @@ impl Expectations for DaemonSet {
         }
         Ok(expected)
     }
+}
+
+/// Returns the option `ignore-taints`, which is false by default. Unknown options are ignored,
+/// because all modules of a definition share its options.
+fn ignore_taints(options: &Value) -> Result<bool, SpecError> {
+    let options = FieldPath::root("options", options).optional_object()?;
+    options.map_or(Ok(false), |options| options.flag("ignore-taints"))
 }
 
 plumbline_sdk::module! {

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use plumbline_sdk::Node;
 use serde_json::Value;
 
-use crate::error::SpecError;
-use crate::place::{FieldPath, Object};
+use crate::place::{FieldPath, Object, SpecError};
 use crate::requirement::Term;
 use crate::toleration::{self, Toleration};
 

@@ -2,8 +2,7 @@
 
 use plumbline_sdk::Node;
 
-use crate::error::SpecError;
-use crate::place::{FieldPath, Object};
+use crate::place::{FieldPath, Object, SpecError};
 
 /// The only field that Kubernetes can match.
 const FIELD: &str = "metadata.name";

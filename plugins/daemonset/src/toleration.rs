@@ -2,8 +2,7 @@
 
 use plumbline_sdk::Taint;
 
-use crate::error::SpecError;
-use crate::place::FieldPath;
+use crate::place::{FieldPath, SpecError};
 
 /// The tolerations that the DaemonSet controller of Kubernetes adds to every pod. With them, the
 /// taints of a cordoned node, or of one with problems, do not evict the pods.

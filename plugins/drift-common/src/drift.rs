@@ -1,11 +1,11 @@
 //! Emits the facts that differ as items.
 
+use plumbline_sdk::text::shortened;
 use plumbline_sdk::{Item, Output, Status};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::status::DriftStatus;
 use crate::tally::{Tally, Values};
-use crate::text::{cut, name};
 
 /// Maximum number of facts to list. More differ only if the nodes have nothing in common.
 const MAX_ITEMS: usize = 500;
@@ -15,6 +15,40 @@ const MAX_LISTED: usize = 20;
 const MAX_NAMED: usize = 5;
 /// Maximum number of bytes of a value in a name or sentence.
 const MAX_SHOWN: usize = 80;
+
+/// Maximum size of a name in bytes.
+const MAX_NAME: usize = 1000;
+
+/// The status of a finding that people should look at, but that fails nothing.
+pub const WARNING: &str = "warning";
+
+/// The status of a fact that differs between nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DriftStatus {
+    /// The status `warning`: people see it, and the run passes.
+    #[default]
+    Warn,
+    /// The status `failed`: the run fails.
+    Fail,
+}
+
+impl DriftStatus {
+    fn status(self) -> Status {
+        match self {
+            Self::Warn => Status::Custom(WARNING.to_owned()),
+            Self::Fail => Status::Failed,
+        }
+    }
+
+    /// Returns the detail under which the reason is stored.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Warn => WARNING,
+            Self::Fail => "failure",
+        }
+    }
+}
 
 /// Emits `drift`, with an item for each fact that differs, which has this status. Values that were not
 /// compared are an item of unknown status.
@@ -63,7 +97,7 @@ fn item(tally: &Tally, fact: &str, values: &Values, status: DriftStatus) -> Item
     let (majority, with_it) = ranked.first().copied().unwrap_or_default();
     let reporting = values.node_count();
     let differ = reporting - with_it.len();
-    let shown = cut(majority, MAX_SHOWN);
+    let shown = shortened(majority, MAX_SHOWN);
     let title = format!(
         "{fact}: {differ} of {reporting} nodes {} from {}",
         if differ == 1 { "differs" } else { "differ" },
@@ -102,9 +136,26 @@ fn sentence(tally: &Tally, ranked: &[(&str, &[u32])], values: &Values, differ: u
     let named: Vec<String> = listed
         .chain(beyond)
         .take(MAX_NAMED)
-        .map(|(value, node)| format!("{}: {}", tally.name(node), cut(value, MAX_SHOWN)))
+        .map(|(value, node)| format!("{}: {}", tally.name(node), shortened(value, MAX_SHOWN)))
         .collect();
     let more = differ.saturating_sub(named.len());
     let named = named.join("; ");
     if more > 0 { format!("{named}; {more} more") } else { named }
+}
+
+/// Returns `text` as a name: not empty, and short.
+#[must_use]
+pub fn name(text: &str) -> String {
+    if text.is_empty() { "(no name)".to_owned() } else { shortened(text, MAX_NAME) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_never_empty_and_never_long() {
+        assert_eq!(name(""), "(no name)");
+        assert_eq!(name(&"ü".repeat(2000)).len(), MAX_NAME + '…'.len_utf8());
+    }
 }

@@ -9,11 +9,7 @@
 //! | values, and names of nodes for each, in an item | 20 each | the rest is counted |
 
 mod drift;
-mod status;
 mod tally;
-mod text;
 
-pub use drift::emit;
-pub use status::{DriftStatus, WARNING};
+pub use drift::{DriftStatus, WARNING, emit, name};
 pub use tally::Tally;
-pub use text::{cut, name};

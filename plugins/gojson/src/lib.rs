@@ -71,14 +71,43 @@
 mod event;
 mod excerpt;
 mod outputs;
-mod post_processor;
 mod report;
 mod scan;
 
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor};
+
+use event::Event;
+use report::Report;
+use scan::Scanner;
+
 pub use excerpt::MAX_EXCERPT;
 pub use outputs::MAX_KEPT;
-pub use post_processor::GoJson;
 pub use scan::MAX_EVENT;
+
+/// The post-processor for `go test -json`.
+#[derive(Debug, Clone, Copy)]
+pub struct GoJson;
+
+impl PostProcessor for GoJson {
+    fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        for file in files {
+            let mut report = Report::new(Item::of_file(&file), out);
+            let outcome = read(file, &mut report);
+            report.finish(outcome.err());
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file. The error is a sentence that says where and why reading stopped early.
+fn read(file: InputFile, report: &mut Report<'_>) -> Result<(), String> {
+    let mut scanner = Scanner::new(file);
+    while let Some((line, bytes)) = scanner.next_object()? {
+        let event = Event::read(bytes).map_err(|error| format!("line {line}: {error}"))?;
+        report.take(&event);
+    }
+    Ok(())
+}
 
 plumbline_sdk::module! {
     name: "gojson",

@@ -1,5 +1,6 @@
 //! Converts events to items.
 
+use plumbline_sdk::text::{cut, decimal};
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::event::Event;
@@ -49,6 +50,9 @@ const UNNAMED_PACKAGE: &str = "package without a name";
 /// The name of the item for a failed build without an import path.
 const UNNAMED_BUILD: &str = "build without an import path";
 
+/// The number of decimals of a duration in seconds.
+const DECIMALS: usize = 9;
+
 /// Prefixes of output lines that only repeat the events.
 const FRAMES: [&str; 4] = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "];
 
@@ -65,9 +69,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates the report of the file with this name and path.
-    pub(crate) fn new(name: &str, path: &str, out: &'a mut Output) -> Self {
-        let file = Item::new(0, name).meta("file", path).meta("type", "file");
+    /// Creates the report of the file with this item.
+    pub(crate) fn new(file: Item, out: &'a mut Output) -> Self {
         Self { file: Some(file), outputs: Outputs::default(), builds: Outputs::default(), out }
     }
 
@@ -187,7 +190,7 @@ impl<'a> Report<'a> {
         // A test that was skipped has no times.
         if action != "skip" {
             if let Some(elapsed) = event.elapsed {
-                item = item.meta("duration", decimal(elapsed));
+                item = item.meta("duration", decimal(elapsed, DECIMALS));
             }
             if let Some(start) = start {
                 item = item.meta("start", start);
@@ -228,7 +231,7 @@ impl<'a> Report<'a> {
         }
         let mut item = package_item(&event.package).status(Status::Failed);
         if let Some(elapsed) = event.elapsed {
-            item = item.meta("duration", decimal(elapsed));
+            item = item.meta("duration", decimal(elapsed, DECIMALS));
         }
         let failures: Vec<String> = failures.into_iter().flatten().collect();
         if !failures.is_empty() {
@@ -293,15 +296,4 @@ fn skip_reason(text: &str) -> Option<String> {
     let reason = lines.join("\n");
     let reason = reason.trim();
     (!reason.is_empty()).then(|| reason.to_owned())
-}
-
-/// Formats seconds as decimal text with up to nine decimals.
-fn decimal(seconds: f64) -> String {
-    let text = format!("{seconds:.9}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -1,7 +1,7 @@
 //! Limits for untrusted values.
 
-use plumbline_drift_common::cut;
 use plumbline_sdk::Item;
+use plumbline_sdk::text::shortened;
 use serde_json::Value;
 
 /// Maximum number of values in one fact. The host counts about ten bytes for each, and ends a call
@@ -47,10 +47,18 @@ impl Details {
         self.item = if value.is_string() { item.text(key, text) } else { item.raw_json(key, text) };
     }
 
+    /// Adds the entries of a mapping, or any other value as `value`.
+    pub(crate) fn add_all(&mut self, value: &Value) {
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| self.add(key, value)),
+            other => self.add("value", other),
+        }
+    }
+
     fn leave_out(&mut self, key: &str) {
         // As many as people read.
         if self.cut.len() < 20 {
-            self.cut.push(cut(key, MAX_KEY));
+            self.cut.push(shortened(key, MAX_KEY));
         }
     }
 

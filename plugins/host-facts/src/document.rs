@@ -1,7 +1,5 @@
 //! Reads a file as a document of facts.
 
-use std::io::Read;
-
 use plumbline_sdk::InputFile;
 use serde_json::{Map, Value};
 
@@ -21,13 +19,10 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads the whole file. Facts are compared with each other, and a document is small.
-    pub(crate) fn read(file: InputFile) -> Result<Self, String> {
-        let mut bytes = Vec::new();
-        file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        if bytes.len() as u64 > MAX_DOCUMENT {
-            return Err(format!("it is larger than {} MiB, the limit for facts", MAX_DOCUMENT >> 20));
-        }
-        Self::parse(&bytes)
+    pub(crate) fn read(mut file: InputFile) -> Result<Self, String> {
+        let bytes = file.read_within(MAX_DOCUMENT).map_err(|error| error.to_string())?;
+        let too_large = || format!("it is larger than {} MiB, the limit for facts", MAX_DOCUMENT >> 20);
+        Self::parse(&bytes.ok_or_else(too_large)?)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {

@@ -76,6 +76,12 @@ const OWN: &[(&str, &str)] = &[
     ("swap", "swap"),
 ];
 
+/// Plumbline's own facts that may be among Ansible's: the names of details, and the keys of facts.
+const OF_ANSIBLE: &[(&str, [(&str, &str); 2])] = &[
+    ("cgroup", [("version", "cgroup_version"), ("controllers", "cgroup_controllers")]),
+    ("swap", [("total_mb", "swaptotal_mb"), ("free_mb", "swapfree_mb")]),
+];
+
 /// Plumbline's own facts for which [`crate::judge`] emits items, or that belong to another group.
 const ELSEWHERE: &[&str] = &["time", "certificates", "disks", "kernel_modules"];
 
@@ -87,7 +93,7 @@ pub(crate) fn groups(document: &Document) -> impl Iterator<Item = Item> {
         .own_keys()
         .filter(|key| !ELSEWHERE.contains(key) && !OWN.iter().any(|(own, _)| own == key))
         .take(MAX_UNKNOWN)
-        .map(|key| own_value(document, key));
+        .map(|key| of_value(key, document.own(key)?));
     known.chain(own).chain(unknown).flatten()
 }
 
@@ -112,40 +118,24 @@ fn facts(document: &Document, group: &str, keys: &[&str]) -> Option<Item> {
 
 fn own(document: &Document, key: &str, group: &str) -> Option<Item> {
     match document.own(key) {
-        Some(Value::Object(fields)) => {
-            let mut details = item(group);
-            fields.iter().for_each(|(key, value)| details.add(key, value));
-            details.finish()
-        }
-        Some(_) => own_value(document, key),
+        Some(value @ Value::Object(_)) => of_value(group, value),
+        Some(value) => of_value(key, value),
         // In some documents, these values are among Ansible's facts.
-        None if key == "cgroup" => {
+        None => {
+            let (_, keys) = OF_ANSIBLE.iter().find(|(own, _)| *own == key)?;
             let mut details = item(group);
-            for (name, key) in [("version", "cgroup_version"), ("controllers", "cgroup_controllers")] {
+            for (name, key) in keys {
                 if let Some(value) = document.fact(key) {
                     details.add(name, value);
                 }
             }
             details.finish()
         }
-        None if key == "swap" => {
-            let mut details = item(group);
-            for (name, key) in [("total_mb", "swaptotal_mb"), ("free_mb", "swapfree_mb")] {
-                if let Some(value) = document.fact(key) {
-                    details.add(name, value);
-                }
-            }
-            details.finish()
-        }
-        None => None,
     }
 }
 
-fn own_value(document: &Document, key: &str) -> Option<Item> {
-    let mut details = item(key);
-    match document.own(key)? {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| details.add(key, value)),
-        value => details.add("value", value),
-    }
+fn of_value(group: &str, value: &Value) -> Option<Item> {
+    let mut details = item(group);
+    details.add_all(value);
     details.finish()
 }

@@ -1,7 +1,8 @@
 //! Evaluates facts that can be wrong by themselves: certificates, disks, the clock. Also reports
 //! facts that could not be read.
 
-use plumbline_drift_common::{WARNING, cut, name};
+use plumbline_drift_common::{WARNING, name};
+use plumbline_sdk::text::shortened;
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
 
@@ -117,10 +118,7 @@ fn judge_disk(disk: &Value, options: &Options) -> Judged {
 
 fn with_details(item: Item, value: &Value, (status, reason): Judged) -> Item {
     let mut details = Details::new(item.status(status));
-    match value {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| details.add(key, value)),
-        other => details.add("value", other),
-    }
+    details.add_all(value);
     if let Some((key, text)) = reason {
         details.add(key, &Value::String(text));
     }
@@ -128,7 +126,8 @@ fn with_details(item: Item, value: &Value, (status, reason): Judged) -> Item {
 }
 
 fn errors(document: &Document) -> Option<Item> {
-    let text = |error: &Value, key: &str| cut(error.get(key).and_then(Value::as_str).unwrap_or_default(), MAX_REASON);
+    let text =
+        |error: &Value, key: &str| shortened(error.get(key).and_then(Value::as_str).unwrap_or_default(), MAX_REASON);
     let listed: Vec<Value> = document
         .errors
         .iter()

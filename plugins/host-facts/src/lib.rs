@@ -51,9 +51,11 @@ mod document;
 mod groups;
 mod judge;
 mod options;
-mod post_processor;
-mod report;
 mod summarizer;
+
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
+
+use document::Document;
 
 pub use document::MAX_DOCUMENT;
 pub use options::Options;
@@ -62,6 +64,24 @@ pub use plumbline_drift_common::{DriftStatus, WARNING};
 /// The post-processor and summarizer for facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts;
+
+impl PostProcessor for HostFacts {
+    fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        let options: Options = plugin.options()?;
+        for file in files {
+            let item = Item::of_file(&file);
+            match Document::read(file) {
+                Ok(document) => {
+                    out.emit(item);
+                    groups::groups(&document).for_each(|group| out.emit(group));
+                    judge::judge(&document, &options, out);
+                }
+                Err(reason) => out.emit(item.status(Status::Unknown).meta("error", reason)),
+            }
+        }
+        Ok(())
+    }
+}
 
 plumbline_sdk::module! {
     name: "host-facts",

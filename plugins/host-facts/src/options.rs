@@ -1,6 +1,7 @@
 //! The options of the module.
 
 use plumbline_drift_common::DriftStatus;
+use plumbline_sdk::text::matches;
 use serde::Deserialize;
 
 /// The module's options, `plumbline.options` in a definition.
@@ -40,42 +41,5 @@ impl Options {
     #[must_use]
     pub fn ignores(&self, fact: &str) -> bool {
         self.ignore.iter().any(|pattern| matches(pattern, fact))
-    }
-}
-
-/// Returns whether `pattern` matches `text`; `*` matches any text. It searches the pieces between
-/// the stars one after the other, so the time is proportional to both lengths.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first) else { return false };
-    let mut pieces: Vec<&str> = rest.split('*').collect();
-    let last = pieces.pop().unwrap_or_default();
-    for piece in pieces {
-        match text.find(piece) {
-            Some(at) => text = text.get(at + piece.len()..).unwrap_or_default(),
-            None => return false,
-        }
-    }
-    text.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stand_for_any_text() {
-        for (pattern, text, fits) in [
-            ("kernel", "kernel", true),
-            ("kernel", "kernel 2", false),
-            ("sysctl *", "sysctl vm.swappiness", true),
-            ("*.swappiness", "sysctl vm.swappiness", true),
-            ("sysctl *.conf.*.rp_filter", "sysctl net.ipv4.conf.all.rp_filter", true),
-            ("sysctl *.conf.*.rp_filter", "sysctl net.ipv4.conf.rp_filter", false),
-            ("*", "", true),
-            ("a*a", "a", false),
-        ] {
-            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
-        }
     }
 }

@@ -1,18 +1,23 @@
-//! The role `summarizer`, which finds differences between nodes.
+//! The role `summarizer`, which finds differences between nodes, and counts the nodes of each kind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_drift_common::{Tally, emit};
-use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Summarizer};
+use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Status, Summarizer};
+use serde_json::{Map, Value, json};
 
 use crate::HostFacts;
 use crate::compared::{compared, counted};
 use crate::groups::DEPTH;
 use crate::options::Options;
-use crate::report::Totals;
 
 /// The result set of a plugin that runs once.
 const GLOBAL: &str = "global";
+
+/// Maximum number of kinds of one property that are counted by name. A cluster has a handful.
+const MAX_KINDS: usize = 50;
+/// The name under which further kinds are counted.
+const OTHER: &str = "other";
 
 impl Summarizer for HostFacts {
     fn summarize(plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String> {
@@ -75,5 +80,34 @@ impl Summary {
             emit(&self.tally, self.options.drift, out);
             self.totals.emit(self.tally.count(), out);
         }
+    }
+}
+
+/// The number of nodes by kind.
+#[derive(Debug, Default)]
+struct Totals {
+    by: BTreeMap<&'static str, BTreeMap<String, u64>>,
+    /// The number of nodes without a readable document.
+    silent: usize,
+}
+
+impl Totals {
+    fn add(&mut self, sort: &'static str, kind: String) {
+        let kinds = self.by.entry(sort).or_default();
+        let known = kinds.contains_key(&kind) || kinds.len() < MAX_KINDS;
+        *kinds.entry(if known { kind } else { OTHER.to_owned() }).or_default() += 1;
+    }
+
+    /// Emits `totals`.
+    fn emit(&self, nodes: usize, out: &mut Output) {
+        let mut item = Item::new(0, "totals").status(Status::Passed).json("nodes", &json!(nodes));
+        for (sort, kinds) in &self.by {
+            let kinds: Map<String, Value> = kinds.iter().map(|(kind, count)| (kind.clone(), json!(count))).collect();
+            item = item.json(*sort, &Value::Object(kinds));
+        }
+        if self.silent > 0 {
+            item = item.json("without facts", &json!(self.silent));
+        }
+        out.emit(item);
     }
 }

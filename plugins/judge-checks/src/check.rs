@@ -1,10 +1,10 @@
 //! A check, as it is written in a file.
 
+use plumbline_sdk::text::shortened;
 use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
 use crate::needle::Needle;
-use crate::problems::cut;
 use crate::quantity::{self, Kind};
 use crate::samples::Measure;
 use crate::want::Want;
@@ -107,7 +107,7 @@ impl Check {
         let fields = value.as_object().ok_or("it is not a mapping")?;
         if let Some(key) = fields.keys().find(|key| !KEYS.iter().chain(&SUBJECTS).any(|known| known == key)) {
             let known: Vec<&str> = KEYS.into_iter().chain(SUBJECTS).collect();
-            return Err(format!("unknown key `{}`: the keys are `{}`", cut(key, 60), known.join("`, `")));
+            return Err(format!("unknown key `{}`: the keys are `{}`", shortened(key, 60), known.join("`, `")));
         }
         let id = text(fields, "id")?.ok_or("it has no `id`")?.trim();
         if id.is_empty() || id.len() > MAX_ID {
@@ -122,7 +122,7 @@ impl Check {
         }
         let matching = matching(fields, key)?;
         let subject = subject(key, value, matching)?;
-        let name = cut(text(fields, "name")?.unwrap_or_default().trim(), MAX_NAME);
+        let name = shortened(text(fields, "name")?.unwrap_or_default().trim(), MAX_NAME);
         let check =
             Self { id: id.to_owned(), name: if name.is_empty() { subject.name() } else { name }, want, subject };
         check.fits()?;
@@ -159,7 +159,10 @@ impl Subject {
     /// Returns a name for a check that has none.
     fn name(&self) -> String {
         let of = |matching: &Option<Matching>| {
-            matching.as_ref().map(|matching| format!(" matching {}", cut(&matching.text, 200))).unwrap_or_default()
+            matching
+                .as_ref()
+                .map(|matching| format!(" matching {}", shortened(&matching.text, 200)))
+                .unwrap_or_default()
         };
         match self {
             Self::Health { of, healthy } => format!("{} {}", if *healthy { "healthy" } else { "unhealthy" }, of.name()),
@@ -210,7 +213,7 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
     match texts.iter().find_map(|text| Some((text, meant(text, &STATUSES)?))) {
         // No item can have such a status, so the check would always count zero.
         Some((text, meant)) => {
-            Err(format!("`items` has the unknown status `{}`: did you mean `{meant}`?", cut(text, 60)))
+            Err(format!("`items` has the unknown status `{}`: did you mean `{meant}`?", shortened(text, 60)))
         }
         None => Ok(texts),
     }
@@ -260,7 +263,7 @@ fn measure(value: &Value, key: &str) -> Result<Measure, String> {
     value.as_str().and_then(Measure::parse).ok_or_else(|| {
         format!(
             "`{key}` is not one of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}",
-            cut(&value.to_string(), 60)
+            shortened(&value.to_string(), 60)
         )
     })
 }
@@ -278,7 +281,7 @@ fn log(value: &Value) -> Result<Log, String> {
     let fields = value.as_object().ok_or("`log` is not a mapping")?;
     let keys = ["files", "pattern", "unit", "measure"];
     if let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) {
-        return Err(format!("unknown key `log.{}`: the keys are `{}`", cut(key, 60), keys.join("`, `")));
+        return Err(format!("unknown key `log.{}`: the keys are `{}`", shortened(key, 60), keys.join("`, `")));
     }
     let needed = |key| text(fields, key)?.ok_or_else(|| format!("`log` has no `{key}`"));
     let glob = needed("files")?;
@@ -300,7 +303,7 @@ fn log(value: &Value) -> Result<Log, String> {
             None => {
                 return Err(format!(
                     "unknown unit `{}`: the units are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`",
-                    cut(name, 60)
+                    shortened(name, 60)
                 ));
             }
         },

@@ -1,8 +1,8 @@
 //! Compares what was found with what was wanted.
 
 use plumbline_sdk::Outcome;
+use plumbline_sdk::text::shortened;
 
-use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, show};
 use crate::want::Want;
 
@@ -49,7 +49,7 @@ pub(crate) struct Answer {
 /// the reason. With a gap, the outcome is unknown too, unless the whole evidence would fail as well.
 pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
     let unknown =
-        |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: cut(reason, MAX_TEXT) };
+        |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: shortened(reason, MAX_TEXT) };
     let Found { amount, mut note, gap } = match found {
         Ok(found) => found,
         Err(reason) => return unknown(&reason),
@@ -74,7 +74,7 @@ pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
         note = format!("{note}; {why}");
     }
     let outcome = if want.is_met_by(value) { Outcome::Passed } else { Outcome::Failed };
-    Answer { outcome, got, reason: cut(&note, MAX_TEXT) }
+    Answer { outcome, got, reason: shortened(&note, MAX_TEXT) }
 }
 
 #[cfg(test)]

@@ -1,17 +1,12 @@
 //! What a survey did not collect. A log that is not there may have any line.
 
-use std::io::Read;
-
 use plumbline_sdk::InputFile;
+use plumbline_sdk::text::shortened;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::files::QUERIES;
+use crate::files::{QUERIES, read_json};
 use crate::glob;
-use crate::problems::cut;
-
-/// Maximum size of the file in bytes: 100,000 logs with a message each.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// Maximum number of bytes of a message in a reason.
 const MAX_MESSAGE: usize = 500;
@@ -37,17 +32,8 @@ pub(crate) struct Gaps(Vec<(String, String)>);
 impl Gaps {
     /// Reads the file. Without one, there was no survey.
     pub(crate) fn read(file: Option<InputFile>) -> Self {
-        let Some(file) = file else { return Self::default() };
-        let mut bytes = Vec::new();
-        let read = match file.take(MAX_BYTES + 1).read_to_end(&mut bytes) {
-            Ok(_) if bytes.len() as u64 > MAX_BYTES => {
-                Err(format!("`{QUERIES}` is larger than {} MiB", MAX_BYTES >> 20))
-            }
-            Ok(_) => serde_json::from_slice::<Option<Vec<Query>>>(&bytes)
-                .map_err(|error| format!("`{QUERIES}` has an unexpected form: {error}")),
-            Err(error) => Err(format!("failed to read `{QUERIES}`: {error}")),
-        };
-        match read {
+        let Some(mut file) = file else { return Self::default() };
+        match read_json::<Option<Vec<Query>>>(&mut file) {
             Ok(queries) => Self(queries.unwrap_or_default().iter().flat_map(gaps_of).collect()),
             Err(why) => Self(["podlogs", "hosts", "resources"].map(|dir| (dir.to_owned(), why.clone())).into()),
         }
@@ -74,7 +60,7 @@ fn gaps_of(query: &Query) -> Vec<(String, String)> {
         _ => vec!["resources".to_owned()],
     };
     let message = error.get("message").and_then(Value::as_str).unwrap_or("a query failed");
-    let why = format!("according to `{QUERIES}`: {}", cut(message, MAX_MESSAGE));
+    let why = format!("according to `{QUERIES}`: {}", shortened(message, MAX_MESSAGE));
     dirs.into_iter().map(|dir| (dir, why.clone())).collect()
 }
 

@@ -1,17 +1,12 @@
 //! The health of a cluster, as a survey writes it.
 
-use std::io::Read;
-
 use plumbline_sdk::InputFile;
+use plumbline_sdk::text::shortened;
 use serde::Deserialize;
 
 use crate::check::Group;
 use crate::evaluate::{Amount, Found};
-use crate::files::HEALTH;
-use crate::problems::cut;
-
-/// Maximum size of the file in bytes: 100,000 pods with a message each.
-const MAX_BYTES: u64 = 64 << 20;
+use crate::files::{HEALTH, read_json};
 
 /// Maximum number of unhealthy objects to list.
 const NAMED: usize = 5;
@@ -55,16 +50,9 @@ struct One {
 impl Health {
     /// Reads the file. The error says why the health is unknown.
     pub(crate) fn read(file: Option<InputFile>) -> Result<Self, String> {
-        let file = file
+        let mut file = file
             .ok_or_else(|| format!("`{HEALTH}` not found: runs in a cluster write it, and `evidence` must list it"))?;
-        let mut bytes = Vec::new();
-        file.take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("failed to read `{HEALTH}`: {error}"))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(format!("`{HEALTH}` is larger than {} MiB", MAX_BYTES >> 20));
-        }
-        serde_json::from_slice(&bytes).map_err(|error| format!("`{HEALTH}` has an unexpected form: {error}"))
+        read_json(&mut file)
     }
 
     /// Returns how many objects are healthy, or how many are not.
@@ -102,7 +90,7 @@ impl Of {
 impl One {
     fn show(&self) -> String {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
-        let name = cut(&format!("{}{slash}{}", self.namespace, self.name), 200);
-        if self.reason.is_empty() { name } else { format!("{name} ({})", cut(&self.reason, 200)) }
+        let name = shortened(&format!("{}{slash}{}", self.namespace, self.name), 200);
+        if self.reason.is_empty() { name } else { format!("{name} ({})", shortened(&self.reason, 200)) }
     }
 }

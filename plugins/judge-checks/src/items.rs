@@ -1,10 +1,10 @@
 //! Counts and durations of items.
 
 use plumbline_sdk::Status;
+use plumbline_sdk::text::shortened;
 
 use crate::check::Matching;
 use crate::evaluate::{Amount, Found};
-use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number};
 use crate::samples::{Measure, Samples};
 
@@ -39,7 +39,7 @@ impl Leaf<'_> {
 /// Returns why there is nothing to count.
 fn nothing(matching: Option<&Matching>) -> String {
     match matching {
-        Some(matching) => format!("no item has a name that `{}` matches", cut(&matching.text, MAX_NAME)),
+        Some(matching) => format!("no item has a name that `{}` matches", shortened(&matching.text, MAX_NAME)),
         None => "the plugin has no items".to_owned(),
     }
 }
@@ -80,7 +80,7 @@ impl Count {
         };
         if counted {
             self.part += 1;
-            self.first.get_or_insert_with(|| cut(leaf.name, MAX_NAME));
+            self.first.get_or_insert_with(|| shortened(leaf.name, MAX_NAME));
         }
     }
 
@@ -120,15 +120,15 @@ impl Durations {
             Some(seconds) => {
                 self.samples.add(seconds);
                 if self.slowest.as_ref().is_none_or(|(most, _)| seconds > *most) {
-                    self.slowest = Some((seconds, cut(leaf.name, MAX_NAME)));
+                    self.slowest = Some((seconds, shortened(leaf.name, MAX_NAME)));
                 }
             }
             None => {
                 self.wrong.get_or_insert_with(|| {
                     format!(
                         "the duration of {} is not a number of seconds: `{}`",
-                        cut(leaf.name, MAX_NAME),
-                        cut(text, 60)
+                        shortened(leaf.name, MAX_NAME),
+                        shortened(text, 60)
                     )
                 });
             }

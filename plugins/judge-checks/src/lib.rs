@@ -66,7 +66,6 @@ mod glob;
 mod health;
 mod items;
 mod judge;
-mod lines;
 mod logs;
 mod needle;
 mod quantity;
@@ -77,7 +76,7 @@ mod want;
 use plumbline_judge_common::{name, pattern, problems, yaml};
 
 pub use judge::Checks;
-pub use lines::MAX_LINE;
+pub use logs::MAX_LINE;
 pub use spec::{MAX_CHECKS, MAX_FILE_BYTES};
 
 plumbline_sdk::module! {

@@ -1,14 +1,19 @@
 //! Measures values in logs.
 
+use std::io;
+
 use plumbline_sdk::InputFile;
+use plumbline_sdk::input::{LineEnd, read_line};
+use plumbline_sdk::text::shortened;
 
 use crate::check::{Log, Unit};
 use crate::evaluate::{Amount, Found, Gap};
 use crate::gaps::Gaps;
-use crate::lines::{self, Line, MAX_LINE};
-use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number, quantity};
 use crate::samples::{Measure, Samples};
+
+/// Number of bytes of a line that are examined: 64 KiB. The values of a line are near its start.
+pub const MAX_LINE: usize = 64 << 10;
 
 /// Maximum number of bytes of a path or a captured text in a reason.
 const MAX_SHOWN: usize = 300;
@@ -30,12 +35,11 @@ impl Scan {
         Self { log, samples, files: 0, wrong: None, unread: None }
     }
 
-    fn line(&mut self, path: &str, line: Line<'_>) {
-        let Line { text: line, is_cut } = line;
+    fn line(&mut self, path: &str, line: &[u8], is_cut: bool) {
         // The rest of a line may match, or make a match longer.
         if is_cut && self.log.pattern.find(line).is_none_or(|found| found.end() == line.len()) {
             self.unread.get_or_insert_with(|| {
-                let (path, kib) = (cut(path, MAX_SHOWN), MAX_LINE >> 10);
+                let (path, kib) = (shortened(path, MAX_SHOWN), MAX_LINE >> 10);
                 format!("a line of `{path}` is longer than {kib} KiB, and the rest of it was not examined")
             });
             return;
@@ -63,7 +67,7 @@ impl Scan {
             None => {
                 self.wrong.get_or_insert_with(|| {
                     let what = if self.log.unit == Unit::Duration { "not a duration" } else { "not a number" };
-                    format!("`{}` in `{}` is {what}", cut(&text, MAX_SHOWN), cut(path, MAX_SHOWN))
+                    format!("`{}` in `{}` is {what}", shortened(&text, MAX_SHOWN), shortened(path, MAX_SHOWN))
                 });
             }
         }
@@ -74,7 +78,7 @@ impl Scan {
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
-        let glob = cut(&log.glob, MAX_SHOWN);
+        let glob = shortened(&log.glob, MAX_SHOWN);
         if files == 0 {
             return Err(format!(
                 "file `{glob}` not found: list the files of the archive that it needs under `evidence`"
@@ -109,12 +113,21 @@ pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
         if wanting.is_empty() {
             continue;
         }
-        let read = lines::each(file, |line| wanting.iter_mut().for_each(|scan| scan.line(&path, line)));
+        let read = each_line(file, |line, is_cut| wanting.iter_mut().for_each(|scan| scan.line(&path, line, is_cut)));
         for scan in wanting {
             scan.files += 1;
             if let Err(error) = &read {
-                scan.unread.get_or_insert_with(|| format!("failed to read `{}`: {error}", cut(&path, MAX_SHOWN)));
+                scan.unread.get_or_insert_with(|| format!("failed to read `{}`: {error}", shortened(&path, MAX_SHOWN)));
             }
         }
     }
+}
+
+/// Passes each line to `tell`, at most [`MAX_LINE`] bytes of it, and whether it has more.
+fn each_line(mut file: InputFile, mut tell: impl FnMut(&[u8], bool)) -> io::Result<()> {
+    let mut line = Vec::new();
+    while let Some(LineEnd { is_cut, .. }) = read_line(&mut file, &mut line, MAX_LINE)? {
+        tell(line.strip_suffix(b"\r").filter(|_| !is_cut).unwrap_or(&line), is_cut);
+    }
+    Ok(())
 }

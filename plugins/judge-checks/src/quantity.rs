@@ -1,5 +1,7 @@
 //! Numbers with a unit: parsing and formatting.
 
+use plumbline_sdk::text::decimal;
+
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -96,14 +98,14 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
 pub(crate) fn show(quantity: Quantity) -> String {
     let value = quantity.value;
     match quantity.kind {
-        Kind::Number => plain(value, 3),
-        Kind::Share => format!("{} %", plain(value, 2)),
+        Kind::Number => decimal(value, 3),
+        Kind::Share => format!("{} %", decimal(value, 2)),
         Kind::Bytes => {
             let sizes = [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
             let fit = sizes.into_iter().find(|(_, size)| value >= *size);
             fit.map_or_else(
-                || format!("{} B", plain(value, 0)),
-                |(name, size)| format!("{} {name}", plain(value / size, 1)),
+                || format!("{} B", decimal(value, 0)),
+                |(name, size)| format!("{} {name}", decimal(value / size, 1)),
             )
         }
         Kind::Seconds if value >= 60.0 => {
@@ -114,16 +116,10 @@ pub(crate) fn show(quantity: Quantity) -> String {
             let parts = [(hours, "h"), (minutes, "m"), (rest, "s")];
             parts.iter().filter(|(count, _)| *count > 0.0).map(|(count, name)| format!("{count}{name}")).collect()
         }
-        Kind::Seconds if value >= 1.0 || value == 0.0 => format!("{}s", plain(value, 2)),
-        Kind::Seconds if value >= 1e-3 => format!("{}ms", plain(value * 1e3, 2)),
-        Kind::Seconds => format!("{}µs", plain(value * 1e6, 2)),
+        Kind::Seconds if value >= 1.0 || value == 0.0 => format!("{}s", decimal(value, 2)),
+        Kind::Seconds if value >= 1e-3 => format!("{}ms", decimal(value * 1e3, 2)),
+        Kind::Seconds => format!("{}µs", decimal(value * 1e6, 2)),
     }
-}
-
-/// Formats a number with at most this many decimals, and without trailing zeros.
-fn plain(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]

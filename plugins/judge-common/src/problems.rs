@@ -1,5 +1,7 @@
 //! Problems in the input of a judge.
 
+use plumbline_sdk::text::shortened;
+
 /// Maximum number of problems to report: as many as people fix at once.
 const MAX_LISTED: usize = 20;
 
@@ -17,7 +19,7 @@ impl Problems {
     /// Adds the problem `what` at `place`.
     pub fn add(&mut self, place: &str, what: &str) {
         if self.listed.len() < MAX_LISTED {
-            self.listed.push(cut(&format!("{place}: {what}"), MAX_PROBLEM));
+            self.listed.push(shortened(&format!("{place}: {what}"), MAX_PROBLEM));
         } else {
             self.more += 1;
         }
@@ -34,15 +36,6 @@ impl Problems {
         }
         if listed.is_empty() { Ok(()) } else { Err(listed.join("; ")) }
     }
-}
-
-/// Returns at most `max` bytes of `text`, with a mark if something was cut.
-#[must_use]
-pub fn cut(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    format!("{}…", text.get(..text.floor_char_boundary(max)).unwrap_or_default())
 }
 
 #[cfg(test)]

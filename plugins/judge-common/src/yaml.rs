@@ -1,13 +1,10 @@
 //! Reads a file as a YAML document within limits.
 
-use std::io::Read;
-
 use plumbline_sdk::InputFile;
+use plumbline_sdk::text::shortened;
 use serde::de::DeserializeOwned;
 use serde_saphyr::Options;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
-
-use crate::problems::cut;
 
 /// Maximum depth of mappings and lists. The parser recurses, and a module has 1 MiB of stack.
 const MAX_DEPTH: usize = 64;
@@ -34,16 +31,13 @@ pub fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, 
         let line = message.lines().next().unwrap_or_default();
         let line = line.replace("; use from_str_multiple or from_str_multiple_with_options", "");
         let line = line.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
-        format!("it cannot be read: {}", cut(&line, MAX_MESSAGE))
+        format!("it cannot be read: {}", shortened(&line, MAX_MESSAGE))
     })
 }
 
 fn text(file: &mut InputFile, max: usize) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
-    if bytes.len() > max {
-        return Err(format!("it has more than {} MiB, the most that can be read", max >> 20));
-    }
+    let bytes = file.read_within(max as u64).map_err(|error| format!("it cannot be read: {error}"))?;
+    let bytes = bytes.ok_or_else(|| format!("it has more than {} MiB, the most that can be read", max >> 20))?;
     String::from_utf8(bytes)
         .map_err(|error| format!("it is not UTF-8: invalid byte at offset {}", error.utf8_error().valid_up_to()))
 }

@@ -1,10 +1,10 @@
 //! An entry of a list.
 
+use plumbline_sdk::text::shortened;
 use serde_json::{Map, Value};
 
 use crate::date::Date;
 use crate::name::plain;
-use crate::problems::cut;
 
 /// Maximum size in bytes of a reason or a source. The host accepts 4 KiB for what is made from
 /// them.
@@ -48,7 +48,7 @@ impl Entry {
             _ => return Err("it is neither a name nor a mapping".to_owned()),
         };
         if let Some(key) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(format!("unknown key `{}`: the keys are `{}`", cut(key, 60), KEYS.join("`, `")));
+            return Err(format!("unknown key `{}`: the keys are `{}`", shortened(key, 60), KEYS.join("`, `")));
         }
         let which = match (text(&fields, "test")?, text(&fields, "pattern")?, text(&fields, "cause")?) {
             (Some(name), None, None) => test(name)?,
@@ -62,10 +62,10 @@ impl Entry {
             None => None,
             Some(day) => Some(
                 Date::parse(day)
-                    .ok_or_else(|| format!("`until` is not a day such as 2027-03-31, but `{}`", cut(day, 60)))?,
+                    .ok_or_else(|| format!("`until` is not a day such as 2027-03-31, but `{}`", shortened(day, 60)))?,
             ),
         };
-        let short = |key| Ok::<_, String>(cut(text(&fields, key)?.unwrap_or_default().trim(), MAX_TEXT));
+        let short = |key| Ok::<_, String>(shortened(text(&fields, key)?.unwrap_or_default().trim(), MAX_TEXT));
         Ok(Self { which, reason: short("reason")?, source: short("source")?, until })
     }
 }
@@ -81,7 +81,7 @@ fn cause(id: &str) -> Result<Which, String> {
     let is_valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     match id.trim() {
         id if (1..=MAX_CAUSE).contains(&id.len()) && id.bytes().all(is_valid) => Ok(Which::Cause(id.to_owned())),
-        other => Err(format!("`cause` is not an id, such as 0a653b4a0a4b, but `{}`", cut(other, 60))),
+        other => Err(format!("`cause` is not an id, such as 0a653b4a0a4b, but `{}`", shortened(other, 60))),
     }
 }
 

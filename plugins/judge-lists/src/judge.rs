@@ -3,15 +3,13 @@
 use plumbline_sdk::judgement::shorten;
 use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree, log};
 
-use crate::baseline::Baseline;
 use crate::list::List;
 use crate::name::{plain, with_class};
 use crate::options::Options;
 use crate::pattern;
 use crate::problems::Problems;
 use crate::reruns::Reruns;
-use crate::rules::{Leaf, Listed, Rules, Said};
-use crate::skips::Skips;
+use crate::rules::{Baseline, Leaf, Listed, Rules, Said, Skips};
 
 /// The metadata key under which the host gives the id of a failure's cause.
 const CAUSE: &str = "cause";

@@ -55,7 +55,6 @@
 //! | the tree of a rerun | 64 MiB |
 #![forbid(unsafe_code)]
 
-mod baseline;
 mod date;
 mod entry;
 mod judge;
@@ -63,7 +62,6 @@ mod list;
 mod options;
 mod reruns;
 mod rules;
-mod skips;
 
 use plumbline_judge_common::{name, pattern, problems, yaml};
 

@@ -6,8 +6,7 @@
 use std::io::{self, BufRead};
 
 use encoding_rs::{CoderResult, Decoder, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
-
-use crate::text::cut;
+use plumbline_sdk::text::cut;
 
 /// Number of bytes within which an XML declaration must end. The longest reasonable one has about
 /// 100.

@@ -102,9 +102,7 @@ mod case;
 mod encoding;
 mod heading;
 mod kind;
-mod options;
 mod plain;
-mod post_processor;
 mod properties;
 mod report;
 mod scan;
@@ -114,10 +112,33 @@ mod text;
 mod totals;
 mod tree;
 
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor};
+
+use encoding::Utf8;
+use heading::Options;
+use report::Report;
+use scan::Scanner;
+
 pub use case::MAX_ITEM_TEXT;
-pub use post_processor::Junit;
 pub use scan::MAX_TAG;
 pub use text::MAX_TEXT;
+
+/// The post-processor for JUnit XML.
+#[derive(Debug, Clone, Copy)]
+pub struct Junit;
+
+impl PostProcessor for Junit {
+    fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        let options = plugin.options::<Options>()?.checked()?;
+        for file in files {
+            let path = file.path().to_owned();
+            let mut report = Report::new(Item::of_file(&file), &options, out);
+            let outcome = Scanner::new(Utf8::new(file)).run(&mut report);
+            report.finish(&path, outcome.err());
+        }
+        Ok(())
+    }
+}
 
 plumbline_sdk::module! {
     name: "junit",

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
+use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Output, Status, log};
 
 use crate::case::{Case, Part};
-use crate::heading::Heading;
+use crate::heading::{Heading, Options};
 use crate::kind::Kind;
-use crate::options::Options;
 use crate::properties::Properties;
 use crate::scan::Handler;
 use crate::tag::{Tag, local, same};
-use crate::text::{Text, cut};
+use crate::text::Text;
 use crate::totals::{Listed, Totals};
 use crate::tree::Tree;
 
@@ -68,13 +68,11 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates the report of the file with this name and path.
-    pub(crate) fn new(name: &str, path: &str, options: &'a Options, out: &'a mut Output) -> Self {
-        let file = Item::new(0, name).meta("file", path).meta("type", "file");
-        let tree = Tree::new(file, out);
+    /// Creates the report of the file with this item.
+    pub(crate) fn new(file: Item, options: &'a Options, out: &'a mut Output) -> Self {
         Self {
             options,
-            tree,
+            tree: Tree::new(file, out),
             case: None,
             outer: Vec::new(),
             totals: Vec::new(),

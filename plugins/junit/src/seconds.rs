@@ -1,5 +1,7 @@
 //! The duration of a test case.
 
+use plumbline_sdk::text::decimal;
+
 /// Maximum number of characters of a number. The longest that tools write has about 20.
 const MAX_TEXT: usize = 32;
 
@@ -27,8 +29,7 @@ impl Seconds {
             return None;
         }
         // `abs` removes the sign of a negative zero. Nine decimals are nanoseconds.
-        let text = format!("{:.9}", seconds.abs());
-        Self::of(text.trim_end_matches('0').trim_end_matches('.').as_bytes())
+        Self::of(decimal(seconds.abs(), 9).as_bytes())
     }
 
     fn of(digits: &[u8]) -> Option<Self> {

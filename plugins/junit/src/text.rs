@@ -176,8 +176,3 @@ fn resolve(name: &[u8]) -> Option<char> {
         _ => None,
     }
 }
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-pub(crate) fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
-}

@@ -1,7 +1,9 @@
 //! Compares the totals in a report's attributes with its test cases.
 
+use plumbline_sdk::text::cut;
+
 use crate::tag::{Tag, same_in_any_case as same};
-use crate::text::{cut, value};
+use crate::text::value;
 
 /// Maximum number of bytes of an attribute that are read as a number.
 const MAX_NUMBER: usize = 1_024;

@@ -1,10 +1,9 @@
 //! The items above the test cases: the file and its suites. They are held back until their status
 //! is known.
 
+use plumbline_sdk::text::cut;
 use plumbline_sdk::{Detail, Item, Output, Status};
 use serde_json::Value;
-
-use crate::text::cut;
 
 /// Maximum depth of suites. Deeper ones are placed at the deepest level, so that the host's limit
 /// on depth is never reached. Real reports have up to five.

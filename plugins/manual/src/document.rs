@@ -1,14 +1,12 @@
 //! Reads a file as a document within limits.
 
-use std::io::Read;
-
 use plumbline_sdk::InputFile;
+use plumbline_sdk::text::shortened;
 use serde_saphyr::Options;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use crate::emit;
 use crate::entry::Entry;
-use crate::error::DocumentError;
 
 /// Maximum size of a file in bytes: 32 MiB. With the limits below, any such file fits into a
 /// module's memory.
@@ -28,11 +26,30 @@ const MAX_DEPTH: usize = 64;
 /// Maximum number of bytes of a parser's message to show, because it may quote the file.
 const MAX_MESSAGE: usize = 500;
 
+/// Error of a file. The message is a fragment for the metadata key `error`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DocumentError {
+    #[error("{0}")]
+    Read(#[from] std::io::Error),
+    #[error("the file has more than {max} bytes, the most that can be read")]
+    TooLarge { max: usize },
+    #[error("not UTF-8: invalid byte at offset {at}")]
+    Encoding { at: usize },
+    #[error("not a result tree: {0}")]
+    Yaml(String),
+    #[error("the file holds {0} documents, where one is expected")]
+    SeveralDocuments(usize),
+    #[error("the file has no document")]
+    Empty,
+    #[error("items are nested {levels} levels deep: at most {max} are possible")]
+    TooDeep { levels: usize, max: usize },
+}
+
 /// Reads the file and the one document in it.
 pub(crate) fn read(file: &mut InputFile) -> Result<Entry, DocumentError> {
     let text = text(file)?;
     let mut documents: Vec<Entry> = serde_saphyr::from_multiple_with_options(&text, options())
-        .map_err(|error| DocumentError::Yaml(brief(&error.to_string())))?;
+        .map_err(|error| DocumentError::Yaml(shortened(&error.to_string(), MAX_MESSAGE)))?;
     drop(text);
     let count = documents.len();
     match (documents.pop(), count) {
@@ -49,12 +66,7 @@ pub(crate) fn read(file: &mut InputFile) -> Result<Entry, DocumentError> {
 }
 
 fn text(file: &mut InputFile) -> Result<String, DocumentError> {
-    // The size is only a hint; what is read counts.
-    let mut bytes = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(MAX_BYTES).min(MAX_BYTES) + 1);
-    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_BYTES {
-        return Err(DocumentError::TooLarge { max: MAX_BYTES });
-    }
+    let bytes = file.read_within(MAX_BYTES as u64)?.ok_or(DocumentError::TooLarge { max: MAX_BYTES })?;
     String::from_utf8(bytes).map_err(|error| DocumentError::Encoding { at: error.utf8_error().valid_up_to() })
 }
 
@@ -85,10 +97,4 @@ fn options() -> Options {
         emit_comments: false,
         with_snippet: false,
     }
-}
-
-fn brief(message: &str) -> String {
-    let kept = message.get(..message.floor_char_boundary(MAX_MESSAGE)).unwrap_or(message);
-    let dots = if kept.len() < message.len() { "…" } else { "" };
-    format!("{kept}{dots}")
 }

@@ -1,6 +1,7 @@
 //! Converts a document to items.
 
 use plumbline_sdk::item::MAX_CUSTOM_STATUS;
+use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::entry::{Entry, Misspelled};
@@ -108,9 +109,4 @@ fn with_status(item: Item, status: &str) -> Item {
 fn shortened(text: &str, max: usize) -> Option<String> {
     const DOTS: &str = "…";
     (text.len() > max).then(|| format!("{}{DOTS}", cut(text, max.saturating_sub(DOTS.len()))))
-}
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -60,14 +60,30 @@
 mod document;
 mod emit;
 mod entry;
-mod error;
 mod json;
 mod pairs;
-mod post_processor;
+
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 
 pub use document::{MAX_BYTES, MAX_NODES, MAX_REPLAYED};
 pub use emit::{MAX_ITEM_TEXT, MAX_LEVELS};
-pub use post_processor::Manual;
+
+/// The post-processor for result trees that plugins write themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Manual;
+
+impl PostProcessor for Manual {
+    fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        for mut file in files {
+            let item = Item::of_file(&file);
+            match document::read(&mut file) {
+                Ok(entry) => emit::document(item, entry, out),
+                Err(error) => out.emit(item.status(Status::Unknown).meta("error", error.to_string())),
+            }
+        }
+        Ok(())
+    }
+}
 
 plumbline_sdk::module! {
     name: "manual",

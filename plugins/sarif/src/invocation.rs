@@ -1,9 +1,11 @@
 //! Finds the reasons why a run may be incomplete.
 
+use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Status};
 
-use crate::log::{Component, Invocation, Notification, Rule, Run, Tool, at};
-use crate::run::{MAX_TEXT, cut, message};
+use crate::log::{Invocation, Notification, Rule, Run, Tool, at};
+use crate::rules::component;
+use crate::run::{MAX_TEXT, message};
 
 /// Maximum number of notifications of a run that become items. One more has the number of the
 /// others.
@@ -83,15 +85,7 @@ fn item(notification: &Notification, tool: &Tool) -> Item {
 /// Returns the description of the notification, if the log has one (3.58.2).
 fn descriptor<'a>(notification: &Notification, tool: &'a Tool) -> Option<&'a Rule> {
     let reference = notification.descriptor.as_ref()?;
-    let extensions = tool.extensions.as_ref();
-    let component: Option<&Component> = match &reference.tool_component {
-        None => Some(&tool.driver),
-        Some(wanted) => at(extensions, wanted.index).or_else(|| {
-            let mut components = std::iter::once(&tool.driver).chain(extensions.into_iter().flatten());
-            components.find(|component| wanted.name.is_some() && component.name == wanted.name)
-        }),
-    };
-    let known = component?.notifications.as_ref();
+    let known = component(tool, reference.tool_component.as_ref())?.notifications.as_ref();
     at(known, reference.index).or_else(|| {
         let id = reference.id.as_ref()?;
         known?.iter().find(|rule| rule.id.as_ref() == Some(id))

@@ -1,7 +1,5 @@
 //! The role, which processes one file after the other.
 
-use std::io::Read;
-
 use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 use serde::Deserialize;
 
@@ -40,7 +38,7 @@ impl PostProcessor for Sarif {
             return Err(format!("the option `fail-on` names `{level}`; levels are {}", LEVELS.join(", ")));
         }
         for file in files {
-            let item = Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file");
+            let item = Item::of_file(&file);
             match read(file) {
                 Ok(runs) => {
                     out.emit(item);
@@ -53,12 +51,9 @@ impl PostProcessor for Sarif {
     }
 }
 
-fn read(file: InputFile) -> Result<Vec<Run>, String> {
-    let mut text = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(format!("the log has more than {} MiB", MAX_FILE >> 20));
-    }
+fn read(mut file: InputFile) -> Result<Vec<Run>, String> {
+    let text = file.read_within(MAX_FILE).map_err(|error| error.to_string())?;
+    let text = text.ok_or_else(|| format!("the log has more than {} MiB", MAX_FILE >> 20))?;
     let json = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
     let log: Log = serde_json::from_slice(json).map_err(|error| format!("not a SARIF log: {error}"))?;
     match log.version {

@@ -59,8 +59,9 @@ impl<'a> Rules<'a> {
 
     /// Returns the ID of the rule that `reference` means.
     fn id(&self, reference: &'a RuleReference) -> Option<&'a str> {
-        let by_index =
-            || at(self.component(reference.tool_component.as_ref())?.rules.as_ref(), reference.index)?.id.as_deref();
+        let by_index = || {
+            at(component(self.tool, reference.tool_component.as_ref())?.rules.as_ref(), reference.index)?.id.as_deref()
+        };
         reference.id.as_deref().or_else(by_index)
     }
 
@@ -69,8 +70,8 @@ impl<'a> Rules<'a> {
         let reference = finding.rule.as_ref();
         let id = finding.rule_id.as_deref().or_else(|| reference?.id.as_deref());
         let index = finding.rule_index.or_else(|| reference?.index);
-        let component = || self.component(reference.and_then(|rule| rule.tool_component.as_ref()));
-        let by_index = index.and_then(|index| at(component()?.rules.as_ref(), Some(index)));
+        let of = || component(self.tool, reference.and_then(|rule| rule.tool_component.as_ref()));
+        let by_index = index.and_then(|index| at(of()?.rules.as_ref(), Some(index)));
         let rule = by_index.or_else(|| self.by_id(id?));
         (id.or_else(|| rule?.id.as_deref()), rule)
     }
@@ -83,13 +84,6 @@ impl<'a> Rules<'a> {
             }
             id = id.rsplit_once('/')?.0;
         }
-    }
-
-    fn component(&self, wanted: Option<&ComponentReference>) -> Option<&'a Component> {
-        let Some(wanted) = wanted else { return Some(&self.tool.driver) };
-        let by_index = at(self.tool.extensions.as_ref(), wanted.index);
-        by_index
-            .or_else(|| components(self.tool).find(|component| wanted.name.is_some() && component.name == wanted.name))
     }
 }
 
@@ -107,4 +101,11 @@ fn worse<'a>(one: &'a str, other: &'a str) -> &'a str {
 
 fn components(tool: &Tool) -> impl Iterator<Item = &Component> {
     std::iter::once(&tool.driver).chain(tool.extensions.iter().flatten())
+}
+
+/// Returns the driver, or the component that `wanted` means (3.54).
+pub(crate) fn component<'a>(tool: &'a Tool, wanted: Option<&ComponentReference>) -> Option<&'a Component> {
+    let Some(wanted) = wanted else { return Some(&tool.driver) };
+    let is_meant = |component: &&Component| wanted.name.is_some() && component.name == wanted.name;
+    at(tool.extensions.as_ref(), wanted.index).or_else(|| components(tool).find(is_meant))
 }

@@ -1,5 +1,6 @@
 //! One run of one tool, and its results.
 
+use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::invocation::{self, unknown};
@@ -127,9 +128,4 @@ fn place(location: &Location, run: &Run) -> Option<Place> {
     let text =
         names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()?;
     Some(Place { text, is_in_file: false })
-}
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-pub(crate) fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -57,17 +57,64 @@
 #![forbid(unsafe_code)]
 
 mod entry;
-mod lines;
 mod options;
-mod post_processor;
 mod priority;
 mod report;
 mod time;
 mod units;
 
-pub use lines::MAX_LINE;
-pub use post_processor::SystemdLogs;
+use std::io;
+
+use plumbline_sdk::input::read_line;
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor};
+
+use entry::Entry;
+use options::Options;
+use report::Report;
+
 pub use units::MAX_UNITS_KNOWN;
+
+/// Maximum size of a line in bytes: 16 MiB, twice the worker's maximum.
+pub const MAX_LINE: usize = 16 << 20;
+
+/// The start of a line that `journalctl` prints between entries, such as `-- Logs begin …`.
+const HEADER: &[u8] = b"-- ";
+
+/// The post-processor for the logs of a journal.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemdLogs;
+
+impl PostProcessor for SystemdLogs {
+    fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        let options = plugin.options::<Options>()?.checked()?;
+        for mut file in files {
+            let mut report = Report::new(&options);
+            let problem = read(&mut file, &mut report).err();
+            report.finish(Item::of_file(&file), problem.map(|error| error.to_string()), out);
+        }
+        Ok(())
+    }
+}
+
+/// Passes the lines of a file to its report.
+fn read(file: &mut InputFile, report: &mut Report<'_>) -> io::Result<()> {
+    let mut line = Vec::new();
+    for number in 1.. {
+        let Some(end) = read_line(file, &mut line, MAX_LINE)? else { break };
+        let text = line.trim_ascii();
+        if end.is_cut {
+            report.unparsed(number, "it exceeds the length limit");
+        } else if line.starts_with(HEADER) {
+            report.header();
+        } else if !text.is_empty() {
+            match Entry::read(text) {
+                Ok(entry) => report.take(&entry),
+                Err(why) => report.unparsed(number, &why),
+            }
+        }
+    }
+    Ok(())
+}
 
 plumbline_sdk::module! {
     name: "systemd-logs",

@@ -1,6 +1,7 @@
 //! The options of the module.
 
 use plumbline_sdk::Status;
+use plumbline_sdk::text::matches;
 use serde::Deserialize;
 
 use crate::priority::{self, Counts};
@@ -86,46 +87,5 @@ impl Checked {
     pub(crate) fn fails(&self, unit: &str) -> Option<usize> {
         let chosen = self.units.is_empty() || self.units.iter().any(|pattern| matches(pattern, unit));
         self.fail_on.filter(|_| chosen)
-    }
-}
-
-/// Returns whether `pattern` matches `text`; `*` matches any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(before) = last.replace(part) {
-            match rest.find(before) {
-                Some(at) => rest = rest.get(at + before.len()..).unwrap_or_default(),
-                None => return false,
-            }
-        }
-    }
-    last.map_or(rest.is_empty(), |end| rest.ends_with(end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, text, expected) in [
-            ("kubelet.service", "kubelet.service", true),
-            ("kubelet", "kubelet.service", false),
-            ("kubelet*", "kubelet.service", true),
-            ("*.service", "kubelet.service", true),
-            ("*.service", "kubelet.timer", false),
-            ("a*b*c", "a--b--c", true),
-            ("a*b*c", "ac", false),
-            ("ab*ba", "aba", false),
-            ("*", "", true),
-            ("", "", true),
-            ("", "a", false),
-            ("a**b", "ab", true),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Converts entries to items.
 
+use plumbline_sdk::text::shortened;
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::entry::{Entry, Kind};
@@ -53,7 +54,7 @@ impl<'a> Report<'a> {
             Kind::Entry => self.entry(entry),
             Kind::Warning => join(&mut self.warning, entry.message()),
             Kind::Failed => join(&mut self.failures, entry.message()),
-            Kind::NoJournal => self.no_journal = Some(cut(entry.message(), MAX_TEXT)),
+            Kind::NoJournal => self.no_journal = Some(shortened(entry.message(), MAX_TEXT)),
         }
     }
 
@@ -65,15 +66,14 @@ impl<'a> Report<'a> {
     /// Records a line that is not an entry, with the reason.
     pub(crate) fn unparsed(&mut self, number: u64, why: &str) {
         self.unparsed += 1;
-        self.first_unparsed.get_or_insert_with(|| format!("line {number}: {}", cut(why, MAX_MESSAGE)));
+        self.first_unparsed.get_or_insert_with(|| format!("line {number}: {}", shortened(why, MAX_MESSAGE)));
     }
 
-    /// Emits all items. `problem` says why the file could not be read to its end.
-    pub(crate) fn finish(self, name: &str, path: &str, problem: Option<String>, out: &mut Output) {
+    /// Emits `file`, and the items below it. `problem` says why the file could not be read to its end.
+    pub(crate) fn finish(self, mut file: Item, problem: Option<String>, out: &mut Output) {
         let Self { options, entries, units, unparsed, first_unparsed, has_header, warning, failures, no_journal } =
             self;
         let has_others = unparsed > 0 || has_header;
-        let mut file = Item::new(0, name).meta("file", path).meta("type", "file");
         if let Some(reason) = no_journal {
             out.emit(file.status(Status::from(NOT_READ)).meta("reason", reason));
             return;
@@ -114,7 +114,7 @@ impl<'a> Report<'a> {
         {
             let time = entry.time().map_or_else(|| "-".to_owned(), rfc3339);
             let name = NAMES.get(priority).unwrap_or(&NONE);
-            unit.messages.push(format!("{time} {name}: {}", cut(entry.message(), MAX_MESSAGE)));
+            unit.messages.push(format!("{time} {name}: {}", shortened(entry.message(), MAX_MESSAGE)));
         }
     }
 }
@@ -136,7 +136,7 @@ fn below(options: &Checked, units: Units, failures: String, problem: Option<Stri
         items.push(Item::new(1, "incomplete").status(Status::Failed).meta("error", failures));
     }
     if let Some(problem) = problem {
-        items.push(Item::new(1, "unreadable").status(Status::Unknown).meta("error", cut(&problem, MAX_TEXT)));
+        items.push(Item::new(1, "unreadable").status(Status::Unknown).meta("error", shortened(&problem, MAX_TEXT)));
     }
     let (units, unknown) = units.into_sorted(options.shown());
     let mut further = unknown;
@@ -182,14 +182,5 @@ fn join(text: &mut String, more: &str) {
     if !text.is_empty() {
         text.push_str("; ");
     }
-    text.push_str(&cut(more, MAX_TEXT - text.len().min(MAX_TEXT)));
-}
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary, with `…` if
-/// something was cut.
-fn cut(text: &str, max: usize) -> String {
-    match text.get(..text.floor_char_boundary(max)) {
-        Some(kept) if kept.len() < text.len() => format!("{kept}…"),
-        _ => text.to_owned(),
-    }
+    text.push_str(&shortened(more, MAX_TEXT - text.len().min(MAX_TEXT)));
 }

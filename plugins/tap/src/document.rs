@@ -1,5 +1,6 @@
 //! Converts lines to items.
 
+use plumbline_sdk::text::{cut, decimal};
 use plumbline_sdk::{Detail, Item, Output, Status};
 
 use crate::level::{Kept, Level};
@@ -43,10 +44,10 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(crate) fn new(name: &str, path: &str, out: &'a mut Output) -> Self {
+    pub(crate) fn new(file: Item, out: &'a mut Output) -> Self {
         Self {
             out,
-            file: Some(Item::new(0, name).meta("file", path).meta("type", "file")),
+            file: Some(file),
             held: Vec::new(),
             held_bytes: 0,
             levels: vec![Level::default()],
@@ -358,11 +359,5 @@ fn depth(level: usize) -> u32 {
 /// Converts milliseconds to decimal text of seconds.
 fn seconds(milliseconds: &str) -> Option<String> {
     let milliseconds: f64 = milliseconds.trim().parse().ok()?;
-    let text = (0.0..1e15).contains(&milliseconds).then(|| format!("{:.6}", milliseconds / 1000.0))?;
-    Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
-}
-
-/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
-fn cut(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+    (0.0..1e15).contains(&milliseconds).then(|| decimal(milliseconds / 1000.0, 6))
 }

@@ -38,10 +38,39 @@
 mod document;
 mod level;
 mod line;
-mod post_processor;
 
-pub use line::MAX_LINE;
-pub use post_processor::Tap;
+use plumbline_sdk::input::read_line;
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor};
+
+use document::Document;
+
+/// Number of bytes of a line that are read; the rest is ignored.
+pub const MAX_LINE: usize = 64 << 10;
+
+/// The post-processor for TAP.
+#[derive(Debug, Clone, Copy)]
+pub struct Tap;
+
+impl PostProcessor for Tap {
+    fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        for mut file in files {
+            let mut document = Document::new(Item::of_file(&file), out);
+            let mut line = Vec::new();
+            let problem = loop {
+                match read_line(&mut file, &mut line, MAX_LINE) {
+                    Ok(Some(end)) => {
+                        let text = line.strip_suffix(b"\r").filter(|_| end.is_complete).unwrap_or(&line);
+                        document.line(&String::from_utf8_lossy(text));
+                    }
+                    Ok(None) => break None,
+                    Err(error) => break Some(error.to_string()),
+                }
+            };
+            document.finish(problem);
+        }
+        Ok(())
+    }
+}
 
 plumbline_sdk::module! {
     name: "tap",

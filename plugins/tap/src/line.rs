@@ -1,10 +1,5 @@
 //! Parses lines of TAP.
 
-use std::io::{self, BufRead};
-
-/// Number of bytes of a line that are read; the rest is ignored.
-pub const MAX_LINE: usize = 64 << 10;
-
 /// A line without its indentation.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line<'a> {
@@ -156,31 +151,6 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Reads the next line into `line`, without its line break, cut to [`MAX_LINE`] bytes. Returns
-/// false at the end of the input.
-pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let mut any = false;
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(any);
-        }
-        any = true;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let taken = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or(buffer);
-        line.extend(taken.iter().take(MAX_LINE.saturating_sub(line.len())));
-        let length = taken.len() + usize::from(end.is_some());
-        input.consume(length);
-        if end.is_some() {
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
-            return Ok(true);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,19 +204,5 @@ mod tests {
         assert_eq!(Line::parse("TAP version 14"), Line::Version);
         assert_eq!(Line::parse("# Subtest: a"), Line::Subtest("a"));
         assert_eq!(Line::parse("#   at x"), Line::Comment("  at x"));
-    }
-
-    #[test]
-    fn long_lines_are_cut_and_the_next_one_is_whole() {
-        let text = format!("ok {}\r\nok 2\nlast", "x".repeat(3 * MAX_LINE));
-        let mut input = io::BufReader::with_capacity(7, text.as_bytes());
-        let mut line = Vec::new();
-        assert!(read_line(&mut input, &mut line).unwrap());
-        assert_eq!(line.len(), MAX_LINE);
-        assert!(read_line(&mut input, &mut line).unwrap());
-        assert_eq!(line, b"ok 2");
-        assert!(read_line(&mut input, &mut line).unwrap());
-        assert_eq!(line, b"last");
-        assert!(!read_line(&mut input, &mut line).unwrap());
     }
 }

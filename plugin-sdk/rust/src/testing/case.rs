@@ -9,10 +9,9 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::check;
 use super::context::Granted;
 use super::log;
-use super::run::Run;
+use super::run::{Run, problem_of};
 use crate::batches::BatchSource;
 use crate::input::Source;
 use crate::results::Entry;
@@ -262,7 +261,7 @@ impl Case {
         });
         let mut previous = None;
         for item in &items {
-            if let Some(problem) = check::problem(item, previous) {
+            if let Some(problem) = problem_of(item, previous) {
                 panic!("the host would end the call: {problem}");
             }
             previous = Some(item.depth);
@@ -330,15 +329,16 @@ fn walk(directory: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) -> i
     Ok(())
 }
 
-/// Returns the entries of a case, a few at a time, so that a module sees more than one batch.
-struct Given {
-    entries: std::vec::IntoIter<Entry>,
-    error: Option<String>,
+/// What a module reads, a few entries at a time, so that it sees more than one batch. The error comes
+/// after them.
+pub(super) struct Given<T> {
+    pub(super) entries: std::vec::IntoIter<T>,
+    pub(super) error: Option<String>,
 }
 
-impl BatchSource<Entry> for Given {
-    fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
-        let batch: Vec<Entry> = self.entries.by_ref().take(max.clamp(1, 256) as usize).collect();
+impl<T> BatchSource<T> for Given<T> {
+    fn next(&mut self, max: u32) -> Result<Vec<T>, String> {
+        let batch: Vec<T> = self.entries.by_ref().take(max.clamp(1, 100) as usize).collect();
         match &self.error {
             Some(error) if batch.is_empty() => Err(error.clone()),
             _ => Ok(batch),

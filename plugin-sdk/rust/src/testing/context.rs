@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::case::Native;
+use super::case::{Given, Native};
 use super::{Case, Run};
 use crate::batches::BatchSource;
 use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
@@ -165,7 +165,7 @@ impl Fake {
         if target.starts_with(root) { Ok(target) } else { Err(FileError::NotPermitted { path: path.to_owned() }) }
     }
 
-    fn found(&self, query: &ObjectQuery) -> Result<Recorded, String> {
+    fn found(&self, query: &ObjectQuery) -> Result<Given<Value>, String> {
         let ObjectQuery { api_version, resource, namespace, .. } = query;
         let Some((objects, error)) = self.granted.objects.get(&(api_version.clone(), resource.clone())) else {
             return Err(format!("the case grants no `{resource}` of `{api_version}`: add them with `Case::objects`"));
@@ -174,7 +174,7 @@ impl Fake {
             namespace.as_deref().is_none_or(|namespace| metadata(object, "namespace") == Some(namespace))
         };
         let objects: Vec<Value> = objects.iter().filter(in_namespace).cloned().collect();
-        Ok(Recorded { objects: objects.into_iter(), error: error.clone() })
+        Ok(Given { entries: objects.into_iter(), error: error.clone() })
     }
 }
 
@@ -250,7 +250,7 @@ impl Host for Fake {
 
     fn get(&mut self, query: &ObjectQuery, name: &str) -> Result<Option<Value>, String> {
         let mut found = self.found(query)?;
-        match (found.objects.find(|object| metadata(object, "name") == Some(name)), found.error) {
+        match (found.entries.find(|object| metadata(object, "name") == Some(name)), found.error) {
             (None, Some(error)) => Err(error),
             (object, _) => Ok(object),
         }
@@ -276,22 +276,6 @@ impl Host for Fake {
 
     fn report(&mut self, progress: Progress) {
         self.progress.borrow_mut().push(progress);
-    }
-}
-
-/// Recorded objects, a few at a time, so that a check sees more than one batch.
-struct Recorded {
-    objects: std::vec::IntoIter<Value>,
-    error: Option<String>,
-}
-
-impl BatchSource<Value> for Recorded {
-    fn next(&mut self, max: u32) -> Result<Vec<Value>, String> {
-        let batch: Vec<Value> = self.objects.by_ref().take(max.clamp(1, 100) as usize).collect();
-        match &self.error {
-            Some(error) if batch.is_empty() => Err(error.clone()),
-            _ => Ok(batch),
-        }
     }
 }
 
