@@ -9,6 +9,8 @@ mod apply;
 mod error_record;
 mod event;
 mod query;
+mod results;
+mod settle;
 mod state;
 
 pub use apply::MAX_SKIP_REASON;

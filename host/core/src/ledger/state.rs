@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::judgement::VerdictSummary;
 use crate::ledger::error_record::ErrorRecord;
-use crate::ledger::event::{Event, Refusal, Stored};
+use crate::ledger::event::{Effect, Event, Refusal, Stored};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
@@ -126,6 +126,11 @@ impl Ledger {
 
     pub(super) fn index(&self, key: &ResultKey) -> Result<usize, Refusal> {
         self.by_key.get(key).copied().ok_or_else(|| Refusal::Unexpected(key.clone()))
+    }
+
+    /// Returns the index of the plugin of a result.
+    pub(super) fn plugin_of(&self, key: &ResultKey) -> Result<usize, Refusal> {
+        self.by_name.get(&key.plugin).copied().ok_or_else(|| Refusal::Unexpected(key.clone()))
     }
 
     pub(super) fn plugin_index(&self, plugin: &PluginName) -> Result<usize, Refusal> {
@@ -304,11 +309,31 @@ impl Entry {
         }
     }
 
-    /// Records `error` and stops waiting for an upload.
-    pub(super) fn fail(&mut self, at: Timestamp, error: ErrorRecord) {
+    /// Records `error`, and stops waiting for an upload.
+    pub(super) fn fail(&mut self, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
+        effects.push(Effect::ResultFailed { key: self.key.clone(), error: error.clone() });
         self.outcome = Outcome::Failed { at, error };
         self.upload = None;
         self.held = None;
+    }
+
+    /// Records `error`, or holds it until the current upload ends, and until this time at most.
+    pub(super) fn fail_or_hold(
+        &mut self,
+        at: Timestamp,
+        error: ErrorRecord,
+        until: Option<Timestamp>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.upload.is_some() {
+            self.held = Some(Held { error, until });
+            return;
+        }
+        let error = match &self.outcome {
+            Outcome::Broken { reason, .. } => error.with("upload", reason.as_str()),
+            _ => error,
+        };
+        self.fail(at, error, effects);
     }
 
     pub(super) fn state(&self) -> KeyState {
