@@ -2,7 +2,7 @@
 
 use plumbline_catalogue::{Catalogue, samples};
 use plumbline_core::definition::LimitError;
-use plumbline_core::{MissingRight, PluginName};
+use plumbline_core::{PluginName, Rights};
 use plumbline_sandbox::{LoadError, ModuleFailure, OptionProblem};
 
 use crate::{ModuleError, PlanError};
@@ -31,7 +31,7 @@ fn every_error_is_in_the_catalogue() {
             Read { path, source }, Load { path, source = LoadError::NoRole("example".to_owned()) },
             Unknown { role, name, known, unbuilt = None }, Role { 0 }, TooMany { 0 },
             NoCheck { file, unbuilt = None }, NotACheck { 0 },
-            Rights { file, missing = vec![MissingRight::Files("/etc/example".to_owned()), MissingRight::Env("NAME".to_owned())] },
+            Rights { file, missing = Box::new(Rights { files: vec!["/etc/example".to_owned()], env: vec!["NAME".to_owned()], ..Rights::default() }) },
         }),
         ModuleError::hint,
     );

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use plumbline_core::definition::{AUTO_FORMAT, Definition, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_core::{MissingRight, Rights, closest};
+use plumbline_core::{Rights, closest};
 use plumbline_sandbox::{Accepted, LoadError, ModuleInfo, Sandbox, inspect};
 
 use compile::Pool;
@@ -129,7 +129,7 @@ impl Modules {
         }
         let missing = accepted.info().rights.missing(&definition.plumbline.grants);
         if !missing.is_empty() {
-            return Err(ModuleError::Rights { file: file.clone(), missing });
+            return Err(ModuleError::Rights { file: file.clone(), missing: Box::new(missing) });
         }
         Ok(Some(LazyModule::new(path, accepted)))
     }
@@ -294,15 +294,12 @@ pub enum ModuleError {
     #[error("module `{0}` is not a check: it does not have the role `check`")]
     NotACheck(PathBuf),
     /// The definition does not grant what the check needs.
-    #[error(
-        "check `{file}` needs rights that the definition does not grant: {}",
-        missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    )]
+    #[error("check `{file}` needs rights that the definition does not grant: {missing}")]
     Rights {
         /// The name of the file.
         file: String,
         /// The rights, at least one.
-        missing: Vec<MissingRight>,
+        missing: Box<Rights>,
     },
     /// The bundle has too many modules.
     #[error("bundle `{0}` has more than {MAX_BUNDLE_MODULES} modules")]
@@ -323,7 +320,7 @@ impl ModuleError {
                 return Some(format!("put `{file}` next to the definition, and pass the directory to `--plugin`"));
             }
             Self::Rights { missing, .. } => {
-                let lines = Rights::of_missing(missing).to_yaml();
+                let lines = missing.to_yaml();
                 return Some(format!("check what it reads, and add this to the definition:\n{lines}"));
             }
             Self::Unknown { name, known, .. } => (name, known),

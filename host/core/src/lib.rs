@@ -45,8 +45,8 @@ pub use limits::{ModuleLimits, ReceiveLimits};
 pub use name::{GLOBAL, NameError, Node, NodeName, PluginName, ResultKey, RunId, Taint, session_id};
 pub use progress::ProgressUpdate;
 pub use rights::{
-    Endpoint, Host, KubernetesRight, MissingRight, NamePattern, NetworkError, NotGranted, Origin, Rights, RightsError,
-    WebTarget, is_special,
+    Endpoint, Host, KubernetesRight, NamePattern, NetworkError, NotGranted, Origin, Rights, RightsError, WebTarget,
+    is_special,
 };
 pub use run_status::{MAX_HINT_BYTES, MAX_REASON_BYTES, RunFailure, RunStatus};
 pub use selector::{Selector, SelectorError};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use plumbline_core::{CheckRun, CompiledCode, Digest, FlatItem, MissingRight, ModuleLimits, Rights};
+use plumbline_core::{CheckRun, CompiledCode, Digest, FlatItem, ModuleLimits};
 use plumbline_kubernetes::chunks::{MAX_MODULE_BYTES, unpack_files};
 use plumbline_sandbox::{
     Accepted, CheckFailure, CheckProgress, CheckSink, ClusterReader, Directory, ItemSink, LoadError, LogLevel, LogSink,
@@ -166,10 +166,8 @@ fn all_granted(check: &CheckRun, info: &ModuleInfo) -> Result<(), CheckFailure> 
     if missing.is_empty() {
         return Ok(());
     }
-    let list: Vec<String> = missing.iter().map(MissingRight::to_string).collect();
-    let lines = Rights::of_missing(&missing).to_yaml();
-    Err(CheckFailure::of(format!("the check needs rights that the definition does not grant: {}", list.join("; ")))
-        .with("add-to-definition", Some(lines)))
+    Err(CheckFailure::of(format!("the check needs rights that the definition does not grant: {missing}"))
+        .with("add-to-definition", Some(missing.to_yaml())))
 }
 
 /// Returns the granted directories that exist on this node. A missing one is logged, because a check

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plumbline_core::definition::{AUTO_FORMAT, Definition, MAX_YAML_BYTES, effective_limits};
-use plumbline_core::{Driver, Rights, closest};
+use plumbline_core::{Driver, closest};
 use plumbline_sandbox::{Roles, check_options};
 use serde_json::Value;
 
@@ -118,9 +118,8 @@ impl<'a> Named<'a> {
         }
         let missing = answer.rights.missing(&definition.plumbline.grants);
         if !missing.is_empty() {
-            let list: Vec<String> = missing.iter().map(ToString::to_string).collect();
-            let what = format!("`{file}` needs rights that `plumbline.grants` does not have: {}", list.join("; "));
-            let hint = format!("add this to the definition:\n{}", Rights::of_missing(&missing).to_yaml());
+            let what = format!("`{file}` needs rights that `plumbline.grants` does not have: {missing}");
+            let hint = format!("add this to the definition:\n{}", missing.to_yaml());
             self.checked.error(self.place, what, Some(&hint));
         }
     }

@@ -62,6 +62,19 @@ pub struct KubernetesRight {
     pub namespaces: Vec<String>,
 }
 
+/// An API version, a resource and a namespace.
+type Read<'a> = (&'a str, &'a str, Option<&'a str>);
+
+impl KubernetesRight {
+    fn of_read((api_version, resource, namespace): Read<'_>) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            resources: vec![resource.to_owned()],
+            namespaces: namespace.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
 /// A rule for rights that a value breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {why}: `{value}`")]
@@ -93,59 +106,10 @@ fn in_namespace(namespace: Option<&str>) -> String {
     namespace.map_or_else(|| "in all namespaces".to_owned(), |namespace| format!("in namespace `{namespace}`"))
 }
 
-/// A right that a check needs and does not have, in the words of a definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MissingRight {
-    /// A directory of the node.
-    Files(String),
-    /// A resource, with its API version, in one namespace, or in all of them.
-    Kubernetes {
-        /// The API group and version.
-        api_version: String,
-        /// The resource.
-        resource: String,
-        /// The namespace. `None` means all of them.
-        namespace: Option<String>,
-    },
-    /// A web server.
-    Http(Origin),
-    /// A name to resolve.
-    Dns(NamePattern),
-    /// A host and port to connect to.
-    Tcp(Endpoint),
-    /// A port to open.
-    Listen(u16),
-    /// An environment variable.
-    Env(String),
-}
-
-impl fmt::Display for MissingRight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Files(directory) => write!(f, "files: {directory}"),
-            Self::Kubernetes { api_version, resource, namespace: None } => {
-                write!(f, "kubernetes: {resource} ({api_version}) in all namespaces")
-            }
-            Self::Kubernetes { api_version, resource, namespace: Some(namespace) } => {
-                write!(f, "kubernetes: {resource} ({api_version}) in namespace {namespace}")
-            }
-            Self::Http(origin) => write!(f, "http: {origin}"),
-            Self::Dns(name) => write!(f, "dns: {name}"),
-            Self::Tcp(endpoint) => write!(f, "tcp: {endpoint}"),
-            Self::Listen(port) => write!(f, "listen: {port}"),
-            Self::Env(name) => write!(f, "env: {name}"),
-        }
-    }
-}
-
 /// Writes the rights in the words of a definition, or `none`.
 impl fmt::Display for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return f.write_str("none");
-        }
-        let all: Vec<String> = self.missing(&Self::default()).iter().map(ToString::to_string).collect();
-        f.write_str(&all.join("; "))
+        if self.is_empty() { f.write_str("none") } else { f.write_str(&self.lines().join("; ")) }
     }
 }
 
@@ -198,81 +162,64 @@ impl Rights {
     }
 
     /// Returns which of these rights `granted` does not include.
-    pub fn missing(&self, granted: &Self) -> Vec<MissingRight> {
-        let files = self.files.iter().filter(|wanted| !granted.files.iter().any(|given| is_within(wanted, given)));
-        let env = self.env.iter().filter(|name| !granted.env.contains(name));
-        let mut missing: Vec<_> = files.cloned().map(MissingRight::Files).collect();
-        for right in &self.kubernetes {
-            for resource in &right.resources {
-                let namespaces = right.namespaces.iter().map(|name| Some(name.as_str()));
-                let everywhere = right.namespaces.is_empty().then_some(None);
-                for namespace in namespaces.chain(everywhere) {
-                    if !granted.allows(&right.api_version, resource, namespace) {
-                        missing.push(MissingRight::Kubernetes {
-                            api_version: right.api_version.clone(),
-                            resource: resource.clone(),
-                            namespace: namespace.map(str::to_owned),
-                        });
-                    }
-                }
-            }
+    pub fn missing(&self, granted: &Self) -> Self {
+        fn without<T: Clone>(wanted: &[T], is_granted: impl Fn(&T) -> bool) -> Vec<T> {
+            wanted.iter().filter(|right| !is_granted(right)).cloned().collect()
         }
-        let http = self.http.iter().filter(|wanted| !granted.http.iter().any(|given| given.covers(wanted)));
-        missing.extend(http.cloned().map(MissingRight::Http));
-        let dns = self.dns.iter().filter(|wanted| !granted.dns.iter().any(|given| given.covers(wanted)));
-        missing.extend(dns.cloned().map(MissingRight::Dns));
-        let tcp = self.tcp.iter().filter(|wanted| !granted.tcp.iter().any(|given| given.covers(wanted)));
-        missing.extend(tcp.cloned().map(MissingRight::Tcp));
-        let listen = self.listen.iter().filter(|port| !granted.listen.contains(port));
-        missing.extend(listen.copied().map(MissingRight::Listen));
-        missing.extend(env.cloned().map(MissingRight::Env));
-        missing
+        let reads =
+            self.reads().filter(|(version, resource, namespace)| !granted.allows(version, resource, *namespace));
+        Self {
+            files: without(&self.files, |wanted| granted.files.iter().any(|given| is_within(wanted, given))),
+            kubernetes: reads.map(KubernetesRight::of_read).collect(),
+            http: without(&self.http, |wanted| granted.http.iter().any(|given| given.covers(wanted))),
+            dns: without(&self.dns, |wanted| granted.dns.iter().any(|given| given.covers(wanted))),
+            tcp: without(&self.tcp, |wanted| granted.tcp.iter().any(|given| given.covers(wanted))),
+            listen: without(&self.listen, |port| granted.listen.contains(port)),
+            env: without(&self.env, |name| granted.env.contains(name)),
+        }
     }
 
-    /// Returns the rights that consist of `missing`.
-    pub fn of_missing(missing: &[MissingRight]) -> Self {
-        let mut rights = Self::default();
-        for right in missing {
-            match right {
-                MissingRight::Files(directory) => rights.files.push(directory.clone()),
-                MissingRight::Http(origin) => rights.http.push(origin.clone()),
-                MissingRight::Dns(name) => rights.dns.push(name.clone()),
-                MissingRight::Tcp(endpoint) => rights.tcp.push(endpoint.clone()),
-                MissingRight::Listen(port) => rights.listen.push(*port),
-                MissingRight::Env(name) => rights.env.push(name.clone()),
-                MissingRight::Kubernetes { api_version, resource, namespace } => {
-                    let namespaces: Vec<String> = namespace.iter().cloned().collect();
-                    let same =
-                        |one: &&mut KubernetesRight| one.api_version == *api_version && one.namespaces == namespaces;
-                    match rights.kubernetes.iter_mut().find(same) {
-                        Some(one) => one.resources.push(resource.clone()),
-                        None => rights.kubernetes.push(KubernetesRight {
-                            api_version: api_version.clone(),
-                            resources: vec![resource.clone()],
-                            namespaces,
-                        }),
-                    }
-                }
-            }
+    /// Returns each resource that may be read, with its API version, in each namespace. A namespace of
+    /// `None` stands for all of them.
+    fn reads(&self) -> impl Iterator<Item = Read<'_>> {
+        self.kubernetes.iter().flat_map(|right| {
+            right.resources.iter().flat_map(move |resource| {
+                let everywhere = right.namespaces.is_empty().then_some(None);
+                let namespaces = right.namespaces.iter().map(|name| Some(name.as_str())).chain(everywhere);
+                namespaces.map(move |namespace| (right.api_version.as_str(), resource.as_str(), namespace))
+            })
+        })
+    }
+
+    /// Returns each right as a line in the words of a definition, such as `files: /proc`.
+    pub fn lines(&self) -> Vec<String> {
+        fn lines<'a, T: fmt::Display>(key: &'a str, entries: &'a [T]) -> impl Iterator<Item = String> {
+            entries.iter().map(move |entry| format!("{key}: {entry}"))
         }
-        rights
+        let reads = self.reads().map(|(version, resource, namespace)| {
+            let place = namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
+            format!("kubernetes: {resource} ({version}) in {place}")
+        });
+        let network = lines("http", &self.http).chain(lines("dns", &self.dns)).chain(lines("tcp", &self.tcp));
+        let rest = network.chain(lines("listen", &self.listen)).chain(lines("env", &self.env));
+        lines("files", &self.files).chain(reads).chain(rest).collect()
     }
 
     /// Returns the lines of a definition that grant these rights. They are YAML, and have passed
     /// [`Rights::check`].
     pub fn to_yaml(&self) -> String {
-        let list = |entries: &[String]| {
-            let quoted = entries.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string());
+        fn quoted<T: ToString>(entries: &[T]) -> String {
+            let quoted = entries.iter().map(|entry| serde_json::Value::from(entry.to_string()).to_string());
             quoted.collect::<Vec<_>>().join(", ")
-        };
+        }
         let mut lines = vec!["plumbline:".to_owned(), "  grants:".to_owned()];
         if !self.files.is_empty() {
-            lines.push(format!("    files: [{}]", list(&self.files)));
+            lines.push(format!("    files: [{}]", quoted(&self.files)));
         }
         if !self.kubernetes.is_empty() {
             lines.push("    kubernetes:".to_owned());
         }
-        for right in &self.kubernetes {
+        for right in self.by_namespace() {
             let namespaces = match right.namespaces.is_empty() {
                 true => String::new(),
                 false => format!(", namespaces: [{}]", right.namespaces.join(", ")),
@@ -280,12 +227,12 @@ impl Rights {
             let (version, resources) = (&right.api_version, right.resources.join(", "));
             lines.push(format!("    - {{api-version: {version}, resources: [{resources}]{namespaces}}}"));
         }
-        let texts = |entries: &mut dyn Iterator<Item = String>| entries.collect::<Vec<_>>();
+        let ports: Vec<String> = self.listen.iter().map(u16::to_string).collect();
         for (key, entries) in [
-            ("http", list(&texts(&mut self.http.iter().map(ToString::to_string)))),
-            ("dns", list(&texts(&mut self.dns.iter().map(ToString::to_string)))),
-            ("tcp", list(&texts(&mut self.tcp.iter().map(ToString::to_string)))),
-            ("listen", texts(&mut self.listen.iter().map(ToString::to_string)).join(", ")),
+            ("http", quoted(&self.http)),
+            ("dns", quoted(&self.dns)),
+            ("tcp", quoted(&self.tcp)),
+            ("listen", ports.join(", ")),
             ("env", self.env.join(", ")),
         ] {
             if !entries.is_empty() {
@@ -293,6 +240,20 @@ impl Rights {
             }
         }
         lines.join("\n")
+    }
+
+    /// Returns the readable objects with the resources of each API version and namespace together.
+    fn by_namespace(&self) -> Vec<KubernetesRight> {
+        let mut rights: Vec<KubernetesRight> = Vec::new();
+        for mut read in self.reads().map(KubernetesRight::of_read) {
+            let is_same =
+                |one: &&mut KubernetesRight| one.api_version == read.api_version && one.namespaces == read.namespaces;
+            match rights.iter_mut().find(is_same) {
+                Some(one) => one.resources.append(&mut read.resources),
+                None => rights.push(read),
+            }
+        }
+        rights
     }
 
     /// Returns whether the check may send requests to a host, with the scheme and port of `target`.

@@ -11,7 +11,6 @@ use plumbline_author::inspect::{
     self, BundleInspection, Imports, Kind, Metadata, ModuleInspection, Sections, capabilities,
 };
 use plumbline_bundle::{Installed, Store, StoreError};
-use plumbline_core::Rights;
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Kind as RemoteKind, Reference};
 use serde::Serialize;
@@ -110,8 +109,8 @@ fn print_bundle(bundle: &BundleInspection, verbose: bool, out: &mut impl Write) 
     row(out, "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that is a summarizer")))?;
     if let Some(component) = &definition.component {
         row(out, "check", component)?;
-        for right in definition.grants.missing(&Rights::default()) {
-            row(out, "grants", &right.to_string())?;
+        for right in definition.grants.lines() {
+            row(out, "grants", &right)?;
         }
     }
     row(out, "digest", bundle.digest.as_deref().unwrap_or("none"))?;
@@ -172,8 +171,8 @@ fn print_module(module: &ModuleInspection, verbose: bool, out: &mut impl Write) 
             for (limit, value) in limits {
                 row(out, "asks for", &format!("{limit}: {value}"))?;
             }
-            for right in rights.missing(&Rights::default()) {
-                row(out, "needs", &right.to_string())?;
+            for right in rights.lines() {
+                row(out, "needs", &right)?;
             }
             row(
                 out,
