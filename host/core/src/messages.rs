@@ -2,11 +2,11 @@
 
 use plumbline_catalogue::{Catalogue, samples};
 
-use crate::config::{ConfigError, StorageError, UnknownChoice};
+use crate::config::ConfigError;
 use crate::definition::DefinitionError;
 use crate::duration::DurationError;
 use crate::name::NameError;
-use crate::schedule::{CronError, ZoneError};
+use crate::schedule::CronError;
 use crate::{Driver, PluginName, SelectorError};
 
 #[test]
@@ -26,9 +26,7 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(ConfigError {
             TooLarge { bytes }, Json { 0 }, WrongType { path, expected, found }, Twice { first, second },
-            Choice { path, cause = UnknownChoice { text: "a".to_owned(), known: "`b`".to_owned() } },
-            Storage { path, cause = StorageError("a".to_owned()) }, Cron { path, cause = CronError::Never("0 0 30 2 *".to_owned()) },
-            Zone { path, cause = ZoneError("a".to_owned()) }, ConflictingSince {},
+            Value { path, cause }, ConflictingSince {},
         }),
         |_| None,
     );

@@ -1,6 +1,7 @@
 //! Reads a configuration from JSON.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use serde_json::{Map, Value};
@@ -8,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::config::model::{
     BundleSource, Config, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, Selection, Server, Telemetry,
 };
-use crate::config::values::{EFFECTS, StorageError, Toleration, UnknownChoice};
-use crate::schedule::{CronError, KeepLimits, Schedule, ScheduleZone, ZoneError};
+use crate::config::values::{EFFECTS, Toleration, UnknownChoice};
+use crate::schedule::{KeepLimits, Schedule};
 use crate::size::Bytes;
 use crate::text::{described, first_chars};
 
@@ -49,37 +50,13 @@ pub enum ConfigError {
         /// The other spelling of the key.
         second: String,
     },
-    /// The key does not accept the value.
+    /// The key does not accept the text.
     #[error("`{path}`: {cause}")]
-    Choice {
+    Value {
         /// The path of the key.
         path: String,
         /// The reason.
-        cause: UnknownChoice,
-    },
-    /// The value does not describe a storage.
-    #[error("`{path}`: {cause}")]
-    Storage {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: StorageError,
-    },
-    /// The value is not a cron expression.
-    #[error("`{path}`: {cause}")]
-    Cron {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: CronError,
-    },
-    /// The value is not a time zone.
-    #[error("`{path}`: {cause}")]
-    Zone {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: ZoneError,
+        cause: String,
     },
     /// Two mutually exclusive keys are both set.
     #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` cannot be combined: keep one")]
@@ -219,9 +196,8 @@ impl PlumblineConfig {
         from.truth("QueryKubelets", &mut self.query_kubelets)?;
         from.choice("NativeSidecar", &mut self.native_sidecar)?;
         self.job_tolerations = tolerations(from, "JobTolerations")?;
-        if let Some(Some(text)) = from.nullable("Storage", "text", text)? {
-            let path = from.at("Storage");
-            self.storage = text.parse().map_err(|cause| ConfigError::Storage { path, cause })?;
+        if let Some(storage) = from.parsed("Storage")? {
+            self.storage = storage;
         }
         from.text("UploadURL", &mut self.upload_url)?;
         from.text("UploadSecret", &mut self.upload_secret)?;
@@ -278,11 +254,8 @@ impl Telemetry {
 fn schedule(from: &mut Fields) -> Result<Schedule, ConfigError> {
     let mut cron = String::new();
     from.required_text("Cron", &mut cron, "a cron expression, such as `0 3 * * *`")?;
-    let cron = cron.parse().map_err(|cause| ConfigError::Cron { path: from.at("Cron"), cause })?;
-    let mut zone = ScheduleZone::default();
-    if let Some(Some(name)) = from.nullable("TimeZone", "text", text)? {
-        zone = name.parse().map_err(|cause| ConfigError::Zone { path: from.at("TimeZone"), cause })?;
-    }
+    let cron = from.parse("Cron", &cron)?;
+    let zone = from.parsed("TimeZone")?.unwrap_or_default();
     let mut keep = KeepLimits::default();
     from.optional_whole("KeepRuns", &mut keep.runs)?;
     from.optional_whole("KeepDays", &mut keep.days)?;
@@ -464,9 +437,19 @@ impl Fields {
         match self.nullable(key, "text", text)?.flatten().as_deref() {
             None => {}
             Some("") => *into = T::default(),
-            Some(text) => *into = text.parse().map_err(|cause| ConfigError::Choice { path: self.at(key), cause })?,
+            Some(text) => *into = self.parse(key, text)?,
         }
         Ok(())
+    }
+
+    /// Takes a text and parses it. Returns `None` if it is absent or `null`.
+    fn parsed<T: FromStr<Err: Display>>(&mut self, key: &str) -> Result<Option<T>, ConfigError> {
+        let text = self.nullable(key, "text", text)?.flatten();
+        text.map(|text| self.parse(key, &text)).transpose()
+    }
+
+    fn parse<T: FromStr<Err: Display>>(&self, key: &str, text: &str) -> Result<T, ConfigError> {
+        text.parse().map_err(|cause: T::Err| ConfigError::Value { path: self.at(key), cause: cause.to_string() })
     }
 }
 
