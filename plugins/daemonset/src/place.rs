@@ -58,7 +58,7 @@ pub(crate) struct FieldPath<'a> {
 
 /// An object and its place.
 pub(crate) struct Object<'a> {
-    name: String,
+    pub(crate) name: String,
     fields: &'a Map<String, Value>,
 }
 
@@ -103,10 +103,6 @@ impl<'a> FieldPath<'a> {
 
 /// Accessors of fields. A null field counts as absent, as everywhere in Kubernetes.
 impl<'a> Object<'a> {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     pub(crate) fn field(&self, field: &str) -> Option<FieldPath<'a>> {
         let value = self.fields.get(field).filter(|value| !value.is_null())?;
         Some(FieldPath { name: format!("{}.{field}", self.name), value })

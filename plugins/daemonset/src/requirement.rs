@@ -141,5 +141,5 @@ fn number(values: &[String], at: &Object<'_>, operator: &'static str) -> Result<
 }
 
 fn wrong(at: &Object<'_>, operator: &'static str, rule: &'static str) -> SpecError {
-    SpecError::Values { place: at.name().to_owned(), operator, rule }
+    SpecError::Values { place: at.name.clone(), operator, rule }
 }

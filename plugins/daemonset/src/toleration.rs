@@ -59,7 +59,7 @@ impl Toleration {
         let toleration = place.object()?;
         let key = toleration.text("key")?.to_owned();
         let value = toleration.text("value")?.to_owned();
-        let wrong = |operator, rule| SpecError::Values { place: toleration.name().to_owned(), operator, rule };
+        let wrong = |operator, rule| SpecError::Values { place: toleration.name.clone(), operator, rule };
         let value = match toleration.text("operator")? {
             "" | "Equal" if key.is_empty() => return Err(wrong("Equal", "needs a `key`")),
             "" | "Equal" => Some(value),

@@ -58,8 +58,8 @@ pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
     if nodes < 2 {
         return out.emit(drift.status(Status::Skipped).text("skipped", "there is only one node with facts"));
     }
-    let differing: Vec<(&str, &Values)> = tally.facts().filter(|(_, values)| values.differ()).collect();
-    let dropped = tally.dropped();
+    let differing: Vec<(&String, &Values)> = tally.facts.iter().filter(|(_, values)| values.differ()).collect();
+    let dropped = tally.dropped;
     if differing.is_empty() && dropped == 0 {
         return out.emit(drift.status(Status::Passed));
     }
@@ -75,7 +75,7 @@ pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
     }
     if dropped > 0 {
         let values = if dropped == 1 { "1 value was".to_owned() } else { format!("{dropped} values were") };
-        let why = format!("only {} can be compared", facts(tally.compared()));
+        let why = format!("only {} can be compared", facts(tally.facts.len()));
         out.emit(Item::new(1, format!("{values} not compared")).status(Status::Unknown).text("error", why));
     }
 }
@@ -85,8 +85,8 @@ fn facts(count: usize) -> String {
 }
 
 fn compared(tally: &Tally) -> String {
-    let compared = facts(tally.compared());
-    match tally.dropped() {
+    let compared = facts(tally.facts.len());
+    match tally.dropped {
         0 => compared,
         dropped => format!("{compared}; {dropped} values of further facts were not compared"),
     }
@@ -112,7 +112,7 @@ fn item(tally: &Tally, fact: &str, values: &Values, status: DriftStatus) -> Item
         .json("majority", &json!({"value": majority, "nodes": with_it.len()}))
         .json("differing", &Value::Array(others));
     let unlisted =
-        ranked.iter().skip(1 + MAX_LISTED).map(|(_, nodes)| nodes.len()).sum::<usize>() + values.beyond().len();
+        ranked.iter().skip(1 + MAX_LISTED).map(|(_, nodes)| nodes.len()).sum::<usize>() + values.beyond.len();
     if unlisted > 0 {
         item = item.text("cut", format!("{unlisted} nodes with further values are not listed"));
     }
@@ -132,7 +132,7 @@ fn entry(tally: &Tally, value: &str, nodes: &[u32]) -> Value {
 /// Returns a sentence with the first nodes that differ, each with its value.
 fn sentence(tally: &Tally, ranked: &[(&str, &[u32])], values: &Values, differ: usize) -> String {
     let listed = ranked.iter().skip(1).flat_map(|(value, nodes)| nodes.iter().map(move |node| (*value, *node)));
-    let beyond = values.beyond().iter().map(|node| ("another value", *node));
+    let beyond = values.beyond.iter().map(|node| ("another value", *node));
     let named: Vec<String> = listed
         .chain(beyond)
         .take(MAX_NAMED)

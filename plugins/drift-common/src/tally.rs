@@ -17,10 +17,10 @@ const MAX_BYTES: usize = 32 << 20;
 pub struct Tally {
     nodes: Vec<String>,
     known: BTreeSet<String>,
-    facts: BTreeMap<String, Values>,
+    pub(crate) facts: BTreeMap<String, Values>,
     bytes: usize,
     /// The number of values that were dropped because their facts did not fit.
-    dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 /// The values of one fact.
@@ -28,7 +28,7 @@ pub struct Tally {
 pub(crate) struct Values {
     by_value: BTreeMap<String, Vec<u32>>,
     /// The nodes whose values did not fit.
-    beyond: Vec<u32>,
+    pub(crate) beyond: Vec<u32>,
     /// The last node with this fact. If a node has the fact twice, only its first value counts.
     last: Option<u32>,
 }
@@ -78,24 +78,9 @@ impl Tally {
         self.nodes.len()
     }
 
-    /// Returns the number of facts that are compared.
-    pub(crate) fn compared(&self) -> usize {
-        self.facts.len()
-    }
-
-    /// Returns the number of values of facts beyond the limit.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
     /// Returns the name of a node.
     pub(crate) fn name(&self, node: u32) -> &str {
         usize::try_from(node).ok().and_then(|node| self.nodes.get(node)).map_or("?", String::as_str)
-    }
-
-    /// Returns the facts by name.
-    pub(crate) fn facts(&self) -> impl Iterator<Item = (&str, &Values)> {
-        self.facts.iter().map(|(fact, values)| (fact.as_str(), values))
     }
 }
 
@@ -108,11 +93,6 @@ impl Values {
             self.by_value.iter().map(|(value, nodes)| (value.as_str(), nodes.as_slice())).collect();
         ranked.sort_by_key(|(value, nodes)| (std::cmp::Reverse(nodes.len()), *value));
         ranked
-    }
-
-    /// Returns the nodes whose values are not listed.
-    pub(crate) fn beyond(&self) -> &[u32] {
-        &self.beyond
     }
 
     /// Returns the number of nodes with this fact.
@@ -143,31 +123,28 @@ mod tests {
     fn the_majority_does_not_depend_on_the_order_of_nodes() {
         for values in [[("a", "2"), ("b", "1"), ("c", "3")], [("a", "3"), ("b", "2"), ("c", "1")]] {
             let tally = tally(&values);
-            let values = tally.facts().next().unwrap().1;
+            let values = &tally.facts["kernel"];
             assert_eq!(values.ranked().iter().map(|(value, _)| *value).collect::<Vec<_>>(), ["1", "2", "3"]);
         }
         let two_of_three = tally(&[("a", "1"), ("b", "2"), ("c", "2")]);
-        assert_eq!(two_of_three.facts().next().unwrap().1.ranked()[0], ("2", &[1, 2][..]));
+        assert_eq!(two_of_three.facts["kernel"].ranked()[0], ("2", &[1, 2][..]));
     }
 
     #[test]
     fn a_node_is_heard_once_and_values_are_bounded() {
         let twice = tally(&[("a", "1"), ("a", "2")]);
-        assert!(!twice.facts().next().unwrap().1.differ());
+        assert!(!twice.facts["kernel"].differ());
         assert_eq!(twice.count(), 1);
         let mut many = Tally::default();
         for node in 0..MAX_VALUES + 5 {
             many.node(&format!("n{node}"));
             many.add("kernel".into(), format!("{node}"));
         }
-        let values = many.facts().next().unwrap().1;
-        assert_eq!(
-            (values.ranked().len(), values.beyond().len(), values.node_count()),
-            (MAX_VALUES, 5, MAX_VALUES + 5)
-        );
+        let values = &many.facts["kernel"];
+        assert_eq!((values.ranked().len(), values.beyond.len(), values.node_count()), (MAX_VALUES, 5, MAX_VALUES + 5));
         let mut wide = Tally::default();
         wide.node("n");
         (0..MAX_FACTS + 7).for_each(|fact| wide.add(format!("f{fact}"), String::new()));
-        assert_eq!((wide.compared(), wide.dropped()), (MAX_FACTS, 7));
+        assert_eq!((wide.facts.len(), wide.dropped), (MAX_FACTS, 7));
     }
 }

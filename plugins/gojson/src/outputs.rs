@@ -23,7 +23,7 @@ pub(crate) struct Outputs {
     packages: BTreeMap<String, Package>,
     kept: usize,
     /// Number of running tests whose start was not kept for lack of room.
-    untracked: u64,
+    pub(crate) untracked: u64,
 }
 
 /// The state of an unfinished package.
@@ -92,11 +92,6 @@ impl Outputs {
         };
         self.kept = self.kept.saturating_sub(cost(test) + time.len());
         Some(time).filter(|time| !time.is_empty())
-    }
-
-    /// Returns the number of running tests whose names were not kept for lack of room.
-    pub(crate) fn untracked(&self) -> u64 {
-        self.untracked
     }
 
     /// Keeps an attribute of a test, if there is room for it. If a name occurs several times, its last
@@ -242,7 +237,7 @@ mod tests {
         let rest = outputs.close("p");
         assert!(rest.texts.is_empty() && rest.running.len() > 20_000);
         // The test 7 has ended, so each of the others is either kept or counted.
-        assert_eq!(rest.running.len() as u64 + outputs.untracked(), 999_999);
+        assert_eq!(rest.running.len() as u64 + outputs.untracked, 999_999);
         assert_eq!(outputs.kept, 0);
         outputs.push("p", "again", &text);
         assert_eq!(outputs.take("p", "again").unwrap().len(), 1000);
@@ -279,7 +274,7 @@ mod tests {
         assert_eq!(outputs.unfinished(), ["running", "started"]);
         assert_eq!(outputs.close("running"), Rest { running: vec!["A".to_owned()], ..Rest::default() });
         assert_eq!(outputs.close("started"), Rest { started: true, ..Rest::default() });
-        assert_eq!(outputs.untracked(), 0);
+        assert_eq!(outputs.untracked, 0);
         assert!(outputs.close("ended").running.is_empty() && !outputs.close("output").texts.is_empty());
         assert_eq!(outputs.kept, 0);
     }

@@ -137,7 +137,7 @@ impl<'a> Report<'a> {
                 self.emit(item);
             }
         }
-        let untracked = self.outputs.untracked();
+        let untracked = self.outputs.untracked;
         if untracked > 0 {
             let reason = format!("{untracked} more tests began and did not end");
             self.emit(Item::new(1, "unfinished tests").status(Status::Unknown).meta("error", reason));

@@ -86,7 +86,7 @@ impl Scan {
         }
         let missing = || gaps.in_files(&log.glob).map(|why| format!("files of `{glob}` may be missing, {why}"));
         let missing = unread.or_else(missing);
-        let count = samples.count();
+        let count = samples.count;
         let lines = |count: u64| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
         let names = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let Some(value) = samples.measure()? else {

@@ -55,7 +55,7 @@ impl Room {
 #[derive(Debug)]
 pub(crate) struct Samples {
     measure: Measure,
-    count: u64,
+    pub(crate) count: u64,
     sum: f64,
     min: f64,
     max: f64,
@@ -87,11 +87,6 @@ impl Samples {
                 None => self.overflow = true,
             }
         }
-    }
-
-    /// Returns the number of values.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
     }
 
     /// Returns the measure; `None` if there are no values. The error says why it is not available.

@@ -154,14 +154,16 @@ pub(crate) struct Case {
     /// The outcome that an attribute states.
     stated: Option<Outcome>,
     /// The number of elements that report a failure.
-    failures: u64,
+    pub(crate) failures: u64,
     /// The number of elements that report a further attempt.
-    retries: u64,
+    pub(crate) retries: u64,
     texts: Vec<(String, String)>,
-    properties: Option<Value>,
+    /// An object.
+    pub(crate) properties: Option<Value>,
     duration: Option<Seconds>,
     open: Option<OpenPart>,
-    kept: usize,
+    /// The number of bytes of [`MAX_ITEM_TEXT`] that this test case and those around it use.
+    pub(crate) kept: usize,
     /// The number of texts that did not fit.
     left_out: u64,
 }
@@ -181,35 +183,9 @@ impl Case {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Returns the number of bytes of [`MAX_ITEM_TEXT`] that this test case and those around it
-    /// use.
-    pub(crate) fn used(&self) -> usize {
-        self.kept
-    }
-
-    /// Returns the number of elements that report a failure.
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    /// Returns the number of elements that report a further attempt.
-    pub(crate) fn retries(&self) -> u64 {
-        self.retries
-    }
-
     /// Returns the open part.
     pub(crate) fn opened(&self) -> Option<Part> {
         self.open.as_ref().map(|open| open.part)
-    }
-
-    /// Handles the start of a failure inside of the open part, which keeps its text.
-    pub(crate) fn open_inner_failure(&mut self) {
-        self.failures = self.failures.max(1);
-    }
-
-    /// Sets the properties, which are an object.
-    pub(crate) fn set_properties(&mut self, properties: Value) {
-        self.properties = Some(properties);
     }
 
     /// Handles the start of a part's element. `message` is the attribute of that name, as in the

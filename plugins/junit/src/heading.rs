@@ -90,17 +90,8 @@ pub(crate) struct Heading {
 }
 
 impl Heading {
-    /// Reads the tag of a suite. Malformed attributes are skipped.
-    pub(crate) fn of_suite(tag: &Tag<'_>, options: &Options) -> Self {
-        Self::read(tag, options, false)
-    }
-
-    /// Reads the tag of a test case in the same way.
-    pub(crate) fn of_case(tag: &Tag<'_>, options: &Options) -> Self {
-        Self::read(tag, options, true)
-    }
-
-    fn read(tag: &Tag<'_>, options: &Options, case: bool) -> Self {
+    /// Reads the tag of a test case, or else of a suite. Malformed attributes are skipped.
+    pub(crate) fn read(tag: &Tag<'_>, options: &Options, case: bool) -> Self {
         let mut heading = Self::default();
         let mut room = MAX_HEADING;
         for (key, raw) in tag.attributes() {

@@ -189,7 +189,7 @@ impl<'a> Report<'a> {
             Kind::Suites => self.open_totals(tag),
             Kind::Suite => {
                 self.open_totals(tag);
-                let heading = Heading::of_suite(tag, self.options);
+                let heading = Heading::read(tag, self.options, false);
                 let mut item = Item::new(0, heading.name);
                 for (key, text) in heading.kept {
                     item = item.text(key, text);
@@ -197,12 +197,12 @@ impl<'a> Report<'a> {
                 self.tree.open_suite(item);
             }
             Kind::Case => {
-                let mut heading = Heading::of_case(tag, self.options);
+                let mut heading = Heading::read(tag, self.options, true);
                 // Many tools repeat the name of the suite.
                 if !heading.name.trim().is_empty() && self.tree.suite_name() == Some(heading.class.as_str()) {
                     heading.class.clear();
                 }
-                let used = self.case.as_ref().map_or(0, Case::used);
+                let used = self.case.as_ref().map_or(0, |case| case.kept);
                 self.outer.extend(self.case.take());
                 self.case = Some(Case::new(heading, used));
             }
@@ -219,7 +219,7 @@ impl<'a> Report<'a> {
             }
             Kind::FailureBelowPart => {
                 if let Some(case) = &mut self.case {
-                    case.open_inner_failure();
+                    case.failures = case.failures.max(1);
                 }
             }
             Kind::Properties => self.properties = Some(Properties::default()),
@@ -263,14 +263,14 @@ impl<'a> Report<'a> {
 
     fn open_totals(&mut self, tag: &Tag<'_>) {
         let totals = Totals::of(tag);
-        self.states_none |= totals.state_none();
+        self.states_none |= totals.tests == Some(0);
         self.totals.push(totals);
     }
 
     fn finish_case(&mut self) {
         let Some(case) = self.case.take() else { return };
         self.case = self.outer.pop();
-        let (failures, retries) = (case.failures(), case.retries());
+        let (failures, retries) = (case.failures, case.retries);
         let item = case.into_item();
         if let Some(totals) = self.totals.last_mut() {
             let has_failed = item.status == Some(Status::Failed);
@@ -289,10 +289,8 @@ impl<'a> Report<'a> {
     fn check_totals(&mut self) {
         let Some(mut totals) = self.totals.pop() else { return };
         self.understated |= totals.understate();
-        if let Some(reason) = totals.invalid() {
-            self.tree.leaf(Item::new(0, "invalid totals").status(Status::Unknown).meta("error", reason));
-        }
-        if let Some((name, reason)) = totals.missing() {
+        let invalid = totals.invalid.take().map(|reason| ("invalid totals", reason));
+        for (name, reason) in invalid.into_iter().chain(totals.missing()) {
             self.tree.leaf(Item::new(0, name).status(Status::Unknown).meta("error", reason));
         }
         if let Some(around) = self.totals.last_mut() {
@@ -303,7 +301,7 @@ impl<'a> Report<'a> {
     fn finish_properties(&mut self) {
         let Some(properties) = self.properties.take().and_then(Properties::into_value) else { return };
         match &mut self.case {
-            Some(case) => case.set_properties(properties),
+            Some(case) => case.properties = Some(properties),
             None => self.tree.add_properties(&properties),
         }
     }

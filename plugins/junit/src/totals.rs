@@ -15,11 +15,11 @@ const MAX_SHOWN: usize = 60;
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     /// The attribute `tests`.
-    tests: Option<u64>,
+    pub(crate) tests: Option<u64>,
     /// The sum of `failures` and `errors`; `None` without a non-negative number.
     failures: Option<u64>,
     /// Why `failures` or `errors` cannot be read.
-    invalid: Option<String>,
+    pub(crate) invalid: Option<String>,
     listed: Listed,
 }
 
@@ -80,11 +80,6 @@ impl Totals {
         totals
     }
 
-    /// Returns whether the totals state that there is no test.
-    pub(crate) fn state_none(&self) -> bool {
-        self.tests == Some(0)
-    }
-
     /// Adds test cases.
     pub(crate) fn add(&mut self, listed: Listed) {
         let own = &mut self.listed;
@@ -93,11 +88,6 @@ impl Totals {
         own.failed = own.failed.saturating_add(listed.failed);
         own.failures = own.failures.saturating_add(listed.failures);
         own.retries = own.retries.saturating_add(listed.retries);
-    }
-
-    /// Returns a sentence if the number of failures cannot be read.
-    pub(crate) fn invalid(&self) -> Option<&str> {
-        self.invalid.as_deref()
     }
 
     /// Returns a name and a sentence if the totals are higher than the test cases show. `self` then

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::priority;
 
@@ -168,40 +169,35 @@ impl<'de> Visitor<'de> for TextVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Text, A::Error> {
         let mut bytes: Vec<u8> = Vec::new();
         let mut first = None;
-        while let Some(item) = items.next_element::<Item>()? {
-            match item {
-                Item::Byte(byte) => bytes.push(byte),
-                Item::Text(text) => drop(first.get_or_insert(text)),
+        while let Some(item) = items.next_element::<Value>()? {
+            match byte(&item) {
+                Some(byte) => bytes.push(byte),
+                None => drop(first.get_or_insert_with(|| nested(item))),
             }
         }
-        // Bytes that are not valid text are shown with replacement characters.
-        Ok(Text(Some(first.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned()))))
+        Ok(Text(Some(first.unwrap_or_else(|| lossy(&bytes)))))
     }
 }
 
-/// An element of a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Item {
-    Byte(u8),
-    Text(#[serde(deserialize_with = "nested")] String),
+/// Returns the text of an element of a list: a string or a list of bytes. Deeper lists do not occur and
+/// are ignored.
+fn nested(item: Value) -> String {
+    match item {
+        Value::String(text) => text,
+        Value::Array(items) => {
+            items.iter().map(byte).collect::<Option<Vec<u8>>>().map_or_else(String::new, |bytes| lossy(&bytes))
+        }
+        _ => String::new(),
+    }
 }
 
-/// Reads a string or a list of bytes. Deeper lists do not occur and are ignored, so a line cannot
-/// cause recursion.
-fn nested<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Nested {
-        Text(String),
-        Bytes(Vec<u8>),
-        Other(IgnoredAny),
-    }
-    Ok(match Nested::deserialize(from)? {
-        Nested::Text(text) => text,
-        Nested::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Nested::Other(_) => String::new(),
-    })
+fn byte(value: &Value) -> Option<u8> {
+    value.as_u64().and_then(|number| u8::try_from(number).ok())
+}
+
+/// Shows bytes that are not valid text with replacement characters.
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

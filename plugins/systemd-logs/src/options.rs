@@ -32,7 +32,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub(crate) struct Checked {
     /// The weakest priority that fails a unit.
-    fail_on: Option<usize>,
+    pub(crate) fail_on: Option<usize>,
     units: Vec<String>,
     pub(crate) max_units: usize,
     pub(crate) max_messages: usize,
@@ -69,11 +69,6 @@ impl Checked {
     /// Returns the weakest priority whose units are shown.
     pub(crate) fn shown(&self) -> usize {
         self.fail_on.map_or(priority::ERR, |priority| priority.max(priority::ERR))
-    }
-
-    /// Returns whether entries can fail a unit.
-    pub(crate) fn can_fail(&self) -> bool {
-        self.fail_on.is_some()
     }
 
     /// Returns the status of units that are not distinguished, if they have an entry that fails a

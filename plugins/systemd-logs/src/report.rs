@@ -95,7 +95,7 @@ impl<'a> Report<'a> {
         let nothing = entries.total() == 0 && has_others;
         let problem = problem.or_else(|| nothing.then(|| "none of its lines is a journal entry".to_owned()));
         let mut below = below(options, units, failures, problem);
-        if let Some(first) = first_unparsed.filter(|_| options.can_fail() && !nothing) {
+        if let Some(first) = first_unparsed.filter(|_| options.fail_on.is_some() && !nothing) {
             below.insert(0, unparsed_lines(unparsed, &first));
         }
         // Without items below it, there is no status to roll up.
