@@ -24,10 +24,8 @@ pub(crate) struct Utf8<R> {
 enum State {
     /// The encoding is not known yet.
     Start,
-    /// The bytes are passed through.
-    Plain,
-    /// The bytes are decoded; the string is scratch space.
-    Decoding(Box<Decoder>, String),
+    /// The bytes are decoded, unless they are UTF-8; the string is scratch space.
+    Reading(Option<(Box<Decoder>, String)>),
     /// The file has ended.
     End,
 }
@@ -46,29 +44,22 @@ impl<R: BufRead> Utf8<R> {
                 let text = head.get(mark..).unwrap_or_default();
                 self.state = if encoding == UTF_8 {
                     window.extend_from_slice(text);
-                    State::Plain
+                    State::Reading(None)
                 } else {
                     let mut decoder = encoding.new_decoder_without_bom_handling();
                     let mut scratch = String::new();
                     decode(&mut decoder, text, false, &mut scratch, window);
-                    State::Decoding(Box::new(decoder), scratch)
+                    State::Reading(Some((Box::new(decoder), scratch)))
                 };
                 if ended { self.fill(window) } else { Ok(true) }
             }
-            State::Plain => {
+            State::Reading(decoding) => {
                 let piece = self.reader.fill_buf().map_err(|error| error.to_string())?;
                 let length = piece.len();
-                window.extend_from_slice(piece);
-                self.reader.consume(length);
-                if length == 0 {
-                    self.state = State::End;
+                match decoding {
+                    None => window.extend_from_slice(piece),
+                    Some((decoder, scratch)) => decode(decoder, piece, length == 0, scratch, window),
                 }
-                Ok(length > 0)
-            }
-            State::Decoding(decoder, scratch) => {
-                let piece = self.reader.fill_buf().map_err(|error| error.to_string())?;
-                let length = piece.len();
-                decode(decoder, piece, length == 0, scratch, window);
                 self.reader.consume(length);
                 if length == 0 {
                     self.state = State::End;
