@@ -1,5 +1,7 @@
 //! Functions for untrusted texts: bounded lengths, patterns, and numbers as text.
 
+use std::fmt::Display;
+
 /// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 #[must_use]
 pub fn cut(text: &str, max: usize) -> &str {
@@ -28,6 +30,13 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         }
     }
     text.ends_with(last)
+}
+
+/// Returns a count with its noun: `1 test`, `2 tests`.
+#[must_use]
+pub fn counted<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+    let plural = if count == T::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// Formats a number with at most this many decimals, and without trailing zeros.
@@ -67,6 +76,11 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_noun_agrees_with_its_count() {
+        assert_eq!([0_u64, 1, 2].map(|count| counted(count, "line")), ["0 lines", "1 line", "2 lines"]);
     }
 
     #[test]

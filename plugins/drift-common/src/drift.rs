@@ -1,6 +1,6 @@
 //! Emits the facts that differ as items.
 
-use plumbline_sdk::text::shortened;
+use plumbline_sdk::text::{counted, shortened};
 use plumbline_sdk::{Item, Output, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,28 +64,24 @@ pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
         return out.emit(drift.status(Status::Passed));
     }
     if !differing.is_empty() {
-        drift = drift.text("differ", facts(differing.len()));
+        drift = drift.text("differ", counted(differing.len(), "fact"));
     }
     out.emit(drift);
     for (fact, values) in differing.iter().take(MAX_ITEMS) {
         out.emit(item(tally, fact, values, status));
     }
     if let Some(more) = differing.len().checked_sub(MAX_ITEMS).filter(|more| *more > 0) {
-        out.emit(Item::new(1, format!("{} more differ", facts(more))).status(status.status()));
+        out.emit(Item::new(1, format!("{} more differ", counted(more, "fact"))).status(status.status()));
     }
     if dropped > 0 {
         let values = if dropped == 1 { "1 value was".to_owned() } else { format!("{dropped} values were") };
-        let why = format!("only {} can be compared", facts(tally.facts.len()));
+        let why = format!("only {} can be compared", counted(tally.facts.len(), "fact"));
         out.emit(Item::new(1, format!("{values} not compared")).status(Status::Unknown).text("error", why));
     }
 }
 
-fn facts(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "fact" } else { "facts" })
-}
-
 fn compared(tally: &Tally) -> String {
-    let compared = facts(tally.facts.len());
+    let compared = counted(tally.facts.len(), "fact");
     match tally.dropped {
         0 => compared,
         dropped => format!("{compared}; {dropped} values of further facts were not compared"),

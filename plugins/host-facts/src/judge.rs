@@ -2,7 +2,7 @@
 //! facts that could not be read.
 
 use plumbline_drift_common::{WARNING, name};
-use plumbline_sdk::text::shortened;
+use plumbline_sdk::text::{counted, shortened};
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
 
@@ -140,6 +140,5 @@ fn errors(document: &Document) -> Option<Item> {
         all if all > MAX_LISTED => item = item.text("cut", format!("{} more are not listed", all - MAX_LISTED)),
         _ => {}
     }
-    let count = document.errors.len();
-    Some(item.text("skipped", format!("{count} {} could not be read", if count == 1 { "fact" } else { "facts" })))
+    Some(item.text("skipped", format!("{} could not be read", counted(document.errors.len(), "fact"))))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use plumbline_sdk::InputFile;
 use plumbline_sdk::input::{LineEnd, read_line};
-use plumbline_sdk::text::shortened;
+use plumbline_sdk::text::{counted, shortened};
 
 use crate::check::{Log, Unit};
 use crate::evaluate::{Amount, Found, Gap};
@@ -86,9 +86,7 @@ impl Scan {
         }
         let missing = || gaps.in_files(&log.glob).map(|why| format!("files of `{glob}` may be missing, {why}"));
         let missing = unread.or_else(missing);
-        let count = samples.count;
-        let lines = |count: u64| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
-        let names = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        let (lines, names) = (counted(samples.count, "line"), counted(files, "file"));
         let Some(value) = samples.measure()? else {
             return Err(missing.unwrap_or_else(|| format!("no line of {names} `{glob}` matches")));
         };
@@ -97,7 +95,7 @@ impl Scan {
             (_, Unit::Duration) => Kind::Seconds,
             (_, Unit::Times(kind, _)) => kind,
         };
-        let note = format!("{} of {names} `{glob}`", lines(count));
+        let note = format!("{lines} of {names} `{glob}`");
         let only_adds = matches!(log.measure, Measure::Count | Measure::Max);
         let gap = missing.map(|why| Gap { why, only_adds });
         Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note, gap })

@@ -1,5 +1,7 @@
 //! The state of one document: that of the file, or of a subtest.
 
+use plumbline_sdk::text::counted;
+
 /// The largest test number that is compared with the plan.
 const MAX_NUMBER: u64 = 1_000_000;
 
@@ -72,7 +74,7 @@ impl Level {
 
     pub(crate) fn kept(&self) -> Kept {
         let Some(plan) = self.plan else {
-            return Kept::No(format!("no plan after {}: the run was interrupted", tests(self.points)));
+            return Kept::No(format!("no plan after {}: the run was interrupted", counted(self.points, "test")));
         };
         if self.plans > 1 {
             return Kept::No(format!("there are {} plans", self.plans));
@@ -81,7 +83,7 @@ impl Level {
             return Kept::NoTests(self.reason.clone());
         }
         if self.points != plan {
-            return Kept::No(format!("planned {}, ran {}", tests(plan), tests(self.points)));
+            return Kept::No(format!("planned {}, ran {}", counted(plan, "test"), counted(self.points, "test")));
         }
         if let Some(number) = self.repeated {
             return Kept::No(format!("test number {number} occurs more than once"));
@@ -91,10 +93,6 @@ impl Level {
         }
         Kept::Yes
     }
-}
-
-fn tests(count: u64) -> String {
-    if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
 }
 
 #[cfg(test)]
