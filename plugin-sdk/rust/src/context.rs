@@ -347,9 +347,21 @@ impl fmt::Debug for Context {
     }
 }
 
+/// Returns the granted directory that contains `path`, and the path in it. Of several, the innermost
+/// one.
+pub(crate) fn locate<'a, 'd, T>(
+    path: &'a str,
+    directories: impl Iterator<Item = (&'d str, T)>,
+) -> Result<(T, &'a str), FileError> {
+    let found = directories.filter_map(|(name, directory)| Some((name.len(), directory, below(path, name)?)));
+    let (_, directory, rest) =
+        found.max_by_key(|(length, ..)| *length).ok_or_else(|| FileError::NotGranted { path: path.to_owned() })?;
+    Ok((directory, rest))
+}
+
 /// Returns the part of `path` below `directory`, or `None` if it is not in it. The directory itself
 /// is `.`.
-pub(crate) fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(directory)?;
     match rest.strip_prefix('/').map(|rest| rest.trim_start_matches('/')) {
         Some("") => Some("."),

@@ -12,7 +12,7 @@ use super::wasi::wasi::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags,
 };
 use crate::batches::BatchSource;
-use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
+use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, locate};
 use crate::input::Source;
 use crate::network::{Attempts, Connection, NetworkError, Request, Response, Target, Trust};
 
@@ -27,16 +27,8 @@ impl Sandbox {
         Self { directories: preopens::get_directories() }
     }
 
-    /// Returns the granted directory that contains `path`, and the path in it. Of several, the
-    /// innermost one.
     fn locate<'a>(&self, path: &'a str) -> Result<(&Descriptor, &'a str), FileError> {
-        let found = self.directories.iter().filter_map(|(descriptor, directory)| {
-            let rest = below(path, directory)?;
-            Some((directory.len(), descriptor, rest))
-        });
-        let (_, descriptor, rest) =
-            found.max_by_key(|(length, ..)| *length).ok_or_else(|| FileError::NotGranted { path: path.to_owned() })?;
-        Ok((descriptor, rest))
+        locate(path, self.directories.iter().map(|(descriptor, name)| (name.as_str(), descriptor)))
     }
 
     fn open_at(&self, path: &str, flags: OpenFlags) -> Result<Descriptor, FileError> {

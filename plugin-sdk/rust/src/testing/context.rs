@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::case::{Given, Native};
 use super::{Case, Run};
 use crate::batches::BatchSource;
-use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, below};
+use crate::context::{Attributes, DirEntry, FileError, FileType, Host, Metadata, ObjectQuery, Progress, locate};
 use crate::input::Source;
 use crate::network::{Attempts, Connection, NetworkError, Request, Response, Target};
 use crate::{Checker, Context};
@@ -154,12 +154,7 @@ struct Fake {
 impl Fake {
     /// Returns where `path` is on disk. As in the sandbox, it leads nowhere outside the directory.
     fn locate(&self, path: &str) -> Result<PathBuf, FileError> {
-        let found = self.granted.directories.iter().filter_map(|(directory, disk)| {
-            let rest = below(path, directory)?;
-            Some((directory.len(), disk, rest))
-        });
-        let (_, disk, rest) =
-            found.max_by_key(|(length, ..)| *length).ok_or_else(|| FileError::NotGranted { path: path.to_owned() })?;
+        let (disk, rest) = locate(path, self.granted.directories.iter().map(|(name, disk)| (name.as_str(), disk)))?;
         let real = |path_on_disk: &Path| path_on_disk.canonicalize().map_err(|error| failed(path, &error));
         let (root, target) = (real(disk)?, real(&disk.join(rest))?);
         if target.starts_with(root) { Ok(target) } else { Err(FileError::NotPermitted { path: path.to_owned() }) }
