@@ -22,8 +22,9 @@ use crate::state::State;
 
 /// Maximum size of the expression of a rerun: about 700 names. Linux allows 128 KiB for a variable.
 const MAX_FOCUS: usize = 100 << 10;
-/// Maximum size of a text of an item that is read, in bytes. Names and statuses are shorter.
-const MAX_TEXT: usize = 64 << 10;
+/// Maximum size of a text of an item that is read, in bytes: more than the error of a module, 16
+/// KiB, with each byte escaped. Without its error, an item would look like a test.
+const MAX_TEXT: usize = 128 << 10;
 
 pub(super) struct PendingLaunch {
     pub(super) launch: Launch,
@@ -361,8 +362,12 @@ mod tests {
         let path = dir.path().join("tree.yaml");
         let tree = "name: e2e\nstatus: unknown\nitems:\n- name: junit_01.xml\n  status: unknown\n  meta:\n    error: it ends early\n";
         std::fs::write(&path, tree).unwrap();
-        let Focus::Nothing(reason) = focus(&reruns(), &path).unwrap() else { panic!("there are no tests") };
-        assert_eq!(reason, "the failed tests of `e2e` are unknown: some of its results are unreadable");
+        let unreadable = "the failed tests of `e2e` are unknown: some of its results are unreadable".to_owned();
+        assert_eq!(focus(&reruns(), &path).unwrap(), Focus::Nothing(unreadable.clone()));
+        // The longest error of a module, in a file that is not text.
+        let error = "\\u0000".repeat(16 << 10);
+        std::fs::write(&path, tree.replace("it ends early", &format!("\"{error}\""))).unwrap();
+        assert_eq!(focus(&reruns(), &path).unwrap(), Focus::Nothing(unreadable));
     }
 
     #[test]
