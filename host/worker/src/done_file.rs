@@ -143,7 +143,8 @@ pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
     file.commit()
 }
 
-/// Opens a file of a plugin, which may have become a link or a pipe, without blocking.
+/// Opens a file of a plugin without following a link or blocking: since it was checked, it may have
+/// become a link or a pipe.
 pub(crate) fn open_untrusted(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)

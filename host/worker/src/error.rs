@@ -64,7 +64,8 @@ pub enum GatherError {
     /// The done file could not be read.
     #[error("failed to read the done file `{}`", .0.display())]
     Read(PathBuf, #[source] io::Error),
-    /// The done file has this type. Links are not followed, whose target may not be the plugin's.
+    /// The done file has this type. Links are not followed, because the plugin may lack access to
+    /// their target.
     #[error("the done file `{}` is a {kind}, not a regular file", path.display())]
     NotAFile {
         /// The file.

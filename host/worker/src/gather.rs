@@ -96,7 +96,8 @@ fn gather_located(
     Ok(Gathered { path, upload, _pin: pin })
 }
 
-/// Resolves the path in a done file. Returns the path without links, and the type.
+/// Resolves the path in a done file. Returns its path without links, below the resolved results
+/// directory, and its type.
 ///
 /// A relative path starts at `results_dir`. Links are followed, as long as they stay inside.
 pub(crate) fn locate(results_dir: &Path, named: &str) -> Result<(PathBuf, FileType), GatherError> {

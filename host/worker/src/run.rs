@@ -319,7 +319,7 @@ impl Worker {
     }
 
     /// Returns what the done file names as soon as it stays the same in the last quarter of the
-    /// drain period, whose end would not be that of its delay.
+    /// drain period. Its delay could end after the period, and the result would be lost.
     async fn named_in_a_hurry(&self, shutdown: &Shutdown) -> Result<String, GatherError> {
         shutdown.draining().await;
         tokio::time::sleep(self.settings.drain.saturating_mul(3) / 4).await;
@@ -383,7 +383,7 @@ impl Worker {
 
     /// Reports to the aggregator why there will be no result, so that it does not wait for one.
     ///
-    /// Sonobuoy's aggregator would store the message as a result that passes.
+    /// Sonobuoy's aggregator gets no report: it would store it as a result that passes.
     async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: &watch::Receiver<Peer>) {
         tracing::error!(%key, error = reason, "the plugin has no result");
         if *peer.borrow() == Peer::Plain {

@@ -167,7 +167,8 @@ pub fn evidence_patterns(judges: &[PlannedJudge]) -> impl Fn(&str) -> bool {
     move |path: &str| is_evidence(path) && sets.iter().any(|set| set.is_match(path))
 }
 
-/// Verdicts are no evidence, so that judging again has the same result.
+/// Returns whether a file can be evidence. Verdicts cannot, so that judging again has the same
+/// result.
 fn is_evidence(path: &str) -> bool {
     !path.ends_with(&format!("/{VERDICT_FILE}"))
 }

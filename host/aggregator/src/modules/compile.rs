@@ -101,7 +101,8 @@ impl LazyModule {
         module.map_err(|source| ModuleError::Load { path: inner.path.clone(), source: source.clone() })
     }
 
-    /// Compiles the module for other processes ([`Accepted::precompile`]). Blocks until that is done.
+    /// Compiles the module for other processes ([`Accepted::precompile`]). Blocks until that is
+    /// done.
     ///
     /// # Errors
     /// When the module is invalid or takes too much to compile, or [`LazyModule::wait`] took it.

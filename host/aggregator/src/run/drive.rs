@@ -63,7 +63,8 @@ fn remaining(
     own.into_iter().chain(deadline.map(until)).min()
 }
 
-/// Launches every group in order, and returns when the last plugin is complete.
+/// Launches every group in order, and returns when the last plugin is complete. Dropping it stops
+/// the deadlines, and the dispatcher must stop what is running.
 pub(super) async fn drive(
     plugins: Vec<PendingLaunch>,
     state: State,
@@ -216,7 +217,8 @@ impl Rerun {
         read.map_err(io::Error::other).flatten()
     }
 
-    /// Returns the definition with the expression in its environment, and nothing else changed.
+    /// Returns the definition with the expression in its environment. Nothing else changes, because
+    /// in a cluster its name identifies it.
     fn focused(&self, definition: &Definition, expression: &str) -> Definition {
         let spec = definition.spec.with_variable(&self.reruns.focus, expression, &self.reruns.clear);
         Definition { spec, ..definition.clone() }

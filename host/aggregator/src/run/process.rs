@@ -130,7 +130,8 @@ impl CompletedPlugin {
         Ok(())
     }
 
-    /// Keeps the files of a result that did not arrive, and adds their number to its error.
+    /// Keeps the files of a result that did not arrive, and adds their number to its error. Like an
+    /// upload, they never get the reserved space.
     fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord, no_space: NoSpace) -> Result<(), RunError> {
         let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
         let path = self.tree.join(layout::error_file(&key.plugin, &key.node));

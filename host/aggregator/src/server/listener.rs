@@ -38,7 +38,8 @@ use crate::state::State;
 const GRACE: Duration = Duration::from_secs(10);
 /// Timeout of a TLS handshake, unless that of request heads is shorter.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Delay after a failure to accept, such as too many open files, which would use a whole core.
+/// Delay after a failure to accept, such as too many open files. Without it, the loop would use a
+/// whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Number of concurrent handshakes of one address, with all pods of a node behind it, before the
 /// oldest one may be closed.

@@ -276,7 +276,8 @@ impl Receiver {
     }
 }
 
-/// Makes a complete upload the result of `key`: claims it, moves it, and records it.
+/// Makes a complete upload the result of `key`: claims it, moves it, and records it. A rejected
+/// claim leaves nothing behind.
 async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response {
     match state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
         Ok(()) => {}
@@ -299,8 +300,8 @@ async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacke
     }
 }
 
-/// Records that this machine failed to store a complete upload, and returns the response. The worker
-/// may retry it.
+/// Records that this machine failed to store a complete upload, and returns the response. The
+/// worker may retry it.
 fn failed_to_store(state: &State, key: ResultKey, upload: u64, error: io::Error) -> Response {
     tracing::error!(plugin = %key.plugin, node = %key.node, "failed to store the result: {error}");
     upload_failed(state, key, upload, &ReceiveError::Io(error))

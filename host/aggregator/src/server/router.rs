@@ -1,5 +1,5 @@
-//! Dispatch of requests to handlers, and small bodies: progress updates, hellos, heartbeats and error
-//! documents. All of them together take limited memory while they arrive.
+//! Dispatch of requests to handlers, and small bodies: progress updates, hellos, heartbeats and
+//! error documents. All of them together take limited memory while they arrive.
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};

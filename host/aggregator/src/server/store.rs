@@ -174,7 +174,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a crashed process left for `key` without a record in the journal.
+    /// Removes what a crashed process left for `key` without a record in the journal. It was never
+    /// acknowledged, so the worker sends it again.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
         self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
         self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))

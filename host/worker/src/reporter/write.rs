@@ -243,7 +243,8 @@ fn bounded(details: &str, max: usize) -> String {
     json!({"truncated": true, "bytes": details.len(), "beginning": beginning}).to_string()
 }
 
-/// Stores the details in a ConfigMap that the Job owns, if it has the reporter's label.
+/// Stores the details in a ConfigMap that the Job owns. An existing one without the reporter's
+/// label is not changed.
 async fn details_to_config_map(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), Refusal> {
     let name = config_map_name(&config.job);
     let what = format!("store the details in ConfigMap `{name}` in namespace `{}`", config.namespace);
