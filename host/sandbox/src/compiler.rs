@@ -14,7 +14,10 @@ use std::thread::scope;
 use std::time::Duration;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+use rustix::io::retry_on_intr;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, setrlimit, waitid,
+};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{Entry, Key};
@@ -116,7 +119,7 @@ impl CompilerProcess {
     }
 }
 
-/// Writes the input of the process and reads its output, until it ends or `time` is over.
+/// Writes the input of the process and reads its output, until it ends. Kills it after `time`.
 fn talk(mut child: Child, wasm: &[u8], time: Duration) -> io::Result<Answer> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -139,6 +142,12 @@ fn talk(mut child: Child, wasm: &[u8], time: Duration) -> io::Result<Answer> {
             let _ = child.kill();
         }
         let errors = errors.join().unwrap_or_else(|_| Ok(Vec::new()));
+        // A process may close its outputs and continue to run, so the timer stops only after its
+        // end. `NOWAIT` keeps its ID valid until then.
+        let until_exit = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        if id.is_none_or(|id| retry_on_intr(|| waitid(WaitId::Pid(id), until_exit)).is_err()) {
+            let _ = child.kill();
+        }
         drop(ended);
         let late = late.join().unwrap_or_default();
         let status = child.wait()?;
@@ -205,4 +214,30 @@ fn limit(resource: Resource, value: u64, more: u64) -> io::Result<()> {
     let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let limit = Rlimit { current: Some(value.min(most)), maximum: Some(value.saturating_add(more).min(most)) };
     Ok(setrlimit(resource, limit)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn talk_to(script: &str, time: Duration) -> Answer {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // More than a pipe holds, so writing it blocks until the process ends.
+        talk(command.spawn().unwrap(), &[0; 1 << 20], time).unwrap()
+    }
+
+    #[test]
+    fn a_process_that_closes_its_outputs_and_continues_is_killed() {
+        let answer = talk_to("exec sleep 600 >&- 2>&-", Duration::from_millis(200));
+        assert!(answer.late);
+        assert_eq!(answer.status.signal(), Some(Signal::KILL.as_raw()));
+    }
+
+    #[test]
+    fn a_process_that_closes_its_outputs_may_end_by_itself() {
+        let answer = talk_to("echo code; exec >&- 2>&-; sleep 0.1; exit 7", Duration::from_secs(600));
+        assert!(!answer.late);
+        assert_eq!((answer.status.code(), answer.code.as_slice()), (Some(7), &b"code\n"[..]));
+    }
 }
