@@ -53,8 +53,7 @@ pub struct ParallelGzip<W> {
     level: Compression,
     threads: usize,
     filling: Block,
-    /// The blocks that threads compress, oldest first.
-    in_flight: VecDeque<JoinHandle<Result<Packed, CompressError>>>,
+    in_flight: Threads,
     crc: Crc,
     header_written: bool,
     failed: bool,
@@ -69,7 +68,7 @@ impl<W: Write> ParallelGzip<W> {
             level: Compression::new(level.min(9)),
             threads: threads.get(),
             filling: Block::default(),
-            in_flight: VecDeque::new(),
+            in_flight: Threads::default(),
             crc: Crc::new(),
             header_written: false,
             failed: false,
@@ -100,16 +99,17 @@ impl<W: Write> ParallelGzip<W> {
 
     /// Compresses the full block, on a thread if possible, and starts the next one.
     fn dispatch(&mut self) -> io::Result<()> {
-        if self.in_flight.len() >= self.threads {
+        if self.in_flight.0.len() >= self.threads {
             self.collect()?;
         }
-        let block = Arc::new(mem::take(&mut self.filling));
-        let window = block.input.len().saturating_sub(WINDOW_BYTES);
-        self.filling.dictionary = block.input.get(window..).unwrap_or_default().to_vec();
+        let window = self.filling.input.len().saturating_sub(WINDOW_BYTES);
+        let dictionary = self.filling.input.get(window..).unwrap_or_default().to_vec();
+        let next = Block { input: Vec::with_capacity(BLOCK_BYTES), dictionary };
+        let block = Arc::new(mem::replace(&mut self.filling, next));
         let (job, level) = (Arc::clone(&block), self.level);
         let start = || thread::Builder::new().name("gzip".to_owned()).spawn(move || job.compress(level, false)).ok();
         if let Some(thread) = (self.threads > 1).then(start).flatten() {
-            self.in_flight.push_back(thread);
+            self.in_flight.0.push_back(thread);
             return Ok(());
         }
         let packed = block.compress(level, false).map_err(io::Error::other)?;
@@ -120,7 +120,7 @@ impl<W: Write> ParallelGzip<W> {
     /// Waits for the oldest block in flight and writes it. Returns `false` if no block is in
     /// flight.
     fn collect(&mut self) -> io::Result<bool> {
-        let Some(oldest) = self.in_flight.pop_front() else { return Ok(false) };
+        let Some(oldest) = self.in_flight.0.pop_front() else { return Ok(false) };
         let packed = oldest.join().map_err(|_| io::Error::other("a compression thread ended early"))?;
         self.write_out(&packed.map_err(io::Error::other)?).map(|()| true)
     }
@@ -157,6 +157,20 @@ impl<W: Write> Write for ParallelGzip<W> {
             self.out.flush()
         };
         flush().inspect_err(|_| self.failed = true)
+    }
+}
+
+/// The threads that compress one block each, oldest first.
+#[derive(Default)]
+struct Threads(VecDeque<JoinHandle<Result<Packed, CompressError>>>);
+
+impl Drop for Threads {
+    /// Waits for the threads of a writer that failed or was dropped, so that none outlives it.
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            // What it compressed is discarded.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -363,7 +377,7 @@ mod tests {
         let mut gzip = ParallelGzip::new(io::sink(), 1, threads(2));
         for _ in 0..20 {
             gzip.write_all(&sample(BLOCK_BYTES)).unwrap();
-            assert!(gzip.in_flight.len() <= 2);
+            assert!(gzip.in_flight.0.len() <= 2);
             assert!(gzip.filling.input.capacity() <= 2 * BLOCK_BYTES);
         }
         gzip.finish().unwrap();
