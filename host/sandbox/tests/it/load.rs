@@ -118,6 +118,20 @@ fn network_and_unknown_imports_are_refused_with_the_whole_list() {
 }
 
 #[test]
+fn a_check_cannot_import_sockets_or_web_requests_of_wasi() {
+    let role = ROLE.replace("post-processor", "check");
+    let error = refused(&wat(&format!(
+        r#"(import "wasi:sockets/tcp@0.2.0" (instance))
+           (import "wasi:sockets/udp@0.2.0" (instance))
+           (import "wasi:filesystem/preopens@0.2.0" (instance))
+           (import "wasi:http/outgoing-handler@0.2.0" (instance))
+           {role}"#
+    )));
+    let expected = ["wasi:sockets/tcp@0.2.0", "wasi:sockets/udp@0.2.0", "wasi:http/outgoing-handler@0.2.0"];
+    assert!(matches!(&error, LoadError::Refused { imports, .. } if *imports == expected), "{error}");
+}
+
+#[test]
 fn other_generations_get_a_sentence_of_their_own() {
     let of = |version: &str| {
         let wat = core("", "", "(call $emit_item)").replace("@0.1.0", &format!("@{version}"));

@@ -4,6 +4,7 @@
 
 mod cache;
 mod check;
+mod check_output;
 mod componentize;
 mod expectations;
 mod generations;

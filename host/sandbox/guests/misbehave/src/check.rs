@@ -10,7 +10,7 @@ use plumbline_sdk::network::{Attempts, Request, Target, Trust};
 use plumbline_sdk::{Checker, Context, Item, ObjectQuery, Output, PluginInfo, Status};
 use serde_json::Value;
 
-use crate::post_processor::{forever, grow, half, recurse, spin};
+use crate::post_processor::{forever, grow, half, misuse_output, recurse, spin};
 use crate::{Behaviour, Misbehave};
 
 /// The directory that the tests grant.
@@ -161,10 +161,11 @@ fn reach_others(
             let port = plugin.options.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
             (0..4).for_each(|_| reach_host("rebind.example.com", port.unwrap_or(80), context, out));
         }
-        #[cfg(target_arch = "wasm32")]
-        _ => crate::attempts::attempt(behaviour, out),
-        #[cfg(not(target_arch = "wasm32"))]
-        _ => {}
+        _ => {
+            misuse_output(behaviour, out);
+            #[cfg(target_arch = "wasm32")]
+            crate::attempts::attempt(behaviour, out);
+        }
     }
     Ok(())
 }

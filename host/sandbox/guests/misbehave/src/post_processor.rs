@@ -25,43 +25,6 @@ impl PostProcessor for Misbehave {
             Behaviour::Recursion => _ = black_box(recurse(1)),
             Behaviour::LargeFrames => _ = black_box(recurse_with_arrays(1)),
             Behaviour::MemoryGrowth => grow(),
-            Behaviour::ItemFlood => forever(|| out.emit(item())),
-            Behaviour::ByteFlood => forever(|| out.emit(item().text("failure", "x".repeat(MIB)))),
-            Behaviour::MetaFlood => {
-                let fill = |item: Item, n: usize| item.meta(format!("key-{n}"), "");
-                emit_now(out, (0..450_000).fold(item(), fill));
-            }
-            Behaviour::LogFlood => (0..100_000).for_each(|n| log::info!("line {n}")),
-            Behaviour::LongLine => log::warning("\u{1b}[2J".repeat(MIB)),
-            Behaviour::HugeString => emit_now(out, Item::new(0, "n".repeat(40 * MIB))),
-            Behaviour::LongName => emit_now(out, Item::new(0, "n".repeat(MIB))),
-            Behaviour::EmptyName => emit_now(out, Item::new(0, "")),
-            Behaviour::LongStatus => emit_now(out, item().status(Status::Custom("s".repeat(300)))),
-            Behaviour::StatusFlood => {
-                let mut n = 0_u64;
-                forever(|| {
-                    n += 1;
-                    out.emit(item().status(Status::Custom(format!("s{n}"))));
-                });
-            }
-            Behaviour::LargeDetail => emit_now(out, item().text("failure", "x".repeat(17 * MIB))),
-            Behaviour::FirstDepth => emit_now(out, Item::new(1, "child of nobody")),
-            Behaviour::DepthJump => {
-                emit_now(out, item());
-                emit_now(out, Item::new(2, "grandchild of nobody"));
-            }
-            Behaviour::DeepTree => (0..1000).for_each(|depth| emit_now(out, Item::new(depth, "deep"))),
-            Behaviour::InvalidJson => emit_now(out, item().raw_json("pod", "{\"kind\": Pod}")),
-            Behaviour::DeepJson => emit_now(out, item().raw_json("pod", "[".repeat(MIB))),
-            Behaviour::JsonBomb => {
-                let json = format!("[{}[]]", "[],".repeat(MIB));
-                emit_now(out, item().raw_json("pod", json));
-            }
-            Behaviour::BadBatch => {
-                half(out);
-                (0..HALF).for_each(|_| out.emit(item()));
-                emit_now(out, Item::new(0, ""));
-            }
             Behaviour::PanicHalfway => {
                 half(out);
                 let nothing: Option<u32> = black_box(None);
@@ -77,10 +40,55 @@ impl PostProcessor for Misbehave {
                 spin();
             }
             Behaviour::LongRefusal => return Err("no ".repeat(MIB)),
-            // `Silence`, and the behaviors of other roles.
-            _ => {}
+            _ => misuse_output(behaviour, out),
         }
         Ok(())
+    }
+}
+
+/// Emits items or lines of the log that break a limit or a rule, in the role `post-processor` or
+/// `check`.
+pub(crate) fn misuse_output(behaviour: Behaviour, out: &mut Output) {
+    match behaviour {
+        Behaviour::ItemFlood => forever(|| out.emit(item())),
+        Behaviour::ByteFlood => forever(|| out.emit(item().text("failure", "x".repeat(MIB)))),
+        Behaviour::MetaFlood => {
+            let fill = |item: Item, n: usize| item.meta(format!("key-{n}"), "");
+            emit_now(out, (0..450_000).fold(item(), fill));
+        }
+        Behaviour::LogFlood => (0..100_000).for_each(|n| log::info!("line {n}")),
+        Behaviour::LongLine => log::warning("\u{1b}[2J".repeat(MIB)),
+        Behaviour::HugeString => emit_now(out, Item::new(0, "n".repeat(40 * MIB))),
+        Behaviour::LongName => emit_now(out, Item::new(0, "n".repeat(MIB))),
+        Behaviour::EmptyName => emit_now(out, Item::new(0, "")),
+        Behaviour::LongStatus => emit_now(out, item().status(Status::Custom("s".repeat(300)))),
+        Behaviour::StatusFlood => {
+            let mut n = 0_u64;
+            forever(|| {
+                n += 1;
+                out.emit(item().status(Status::Custom(format!("s{n}"))));
+            });
+        }
+        Behaviour::LargeDetail => emit_now(out, item().text("failure", "x".repeat(17 * MIB))),
+        Behaviour::FirstDepth => emit_now(out, Item::new(1, "child of nobody")),
+        Behaviour::DepthJump => {
+            emit_now(out, item());
+            emit_now(out, Item::new(2, "grandchild of nobody"));
+        }
+        Behaviour::DeepTree => (0..1000).for_each(|depth| emit_now(out, Item::new(depth, "deep"))),
+        Behaviour::InvalidJson => emit_now(out, item().raw_json("pod", "{\"kind\": Pod}")),
+        Behaviour::DeepJson => emit_now(out, item().raw_json("pod", "[".repeat(MIB))),
+        Behaviour::JsonBomb => {
+            let json = format!("[{}[]]", "[],".repeat(MIB));
+            emit_now(out, item().raw_json("pod", json));
+        }
+        Behaviour::BadBatch => {
+            half(out);
+            (0..HALF).for_each(|_| out.emit(item()));
+            emit_now(out, Item::new(0, ""));
+        }
+        // `Silence`, and the behaviors of other roles.
+        _ => {}
     }
 }
 
