@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
-use crate::checks::{changed_example, example, status, tree};
+use crate::checks::{changed_example, descendant, example, status, tree};
 use crate::faults::retrieve;
 use crate::place::{Change, NodeAccess};
 use crate::settings::loudly;
@@ -21,6 +21,8 @@ const KUBELET: &str = "/var/lib/kubelet/config.yaml";
 const CERTIFICATE: &str = "/var/lib/kubelet/pki/plumbline-e2e.crt";
 /// The directory that `gpu-drift` reads.
 const DEVICES: &str = "/sys/bus/pci/devices";
+/// The file from which `node-ready` learns whether swap is on.
+const SWAPS: &str = "/proc/swaps";
 /// A device of the recorded tree to which no driver is bound.
 const DEVICE: &str = "0000:bb:00.0";
 
@@ -37,11 +39,15 @@ fn certificate(year: i32) -> String {
     params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
 }
 
-/// Gives both nodes a configuration and a certificate. Those of the second node are bad, and it has a
-/// device without a driver.
+/// Gives both nodes a configuration, a certificate and a list of swap space. Those of the second node
+/// are bad, and it has a device without a driver.
 fn break_node(places: &NodeAccess) -> Vec<Change> {
     let mut changes =
         vec![places.mount(2, &recorded("gpu-drift/tests/other-driver/files/sys/bus/pci/devices"), DEVICES)];
+    for (number, case) in [(1, "ready"), (2, "not-ready")] {
+        let swaps = recorded(&format!("node-ready/tests/{case}/files/proc/swaps"));
+        changes.push(places.mount(number, &swaps, SWAPS));
+    }
     for (number, case, year) in [(1, "hardened", 2048), (2, "open", 2020)] {
         let config = recorded(&format!("cis-node/tests/{case}/files/var/lib/kubelet/config.yaml"));
         changes.push(places.write(number, KUBELET, &fs::read_to_string(config).unwrap()));
@@ -132,6 +138,7 @@ fn each_example_check_finds_the_fault_of_a_node_or_of_the_cluster() {
         example(&bed, "cis-node"),
         example(&bed, "node-certificates"),
         example(&bed, "gpu-drift"),
+        example(&bed, "node-ready"),
         example(&bed, "deprecated-apis"),
         changed_example(&bed, "cluster-audit", &audit),
         changed_example(&bed, "node-reachability", &[("wait-seconds: 60", "wait-seconds: 20")]),
@@ -161,9 +168,16 @@ fn assert_nodes(nodes: &[String], tree: impl Fn(&str) -> Value) {
         assert_eq!(status(&tree, &[good, item[0], item[1]]), "passed", "{tree}");
         assert_eq!(status(&tree, &[bad, item[0], item[1]]), "failed", "{tree}");
     }
+    let ready = tree("node-ready");
+    assert_eq!(status(&ready, &[good, "swap is off"]), "passed", "{ready}");
+    assert_eq!(status(&ready, &[bad, "swap is off"]), "failed", "{ready}");
     let devices = tree("gpu-drift");
     assert_eq!(status(&devices, &[good, DEVICE]), &Value::Null, "{devices}");
     assert_eq!(status(&devices, &[bad, DEVICE]), "failed", "{devices}");
+    // Only the second node has the recorded devices.
+    let drift = descendant(&devices, &["drift"]).and_then(|item| item["items"].as_array());
+    let differs = |item: &Value| item["name"].as_str().is_some_and(|name| name.starts_with("devices: "));
+    assert!(drift.is_some_and(|facts| facts.iter().any(differs)), "{devices}");
     let names = tree("node-reachability");
     let name = |node: &str| status(&names, &[node, "names", "kubernetes.default.svc"]);
     assert_eq!(name(good), "passed", "{names}");

@@ -63,7 +63,7 @@ impl NodeAccess {
         self.change(number, &what, undo.into_iter().map(str::to_owned).collect())
     }
 
-    /// Shows the directory `source` of this machine at `target` on a node, until it is dropped.
+    /// Shows the file or directory `source` of this machine at `target` on a node, until it is dropped.
     #[track_caller]
     pub(crate) fn mount(&self, number: usize, source: &Path, target: &str) -> Change {
         let undo = ["umount", target].map(str::to_owned).to_vec();
