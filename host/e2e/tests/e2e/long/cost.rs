@@ -1,5 +1,6 @@
 //! What the same check costs a node as an image and as a component: bytes, time, memory and processor
-//! time (docs/benchmarks.md). The image has one static program, so no image is much smaller.
+//! time (docs/benchmarks.md). One image has a static program only, so no image is much smaller. The
+//! other one has the files of a base image as well.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,6 +59,31 @@ const VARIABLE: &str = "PLUMBLINE_E2E_COST";
 /// The number of nodes to which bytes are extrapolated.
 const NODES: u64 = 5_000;
 
+/// An image with the check, which no node has.
+struct Image {
+    /// The name in the table.
+    title: &'static str,
+    tag: &'static str,
+    /// A part of a script. It may set `files` to further files of the image, as `mkimage` takes them.
+    files: &'static str,
+}
+
+const IMAGES: [Image; 2] = [
+    Image { title: "image with a static program", tag: "static", files: "" },
+    Image { title: "image with the same program on a base image", tag: "based", files: BASE },
+];
+
+/// Lists the files of a base image as slim variants of Debian's image have them: of the required
+/// packages and of those that they depend on, without documentation.
+const BASE: &str = r#"
+required=$(dpkg-query -W -f '${Package} ${Priority}\n' | awk '$2 == "required" { print $1 }')
+options='--recurse --installed --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances'
+packages=$(apt-cache depends $options $required | grep '^[a-z0-9]' | sort -u)
+mapfile -t files < <(dpkg -L $packages 2>/dev/null | grep -vE ':|^/usr/share/(doc|info|lintian|locale|man)/' |
+  while read -r file; do if [ -f "$file" ] && [ ! -L "$file" ]; then printf '%s\n' "$file"; fi; done |
+  xargs -d '\n' realpath | sort -u | sed 's/.*/&:&/')
+"#;
+
 /// The statuses of the items, by node and name.
 type Items = BTreeMap<(String, String), String>;
 
@@ -67,8 +93,8 @@ struct Cost {
     bytes: u64,
     /// Objects that the kubelet reads from the API server for the check.
     objects: usize,
-    /// The time in seconds from the launch of the plugin to the last result.
-    seconds: f64,
+    /// The times in seconds from the launch of the plugin to the first and the last result.
+    seconds: [f64; 2],
     /// Processor time of the process in seconds.
     processor: f64,
     /// Peak of the resident memory in KiB.
@@ -80,12 +106,12 @@ struct Cost {
 impl Cost {
     fn print(&self, name: &str) {
         let mib = |kib: u64| kib as f64 / 1024.0;
+        let [first, last] = self.seconds;
         loudly(&format!(
-            "| {name} | {:.0} KiB | {} | {:.2} GB | {:.2} s | {:.0} ms | {:.1} MiB | {:.1} MiB |",
+            "| {name} | {:.0} KiB | {} | {:.2} GB | {first:.2} s | {last:.2} s | {:.0} ms | {:.1} MiB | {:.1} MiB |",
             self.bytes as f64 / 1024.0,
             self.objects,
             (self.bytes * NODES) as f64 / 1e9,
-            self.seconds,
             self.processor * 1e3,
             mib(self.peak),
             mib(self.own),
@@ -93,21 +119,25 @@ impl Cost {
     }
 }
 
-/// Builds the image and pushes it to the registry of the cluster. Returns its name.
-fn image(bed: &Bed, registry: &str) -> String {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (scripts, source) = (package.join("cluster"), package.join("tests/e2e/long/image.go"));
-    let image = format!("{registry}/{}:1", bed.namespace());
-    let build = format!(
-        "CGO_ENABLED=0 \"${{PLUMBLINE_GO:-go}}\" build -trimpath -ldflags '-s -w -X main.id={}' -o check '{}'",
-        bed.namespace(),
-        source.display()
-    );
-    let make = format!("COMPRESS=1 '{}/mkimage' image.tar {image} '[\"/check\"]' check:/check", scripts.display());
-    let push = format!("'{}/push' image.tar {registry}", scripts.display());
-    let script = format!("set -eux\n{}{build}\n{make}\n{push}\n", caches());
-    bed.program(Path::new("bash"), &["-c", &script]).expect(0);
-    image
+impl Image {
+    /// Builds the image and pushes it to the registry of the cluster. Returns its name.
+    fn push(&self, bed: &Bed, registry: &str) -> String {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (scripts, source) = (package.join("cluster"), package.join("tests/e2e/long/image.go"));
+        let image = format!("{registry}/{}:{}", bed.namespace(), self.tag);
+        let build = format!(
+            "CGO_ENABLED=0 \"${{PLUMBLINE_GO:-go}}\" build -trimpath -ldflags '-s -w -X main.id={}' -o check '{}'",
+            bed.namespace(),
+            source.display()
+        );
+        let scripts = scripts.display();
+        let make =
+            format!("COMPRESS=1 '{scripts}/mkimage' image.tar {image} '[\"/check\"]' check:/check \"${{files[@]}}\"");
+        let push = format!("'{scripts}/push' image.tar {registry}");
+        let script = format!("set -eu\n{}{build}\nfiles=()\n{}{make}\n{push}\n", caches(), self.files);
+        bed.program(Path::new("bash"), &["-c", &script]).expect(0);
+        image
+    }
 }
 
 /// Writes the definition of a plugin with the image. Returns the file.
@@ -145,16 +175,18 @@ fn component(bed: &Bed, prelude: &str, language: &Language) -> String {
     directory
 }
 
-/// Returns the time in seconds from the launch of the plugin to its last result, by the log of the
-/// aggregator.
-fn seconds_to_last_result(bed: &Bed) -> f64 {
+/// Returns the times in seconds from the launch of the plugin to its first and its last result, by the
+/// log of the aggregator.
+fn seconds_to_results(bed: &Bed) -> [f64; 2] {
     let params = LogParams { timestamps: true, ..LogParams::default() };
     let log = bed.ask(bed.api::<Pod>().logs("sonobuoy", &params));
     let times = |what: &str| log.lines().filter(|line| line.contains(what)).map(seconds_of_day).collect::<Vec<_>>();
     let (launched, received) = (times(" launched"), times("result received"));
     assert!(!launched.is_empty() && received.len() == bed.nodes().len(), "{log}");
     // The day may end in between.
-    received.iter().map(|time| (time - launched[0]).rem_euclid(86_400.0)).fold(0.0, f64::max)
+    let after = |time: &f64| (time - launched[0]).rem_euclid(86_400.0);
+    let after: Vec<f64> = received.iter().map(after).collect();
+    [after.iter().copied().fold(f64::INFINITY, f64::min), after.iter().copied().fold(0.0, f64::max)]
 }
 
 /// Returns the time at the start of a line, such as `2026-11-27T08:00:00.5Z`, in seconds since
@@ -208,7 +240,7 @@ fn measure(bed: &Bed, plugin: &str, word: &str, image: Option<&str>) -> Option<(
     let cost = Cost {
         bytes,
         objects,
-        seconds: seconds_to_last_result(bed),
+        seconds: seconds_to_results(bed),
         processor: cpu_seconds_with_children(&pid).unwrap(),
         peak: status_kib(&pid, "VmHWM").unwrap(),
         own: status_kib(&pid, "RssAnon").unwrap(),
@@ -219,7 +251,7 @@ fn measure(bed: &Bed, plugin: &str, word: &str, image: Option<&str>) -> Option<(
 
 /// Alone, because it measures time.
 #[test]
-fn an_image_and_components_find_the_same_and_their_costs_are_printed() {
+fn images_and_components_find_the_same_and_their_costs_are_printed() {
     let test = "cost";
     let Some(bed) = Bed::alone(test) else { return };
     let Ok(registry) = std::env::var("PLUMBLINE_E2E_REGISTRY") else {
@@ -230,16 +262,26 @@ fn an_image_and_components_find_the_same_and_their_costs_are_printed() {
     }
     let prelude = format!("{}{}", guide::prelude(&bed), caches());
     let components = [&RUST, &GO].map(|language| (language.name, component(&bed, &prelude, language)));
-    let image = image(&bed, &registry);
-    let Some((cost, expected)) = measure(&bed, &definition(&bed, &image), "/check", Some(&image)) else { return };
-    assert_eq!(expected.len(), SETTINGS.len() * bed.nodes().len(), "{expected:?}");
-    assert!(expected.values().all(|status| status != "unknown"), "{expected:?}");
-    let head = format!("| | bytes per node | API objects per node | bytes of {NODES} nodes | launch to last result | ");
-    loudly(&format!("{head}processor time | peak memory | its own memory |\n|---|---|---|---|---|---|---|---|"));
-    cost.print("image with a static program");
+    let head =
+        format!("| | bytes per node | API objects per node | bytes of {NODES} nodes | launch to first result | ");
+    let rest = "launch to last result | processor time | peak memory | its own memory |";
+    loudly(&format!("{head}{rest}\n|---|---|---|---|---|---|---|---|---|"));
+    let mut expected: Option<Items> = None;
+    let mut same = |name: &str, found: Items| {
+        assert_eq!(found.len(), SETTINGS.len() * bed.nodes().len(), "{name}: {found:?}");
+        assert!(found.values().all(|status| status != "unknown"), "{name}: {found:?}");
+        let expected = expected.get_or_insert_with(|| found.clone());
+        assert_eq!(*expected, found, "{name}");
+    };
+    for image in &IMAGES {
+        let name = image.push(&bed, &registry);
+        let Some((cost, found)) = measure(&bed, &definition(&bed, &name), "/check", Some(&name)) else { return };
+        cost.print(image.title);
+        same(image.title, found);
+    }
     for (language, directory) in components {
         let Some((cost, found)) = measure(&bed, &directory, "run-check", None) else { return };
         cost.print(&format!("component, {language}"));
-        assert_eq!(found, expected, "{language}");
+        same(language, found);
     }
 }
