@@ -15,7 +15,7 @@ const RUN: [&str; 6] = ["run", "--local", "--dir", "out", "-p", "look"];
 
 /// Writes the bundle `look`, whose check behaves as `behaviour` says, which further options may
 /// follow. `own` has further lines of the section `plumbline`.
-fn bundle(bed: &Bed, behaviour: &str, own: &str) -> PathBuf {
+pub(crate) fn bundle(bed: &Bed, behaviour: &str, own: &str) -> PathBuf {
     let yaml = format!(
         "sonobuoy-config: {{driver: Process, plugin-name: look}}\nplumbline:\n  component: misbehave.wasm\n  options: {{behaviour: {behaviour}}}\n{own}"
     );
@@ -27,7 +27,7 @@ fn bundle(bed: &Bed, behaviour: &str, own: &str) -> PathBuf {
     directory
 }
 
-fn run(bed: &Bed) -> Done {
+pub(crate) fn run(bed: &Bed) -> Done {
     bed.plumbline(&RUN)
 }
 
@@ -50,14 +50,14 @@ fn outcomes(items: &[Value]) -> Vec<&str> {
 
 /// Fails unless the archive has the items that the check emitted before its end.
 #[track_caller]
-fn assert_kept(bed: &Bed) {
+pub(crate) fn assert_kept(bed: &Bed) {
     let items = items(bed);
     let kept = items.iter().filter(|item| item["name"] == "item" && item["status"] == "passed");
     assert_eq!(kept.count(), 3, "{items:?}");
 }
 
 /// Compiles the check. After that, loading it takes little of its time.
-fn compile(bed: &Bed) {
+pub(crate) fn compile(bed: &Bed) {
     bundle(bed, "progress-flood", "");
     run(bed).expect(0);
     fs::remove_dir_all(bed.path("out")).unwrap();
@@ -91,7 +91,7 @@ fn process_of_check(run: u32) -> String {
 }
 
 /// The only failure: an unknown item that says why.
-fn reason(bed: &Bed) -> String {
+pub(crate) fn reason(bed: &Bed) -> String {
     let items = items(bed);
     let last = items.last().unwrap();
     assert_eq!((&last["name"], &last["status"]), (&"look".into(), &"unknown".into()), "{items:?}");

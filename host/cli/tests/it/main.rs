@@ -17,6 +17,7 @@ mod carried_checks;
 mod causes;
 mod check_https;
 mod check_languages;
+mod check_plugins;
 mod checks;
 mod ci_commands;
 mod cluster_reading;
