@@ -42,6 +42,7 @@ pub(super) fn check(
     steps.step("man pages", || man_pages(&inputs.docs.pages, &scratch.join("man")))?;
     steps.step("krew", || krew(output, &platforms, &scratch.join("krew")))?;
     steps.step("profiles", || profiles(inputs, output, &scratch.join("profiles")))?;
+    steps.step("bundles of checks", || check_bundles(inputs, output, &scratch.join("checks")))?;
     steps.step("formula", || formula(output))?;
     steps.step("chart", || chart_archive(&output.join(chart::name())))?;
     steps.step("workflow", || workflow(root))?;
@@ -78,16 +79,38 @@ pub(super) fn checksums(output: &Path) -> Result<Outcome, Error> {
     })
 }
 
-/// Installs the bundle of each profile into an empty directory, and lists the profiles.
-fn profiles(inputs: &Inputs, output: &Path, home: &Path) -> Result<Outcome, Error> {
-    let Some(program) = inputs.programs.iter().find(|program| program.platform.is_native()) else {
-        return Ok(Outcome::Skipped("no program for this machine was built".to_owned()));
-    };
-    let plumbline = || {
+/// Returns a function that creates commands of the program for this machine, which finds its data
+/// below `home`. `None` if no such program was built.
+fn native(inputs: &Inputs, home: &Path) -> Option<impl Fn() -> Command> {
+    let program = inputs.programs.iter().find(|program| program.platform.is_native())?;
+    Some(move || {
         let mut command = Command::new(&program.path);
         command.env("HOME", home).env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
         command
-    };
+    })
+}
+
+/// Why files are not checked that only the program for this machine can check.
+const NOT_NATIVE: &str = "no program for this machine was built";
+
+/// Installs the bundle of each example check into an empty directory, and inspects its component.
+fn check_bundles(inputs: &Inputs, output: &Path, home: &Path) -> Result<Outcome, Error> {
+    let Some(plumbline) = native(inputs, home) else { return Ok(Outcome::Skipped(NOT_NATIVE.to_owned())) };
+    for check in inputs.checks.keys() {
+        process::output(plumbline().args(["plugin", "install"]).arg(output.join(super::check_bundles::name(check))))?;
+        let text = process::output(plumbline().args(["plugin", "inspect", check.as_str(), "-o", "json"]))?;
+        let inspected: Value = serde_json::from_str(&text)
+            .map_err(|error| Error::unexpected(format!("`plugin inspect` printed something else: {error}")))?;
+        if inspected.pointer("/definition/component").is_none_or(|component| *component != format!("{check}.wasm")) {
+            return Err(Error::unexpected(format!("the bundle of `{check}` runs no check: {inspected}")));
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Installs the bundle of each profile into an empty directory, and lists the profiles.
+fn profiles(inputs: &Inputs, output: &Path, home: &Path) -> Result<Outcome, Error> {
+    let Some(plumbline) = native(inputs, home) else { return Ok(Outcome::Skipped(NOT_NATIVE.to_owned())) };
     for profile in inputs.profiles.keys() {
         process::output(plumbline().args(["plugin", "install"]).arg(output.join(super::profiles::name(profile))))?;
     }

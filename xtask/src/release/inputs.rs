@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::docs::{self, Docs};
 use super::provenance::Source;
-use super::{chart, profiles, sbom};
+use super::{chart, check_bundles, profiles, sbom};
 use crate::error::Error;
 use crate::image::Tree;
 use crate::paths::Workspace;
@@ -44,13 +44,15 @@ pub(super) struct Inputs {
     pub(super) chart: Tree,
     /// The bundles of the profiles, by name.
     pub(super) profiles: BTreeMap<String, Vec<u8>>,
+    /// The bundles of the example checks, by name.
+    pub(super) checks: BTreeMap<String, Vec<u8>>,
     pub(super) sbom: Vec<u8>,
     pub(super) source: Source,
 }
 
 impl Inputs {
-    /// Reads the repository, and lets a program print its completions and man pages, and
-    /// pack the profiles.
+    /// Reads the repository, and lets a program print its completions and man pages, and pack the
+    /// profiles and checks.
     pub(super) fn collect(workspace: &Workspace, programs: Vec<Program>) -> Result<Self, Error> {
         let native = programs.iter().find(|program| program.platform.is_native());
         let Some(printer) = native.or(programs.first()) else {
@@ -60,6 +62,7 @@ impl Inputs {
             docs: docs::collect(workspace, printer)?,
             chart: chart::read(workspace.root())?,
             profiles: profiles::collect(workspace, printer)?,
+            checks: check_bundles::collect(workspace, printer)?,
             sbom: sbom::generate(workspace)?,
             source: Source::of(workspace.root())?,
             programs,

@@ -6,6 +6,7 @@
 mod archive;
 mod chart;
 mod check;
+mod check_bundles;
 mod debian;
 mod docs;
 mod inputs;
@@ -63,7 +64,7 @@ pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<(), Er
         steps.step("same program", || rebuild::same_program(workspace, &programs))?;
     }
     let mut inputs = None;
-    steps.step("documents, profiles and SBOM", || {
+    steps.step("documents, bundles and SBOM", || {
         inputs = Some(Inputs::collect(workspace, programs)?);
         Ok(Outcome::Passed)
     })?;
@@ -114,6 +115,7 @@ fn pack(inputs: &Inputs) -> Result<Artifacts, Error> {
     artifacts.insert(format!("plumbline-v{VERSION}-image.tar"), image::packed(images, &reference)?);
     artifacts.insert(chart::name(), chart::pack(&inputs.chart)?);
     artifacts.extend(inputs.profiles.iter().map(|(profile, bundle)| (profiles::name(profile), bundle.clone())));
+    artifacts.extend(inputs.checks.iter().map(|(check, bundle)| (check_bundles::name(check), bundle.clone())));
     artifacts.insert(format!("plumbline-v{VERSION}.cdx.json"), inputs.sbom.clone());
     let archives: Vec<_> = inputs.programs.iter().map(|program| program.platform).collect();
     let archives: Vec<_> = archives

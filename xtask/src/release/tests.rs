@@ -33,6 +33,7 @@ fn inputs() -> Inputs {
         },
         chart: chart::read(workspace.root()).unwrap(),
         profiles: [("csi".to_owned(), b"bundle".to_vec())].into(),
+        checks: [("node-ready".to_owned(), b"bundle".to_vec())].into(),
         sbom: b"{}\n".to_vec(),
         source: Source::of(workspace.root()).unwrap(),
     }
@@ -64,6 +65,7 @@ fn every_file_is_listed_with_its_digest_and_packed_the_same_twice() {
         names,
         [
             "SHA256SUMS",
+            "check-node-ready-v0.1.0.bundle.tar",
             "plumbline-0.1.0.tgz",
             "plumbline-v0.1.0-image.tar",
             "plumbline-v0.1.0-linux-amd64.tar.gz",
