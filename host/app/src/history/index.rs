@@ -1,16 +1,12 @@
 //! The index of a set of archives: the outcome of every test in every run, in a compact form.
 //!
 //! The archives are the truth. The index can be made from them at any time, so a reader accepts what
-//! is intact in it and drops the rest. All numbers are varints (LEB128) unless stated otherwise:
+//! is intact in it and drops the rest. Values are in the format of `postcard`:
 //!
 //! ```text
 //! index      = magic, version (1 byte), section of texts and tests, one section per run
 //! section    = length (4 bytes, little endian), CRC-32 of the content (4 bytes), content
-//! texts      = count, (length, UTF-8)…
-//! tests      = count, (plugin, node + 1 or 0, class, name, number of suites, suite…)…   as text numbers
-//! run        = name, size, modified, facts, plugins, (chunk − previous chunk, length, chunk)…
-//! chunk      = count, (code of a test, 1 byte)…, width, (ms, `width` bytes, little endian)…
-//! code       = outcome, plus 0x80 if it has ms; 0x7f for a test that is not in the run
+//! run        = FileKey, RunFacts, (number of absent chunks before it, Chunk)…
 //! ```
 //!
 //! The tests of a chunk have numbers in a row. Every test has a code, so that reading needs no search.
@@ -18,18 +14,18 @@
 use std::collections::HashMap;
 use std::iter;
 use std::slice::ChunksExact;
-use std::sync::Arc;
 
+use bytes::Bytes;
 use plumbline_core::TestId;
+use serde::{Deserialize, Serialize};
 
 use crate::difference::{Outcome, TestKey};
-use crate::history::codec::{Decoder, Encoder, SharedBytes};
 
 /// The first bytes of an index.
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 /// The tests of a chunk. A query skips chunks without a selected test.
 pub(super) const CHUNK: usize = 512;
@@ -60,7 +56,7 @@ pub(super) struct Entry {
 }
 
 /// What identifies the content of an archive without reading it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct FileKey {
     /// The file name in the directory.
     pub(super) name: String,
@@ -71,7 +67,7 @@ pub(super) struct FileKey {
 }
 
 /// A plugin of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PluginFacts {
     pub(super) name: String,
     /// The first bytes of the digest of its definition. 0 if the archive has none.
@@ -81,7 +77,7 @@ pub(super) struct PluginFacts {
 }
 
 /// What an archive says about its run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct RunFacts {
     /// The ID of the run. Empty if it is unknown.
     pub(super) run: String,
@@ -111,7 +107,7 @@ impl RunFacts {
 pub(super) struct IndexedRun {
     pub(super) file: FileKey,
     pub(super) facts: RunFacts,
-    entries: SharedBytes,
+    entries: Bytes,
 }
 
 impl IndexedRun {
@@ -123,13 +119,34 @@ impl IndexedRun {
     /// The numbers of chunks, in order, and the outcomes in each. Outcomes that are not read cost
     /// nothing.
     pub(super) fn chunks(&self) -> impl Iterator<Item = (usize, Entries<'_>)> {
-        let (mut bytes, mut next) = (Decoder::new(&self.entries), 0_u64);
+        let (mut bytes, mut next) = (&*self.entries, 0_usize);
         iter::from_fn(move || {
-            let chunk = next.checked_add(bytes.number()?)?;
-            next = chunk.checked_add(1)?;
-            let (chunk, content) = (usize::try_from(chunk).ok()?, bytes.bytes()?);
-            Some((chunk, Entries::of_chunk(chunk, Decoder::new(content))?))
+            let ((absent, content), rest) = postcard::take_from_bytes::<(usize, Chunk<'_>)>(bytes).ok()?;
+            let chunk = next.checked_add(absent)?;
+            (bytes, next) = (rest, chunk.checked_add(1)?);
+            Some((chunk, content.entries(chunk)?))
         })
+    }
+}
+
+/// The outcomes of a run for the tests of a chunk.
+#[derive(Serialize, Deserialize)]
+struct Chunk<'a> {
+    /// For each test, its outcome, plus [`HAS_DURATION`] if it has one; or [`ABSENT`].
+    codes: &'a [u8],
+    /// The bytes of each duration.
+    width: u8,
+    /// The durations in milliseconds, little endian.
+    durations: &'a [u8],
+}
+
+impl<'a> Chunk<'a> {
+    fn entries(self, chunk: usize) -> Option<Entries<'a>> {
+        let Self { codes, width, durations } = self;
+        let test = u32::try_from(chunk.checked_mul(CHUNK)?).ok()?;
+        let width = usize::from(width);
+        let is_valid = codes.len() <= CHUNK && (1..=size_of::<u32>()).contains(&width);
+        is_valid.then(|| Entries { test, codes, durations: durations.chunks_exact(width) })
     }
 }
 
@@ -140,15 +157,6 @@ pub(super) struct Entries<'a> {
     test: u32,
     codes: &'a [u8],
     durations: ChunksExact<'a, u8>,
-}
-
-impl<'a> Entries<'a> {
-    fn of_chunk(chunk: usize, mut bytes: Decoder<'a>) -> Option<Self> {
-        let test = u32::try_from(chunk.checked_mul(CHUNK)?).ok()?;
-        let codes = bytes.bytes().filter(|codes| codes.len() <= CHUNK)?;
-        let width = usize::try_from(bytes.number()?).ok().filter(|width| (1..=size_of::<u32>()).contains(width))?;
-        Some(Self { test, codes, durations: bytes.rest().chunks_exact(width) })
-    }
 }
 
 impl Iterator for Entries<'_> {
@@ -282,24 +290,27 @@ fn encoded(mut entries: Vec<Entry>) -> Vec<u8> {
         }
         same
     });
-    let (mut out, mut next) = (Encoder::default(), 0);
+    let (mut out, mut next) = (Vec::new(), 0);
     for entries in entries.chunk_by(|a, b| chunk_of(a) == chunk_of(b)) {
         let Some(chunk) = entries.first().map(chunk_of) else { continue };
-        let content = encoded_chunk(chunk, entries);
-        out.number((chunk - next) as u64);
-        out.number(content.len() as u64);
-        out.raw(&content);
+        let millis = || entries.iter().filter_map(|entry| entry.millis);
+        let longest = millis().max().unwrap_or_default();
+        let width = longest.to_be_bytes().iter().skip_while(|byte| **byte == 0).count().max(1);
+        let durations: Vec<u8> = millis().flat_map(|millis| millis.to_le_bytes().into_iter().take(width)).collect();
+        let codes = codes(chunk, entries);
+        let width = u8::try_from(width).unwrap_or_default();
+        out.extend(packed(&(chunk - next, Chunk { codes: &codes, width, durations: &durations })));
         next = chunk + 1;
     }
-    out.into_bytes()
+    out
 }
 
 fn chunk_of(entry: &Entry) -> usize {
     entry.test as usize / CHUNK
 }
 
-/// The outcomes of a chunk, which are in order of tests.
-fn encoded_chunk(chunk: usize, entries: &[Entry]) -> Vec<u8> {
+/// The codes of a chunk, whose entries are in order of tests.
+fn codes(chunk: usize, entries: &[Entry]) -> Vec<u8> {
     let mut codes = Vec::with_capacity(CHUNK);
     for entry in entries {
         codes.resize((entry.test as usize).saturating_sub(chunk * CHUNK), ABSENT);
@@ -307,120 +318,98 @@ fn encoded_chunk(chunk: usize, entries: &[Entry]) -> Vec<u8> {
         let code = u8::try_from(code).unwrap_or_default();
         codes.push(if entry.millis.is_some() { code | HAS_DURATION } else { code });
     }
-    let durations = || entries.iter().filter_map(|entry| entry.millis);
-    let longest = durations().max().unwrap_or_default();
-    let width = longest.to_be_bytes().iter().skip_while(|byte| **byte == 0).count().max(1);
-    let mut out = Encoder::default();
-    out.number(codes.len() as u64);
-    out.raw(&codes);
-    out.number(width as u64);
-    durations().for_each(|millis| out.raw(millis.to_le_bytes().get(..width).unwrap_or_default()));
-    out.into_bytes()
+    codes
 }
+
+fn packed(value: &impl Serialize) -> Vec<u8> {
+    // No value in the index is of a kind that fails, and memory has room.
+    postcard::to_allocvec(value).unwrap_or_default()
+}
+
+/// Appends a section, which has less than 4 GiB.
+fn add_section(content: &[u8], out: &mut Vec<u8>) {
+    out.extend(u32::try_from(content.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(crc32fast::hash(content).to_le_bytes());
+    out.extend_from_slice(content);
+}
+
+/// The next section: `None` at the end, `Some(None)` if its checksum is wrong.
+fn next_section<'a>(bytes: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (checksum, rest) = rest.split_first_chunk::<4>()?;
+    let (content, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    *bytes = rest;
+    Some((crc32fast::hash(content) == u32::from_le_bytes(*checksum)).then_some(content))
+}
+
+/// A test as numbers of texts: its plugin, node, class, name and suites.
+type PackedTest = (usize, Option<usize>, usize, usize, Vec<usize>);
 
 impl Index {
     /// The index as the bytes of a file.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Encoder::default();
-        out.raw(MAGIC);
-        out.byte(VERSION);
-        out.section(&self.names_section());
-        for run in &self.runs {
-            out.section(&run_section(run));
+        let mut out = MAGIC.to_vec();
+        out.push(VERSION);
+        add_section(&self.packed_tests(), &mut out);
+        for IndexedRun { file, facts, entries } in &self.runs {
+            let mut run = packed(&(file, facts));
+            run.extend_from_slice(entries);
+            add_section(&run, &mut out);
         }
-        out.into_bytes()
+        out
     }
 
-    fn names_section(&self) -> Encoder {
-        let (mut texts, mut numbers) = (Vec::<&str>::new(), HashMap::<&str, u64>::new());
-        let mut tests = Encoder::default();
-        tests.number(self.tests.len() as u64);
+    fn packed_tests(&self) -> Vec<u8> {
+        let (mut texts, mut numbers) = (Vec::<&str>::new(), HashMap::<&str, usize>::new());
+        let mut tests: Vec<PackedTest> = Vec::with_capacity(self.tests.len());
         for TestKey { plugin, test } in &self.tests {
             let mut number = |text| {
                 *numbers.entry(text).or_insert_with(|| {
                     texts.push(text);
-                    texts.len() as u64 - 1
+                    texts.len() - 1
                 })
             };
-            let (plugin, node) = (number(plugin), test.node.as_deref().map_or(0, |node| number(node) + 1));
+            let (plugin, node) = (number(plugin), test.node.as_deref().map(&mut number));
             let (class, name) = (number(&test.classname), number(&test.name));
-            let suites: Vec<u64> = test.suites.iter().map(|suite| number(suite)).collect();
-            [plugin, node, class, name, suites.len() as u64].into_iter().chain(suites).for_each(|n| tests.number(n));
+            tests.push((plugin, node, class, name, test.suites.iter().map(|suite| number(suite)).collect()));
         }
-        let mut section = Encoder::default();
-        section.number(texts.len() as u64);
-        texts.iter().for_each(|text| section.text(text));
-        section.raw(&tests.into_bytes());
-        section
+        packed(&(texts, tests))
     }
 
     /// Reads the bytes of a file: the runs that are intact. They share these bytes. `None` if the names
     /// of tests are damaged, or if another version wrote it.
     pub(super) fn from_bytes(file: Vec<u8>) -> Option<Self> {
-        let file = Arc::new(file);
-        let mut bytes = Decoder::new(file.strip_prefix(MAGIC)?);
-        if bytes.byte()? != VERSION {
+        let all = Bytes::from(file);
+        let (version, mut bytes) = all.strip_prefix(MAGIC)?.split_first()?;
+        if *version != VERSION {
             return None;
         }
-        let tests = read_tests(&mut bytes.section()??)?;
-        let mut index = Self { tests, ..Self::default() };
-        while let Some(section) = bytes.section() {
-            let end = file.len().saturating_sub(bytes.rest().len());
+        let mut index = Self { tests: read_tests(next_section(&mut bytes)??)?, ..Self::default() };
+        while let Some(section) = next_section(&mut bytes) {
             // A damaged section is a run to read again.
-            index.runs.extend(section.and_then(|mut section| indexed_run(&mut section, &file, end)));
+            let run = section.and_then(|section| postcard::take_from_bytes::<(FileKey, RunFacts)>(section).ok());
+            index.runs.extend(run.map(|((file, facts), entries)| {
+                let entries = all.slice_ref(entries);
+                IndexedRun { file, facts, entries }
+            }));
         }
         Some(index)
     }
 }
 
-fn read_tests(bytes: &mut Decoder<'_>) -> Option<Vec<TestKey>> {
-    let texts: Vec<&str> = bytes.list(|bytes| bytes.text())?;
-    let text = |number: u64| texts.get(usize::try_from(number).ok()?).map(|text| (*text).to_owned());
-    bytes.list(|bytes| {
-        let plugin = text(bytes.number()?)?;
-        let node = match bytes.number()? {
-            0 => None,
-            node => Some(text(node - 1)?),
+fn read_tests(section: &[u8]) -> Option<Vec<TestKey>> {
+    let (texts, tests): (Vec<&str>, Vec<PackedTest>) = postcard::from_bytes(section).ok()?;
+    let text = |number: usize| texts.get(number).map(|text| (*text).to_owned());
+    let test = |(plugin, node, class, name, suites): PackedTest| {
+        let node = match node {
+            Some(node) => Some(text(node)?),
+            None => None,
         };
-        let (classname, name) = (text(bytes.number()?)?, text(bytes.number()?)?);
-        let suites = bytes.list(|bytes| text(bytes.number()?))?;
-        Some(TestKey { plugin, test: TestId { node, suites, classname, name } })
-    })
-}
-
-fn run_section(run: &IndexedRun) -> Encoder {
-    let IndexedRun { file, facts, entries } = run;
-    let mut out = Encoder::default();
-    out.text(&file.name);
-    out.number(file.size);
-    out.signed(file.modified);
-    out.signed(facts.started);
-    [&facts.run, &facts.tool, &facts.cluster, &facts.version].into_iter().for_each(|text| out.text(text));
-    out.number(facts.missed);
-    out.number(facts.plugins.len() as u64);
-    for plugin in &facts.plugins {
-        out.text(&plugin.name);
-        out.number(plugin.digest);
-        out.byte(u8::from(plugin.has_classes));
-    }
-    out.raw(entries);
-    out
-}
-
-/// Reads the section of a run, which ends at `end` of the file.
-fn indexed_run(bytes: &mut Decoder<'_>, all: &Arc<Vec<u8>>, end: usize) -> Option<IndexedRun> {
-    let file = FileKey { name: bytes.text()?.to_owned(), size: bytes.number()?, modified: bytes.signed()? };
-    let started = bytes.signed()?;
-    let mut text = || bytes.text().map(str::to_owned);
-    let (run, tool, cluster, version) = (text()?, text()?, text()?, text()?);
-    let missed = bytes.number()?;
-    let plugins = bytes.list(|bytes| {
-        let (name, digest) = (bytes.text()?.to_owned(), bytes.number()?);
-        Some(PluginFacts { name, digest, has_classes: bytes.byte()? != 0 })
-    })?;
-    let facts = RunFacts { run, tool, started, cluster, version, missed, plugins };
-    let entries = SharedBytes::new(all, end.saturating_sub(bytes.rest().len())..end);
-    Some(IndexedRun { file, facts, entries })
+        let suites = suites.into_iter().map(text).collect::<Option<Vec<String>>>()?;
+        let test = TestId { node, suites, classname: text(class)?, name: text(name)? };
+        Some(TestKey { plugin: text(plugin)?, test })
+    };
+    tests.into_iter().map(test).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 //! * [`known_failures`], [`flaky_tests`]: lists for judges.
 //! * [`Retention`] removes old archives.
 
-mod codec;
 mod html;
 mod index;
 mod model;
