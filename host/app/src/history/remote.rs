@@ -14,7 +14,7 @@ use crate::error::AppError;
 use crate::files;
 use crate::history::index::FileKey;
 use crate::history::scan::unreadable;
-use crate::history::store::{COPY, Loaded, LocalCopy, MAX_RUNS, RemoteArchive, load_remote};
+use crate::history::store::{COPY, Found, Loaded, LocalCopy, MAX_RUNS, load_remote};
 use crate::modules::Limits;
 use crate::results::is_archive_file;
 use crate::runtime::runtime;
@@ -51,11 +51,11 @@ fn load_bucket(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, 
     let (bucket, runtime) = (&bucket, &runtime);
     let archives = objects.into_iter().filter(|object| is_archive_file(&object.name)).map(|object| {
         let url = bucket.url_of(&object);
-        RemoteArchive {
+        Found {
             key: FileKey { name: object.name.clone(), size: object.size, modified: object.modified },
-            url: url.clone(),
+            shown: url.clone(),
             modified: object.modified,
-            download: Box::new(move || {
+            open: Box::new(move || {
                 let dir = files::scratch()?;
                 let copied = runtime.block_on(bucket.download(&object, &dir.path().join(COPY)));
                 copied.map(|()| LocalCopy::Object(dir)).map_err(|error| unreadable(&url, &error))
@@ -72,11 +72,11 @@ fn load_registry(context: &Context, limits: &Limits, url: &str) -> Result<Loaded
     let runtime = runtime()?;
     let stored = runtime.block_on(list_results(&client, &reference, MAX_RUNS))?;
     let (client, runtime) = (&client, &runtime);
-    let archives = stored.into_iter().map(|stored| RemoteArchive {
+    let archives = stored.into_iter().map(|stored| Found {
         key: key(&stored),
-        url: stored.reference.to_string(),
+        shown: stored.reference.to_string(),
         modified: 0,
-        download: Box::new(move || {
+        open: Box::new(move || {
             let blob = runtime.block_on(stored.download(client));
             blob.map(LocalCopy::Blob).map_err(AppError::from)
         }),

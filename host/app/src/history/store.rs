@@ -73,28 +73,56 @@ pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> 
 /// The name of the copy of an object, in a directory of its own.
 pub(super) const COPY: &str = "archive";
 
-/// An archive that can be downloaded.
-pub(super) struct RemoteArchive<'a> {
+/// An archive of the history.
+pub(super) struct Found<'a> {
     pub(super) key: FileKey,
-    /// The URL for messages.
-    pub(super) url: String,
-    /// The time of the upload in nanoseconds since 1970, 0 if it is unknown.
+    /// The path or URL, for messages.
+    pub(super) shown: String,
+    /// The modification time in nanoseconds since 1970, 0 if it is unknown.
     pub(super) modified: i64,
-    pub(super) download: Box<dyn Fn() -> Result<LocalCopy, AppError> + Send + Sync + 'a>,
+    /// Downloads the archive, unless it is a file.
+    pub(super) open: Box<dyn Fn() -> Result<LocalCopy, AppError> + Send + Sync + 'a>,
 }
 
-/// A copy of an archive, which is removed when this is dropped.
+/// An archive, or a copy that is removed when this is dropped.
 pub(super) enum LocalCopy {
+    File(PathBuf),
     Object(TempDir),
     Blob(NamedTempFile),
 }
 
 impl LocalCopy {
-    pub(super) fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         match self {
+            Self::File(path) => path.clone(),
             Self::Object(dir) => dir.path().join(COPY),
             Self::Blob(blob) => blob.path().to_owned(),
         }
+    }
+}
+
+impl Found<'_> {
+    fn file(path: PathBuf, name: String, metadata: Option<&Metadata>) -> Self {
+        let (size, modified) = metadata.map_or((0, 0), stamp);
+        let (key, shown) = (FileKey { name, size, modified }, path.display().to_string());
+        Self { key, shown, modified, open: Box::new(move || Ok(LocalCopy::File(path.clone()))) }
+    }
+
+    /// Reads the archive. Returns the result, and whether it is that of the key.
+    fn scan(&self, reading: Reading<'_>) -> (Result<ScannedRun, ScanError>, bool) {
+        let copy = match (self.open)() {
+            Ok(copy) => copy,
+            Err(error) => return (Err(ScanError::Unreadable(error)), true),
+        };
+        let input = ScanInput { path: &copy.path(), shown: &self.shown, modified: self.modified };
+        let run = scan(reading.context, reading.limits, input);
+        let unchanged = match &copy {
+            LocalCopy::File(path) => {
+                fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, self.key.modified))
+            }
+            LocalCopy::Object(_) | LocalCopy::Blob(_) => true,
+        };
+        (run, unchanged)
     }
 }
 
@@ -103,13 +131,11 @@ pub(super) fn load_remote(
     context: &Context,
     limits: &Limits,
     url: &str,
-    archives: Vec<RemoteArchive<'_>>,
+    files: Vec<Found<'_>>,
 ) -> Result<Loaded, AppError> {
-    let files =
-        archives.into_iter().map(|archive| Found { key: archive.key.clone(), place: Location::Remote(archive) });
     let places: Vec<PathBuf> = cached(url.as_bytes()).into_iter().collect();
     let too_many = || format!("`{url}` has more than {MAX_RUNS} archives");
-    load(Reading { context, limits }, files.collect(), &places, too_many)
+    load(Reading { context, limits }, files, &places, too_many)
 }
 
 /// Loads single archives, without an index on disk.
@@ -151,57 +177,6 @@ fn load(
 struct Reading<'a> {
     context: &'a Context,
     limits: &'a Limits,
-}
-
-/// An archive of the history.
-struct Found<'a> {
-    key: FileKey,
-    place: Location<'a>,
-}
-
-enum Location<'a> {
-    File(PathBuf),
-    Remote(RemoteArchive<'a>),
-}
-
-impl<'a> Found<'a> {
-    fn file(path: PathBuf, name: String, metadata: Option<&Metadata>) -> Self {
-        let (size, modified) = metadata.map_or((0, 0), stamp);
-        Self { key: FileKey { name, size, modified }, place: Location::File(path) }
-    }
-
-    /// Reads the archive. Returns the result, and whether it is that of the key.
-    fn scan(&self, reading: Reading<'_>) -> (Result<ScannedRun, ScanError>, bool) {
-        let (shown, modified) = (self.shown(), self.modified());
-        let scanned = |path: &Path| scan(reading.context, reading.limits, ScanInput { path, shown: &shown, modified });
-        match &self.place {
-            Location::File(path) => {
-                let run = scanned(path);
-                let unchanged = fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, self.key.modified));
-                (run, unchanged)
-            }
-            Location::Remote(archive) => {
-                let copy = (archive.download)().map_err(ScanError::Unreadable);
-                (copy.and_then(|copy| scanned(&copy.path())), true)
-            }
-        }
-    }
-
-    /// The modification time in nanoseconds since 1970, 0 if it is unknown.
-    fn modified(&self) -> i64 {
-        match &self.place {
-            Location::File(_) => self.key.modified,
-            Location::Remote(archive) => archive.modified,
-        }
-    }
-
-    /// The path or URL, for messages.
-    fn shown(&self) -> String {
-        match &self.place {
-            Location::File(path) => path.display().to_string(),
-            Location::Remote(archive) => archive.url.clone(),
-        }
-    }
 }
 
 /// The size and the modification time in nanoseconds since 1970.
@@ -306,7 +281,7 @@ fn keep(
     run: Result<ScannedRun, ScanError>,
     unchanged: bool,
 ) -> bool {
-    let shown = file.shown();
+    let shown = &file.shown;
     let ScannedRun { facts, outcomes, problems } = match run {
         Ok(run) => run,
         Err(ScanError::NotResults) => {
