@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use plumbline_core::{FailedTest, FailedTests, Item};
+use plumbline_core::{FailedTest, FailedTests, Item, TestId};
 
-use crate::causes::{Cause, for_each_failure, groups};
+use crate::causes::{Cause, by_leaf, groups};
 use crate::report::failures::{Suites, TreeFailures};
 use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line};
@@ -39,11 +39,17 @@ pub(crate) fn tests_by_cause<'a>(root: &'a Item, causes: &[Cause]) -> Vec<Caused
 /// Returns the tests of each group, which has the numbers of leaves.
 pub(super) fn tests_by_group<'a>(root: &'a Item, groups: &[&[usize]]) -> Vec<CausedTests<'a>> {
     let mut tests: Vec<FailedTests<Vec<&Item>>> = groups.iter().map(|_| FailedTests::new(MAX_TESTS)).collect();
-    for_each_failure(root, groups, |at, id, leaf| {
-        if let Some(test) = tests.get_mut(at).and_then(|tests| tests.entry(id)) {
-            test.data.push(leaf);
+    let by_leaf = by_leaf(groups);
+    let (mut leaves, mut number) = (root.leaves(), 0);
+    while let Some(leaf) = leaves.next() {
+        for at in by_leaf.get(&number).into_iter().flatten() {
+            let id = TestId::of(leaves.walk().ancestors(), leaf);
+            if let Some(test) = tests.get_mut(*at).and_then(|tests| tests.entry(id)) {
+                test.data.push(leaf);
+            }
         }
-    });
+        number += 1;
+    }
     tests.into_iter().map(FailedTests::into_tests).collect()
 }
 

@@ -95,9 +95,9 @@ fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// Indents every line after the first. Texts in JSON have no line breaks.
-pub(super) struct Indented<W> {
-    pub(super) out: W,
-    pub(super) column: usize,
+struct Indented<W> {
+    out: W,
+    column: usize,
 }
 
 impl<W: Write> Write for Indented<W> {

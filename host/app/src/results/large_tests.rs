@@ -100,7 +100,7 @@ fn a_tree_that_is_too_large_names_a_format_that_works_and_hides_no_other() {
     assert!(error.contains("it has more than 1 items") && error.contains("`--output json`"), "{error}");
 
     let mut out = Vec::new();
-    JsonArray::print(&mut out, |view| {
+    Documents::print(DataFormat::Json, &mut out, |view| {
         let (verdict, errors) = fill(&dir, 1, view);
         assert_eq!(errors, Vec::<String>::new());
         Ok(verdict)
@@ -126,7 +126,7 @@ fn a_large_tree_that_is_processed_again_is_written_item_by_item() {
         fs::write(plugin.join("results/global").join(name), name).unwrap();
     }
     let mut out = Vec::new();
-    JsonArray::print(&mut out, |view| {
+    Documents::print(DataFormat::Json, &mut out, |view| {
         let options = ResultsOptions { reprocess: true, ..ResultsOptions::default() };
         Ok(fill_with(&dir, 1, &options, &Arc::default(), view))
     })
@@ -150,21 +150,15 @@ fn junit_reports_the_texts_that_it_omits_from_a_large_tree() {
     assert_eq!(warnings.iter().filter(is_it).count(), 1, "{warnings:?}");
 }
 
-/// A tree without items.
-fn empty(plugin: &str) -> ResultTree<'_> {
-    let (item, causes, relations) = (Item::default(), Vec::new(), Vec::new());
-    ResultTree { input: None, plugin, item, verdict: None, causes, relations, is_unreadable: false }
-}
-
 #[test]
 fn an_archive_that_fails_after_its_element_has_begun_is_not_skipped() {
     let dir = archive(&[("large", LARGE)]);
     let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
     fs::remove_file(dir.path().join("plugins/large/sonobuoy_results.yaml")).unwrap();
     let mut out = Vec::new();
-    let error = JsonArray::print(&mut out, |view| {
+    let error = Documents::print(DataFormat::Json, &mut out, |view| {
         view.begin(None, &mut trees)?;
-        view.items(&mut trees, empty("large"))?;
+        view.tree(&mut trees, ResultTree { is_streamed: true, ..ResultTree::new(None, "large", Item::default()) })?;
         Ok(Verdict::Passed)
     });
     // A usage error would only skip this input.
@@ -180,11 +174,9 @@ fn data(trees: &mut Trees, view: &mut dyn View, is_streamed: bool) -> Result<Ver
     let (causes, input, plugin) = (vec![cause], Some("monday"), "large");
     view.begin(input, trees)?;
     for _ in 0..2 {
-        let tree = ResultTree { input, verdict: verdict.clone(), causes: causes.clone(), ..empty(plugin) };
-        match is_streamed {
-            true => view.items(trees, tree)?,
-            false => view.tree(trees, ResultTree { item: item.clone(), ..tree })?,
-        }
+        let item = if is_streamed { bare(&item) } else { item.clone() };
+        let (verdict, causes) = (verdict.clone(), causes.clone());
+        view.tree(trees, ResultTree { verdict, causes, is_streamed, ..ResultTree::new(input, plugin, item) })?;
     }
     Ok(Verdict::Passed)
 }
@@ -195,7 +187,7 @@ fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
     let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
     let mut json = |is_streamed| {
         let mut out = Vec::new();
-        JsonArray::print(&mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
+        Documents::print(DataFormat::Json, &mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
         String::from_utf8(out).unwrap()
     };
     let whole = json(false);
@@ -203,7 +195,7 @@ fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
     assert_eq!(json(true), whole);
     let mut yaml = |is_streamed| {
         let mut out = Vec::new();
-        YamlDocuments::print(&mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
+        Documents::print(DataFormat::Yaml, &mut out, |view| data(&mut trees, view, is_streamed)).unwrap();
         let text = String::from_utf8(out).unwrap();
         let documents = text.split("---\n").filter(|text| !text.is_empty());
         documents.map(|text| serde_saphyr::from_str(text).unwrap()).collect::<Vec<Value>>()

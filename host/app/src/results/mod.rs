@@ -16,21 +16,21 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_aggregator::{CauseError, CauseFinder};
+use plumbline_aggregator::CauseError;
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Item, Status, text};
 
-use crate::causes::{self, Cause, Failures};
+use crate::causes::{Cause, Failures};
 use crate::context::Context;
 use crate::difference::{self, Difference, Matrix, Previous, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain, suite_of_profile};
 use crate::modules::LimitsFile;
-use crate::timeline::{Relating, Relation, relations_of};
-use crate::trees::{Reprocess, TreeFacts, Trees, contradiction};
+use crate::timeline::{Relating, Relation};
+use crate::trees::{Items, MAX_TEXT, Reprocess, TreeFacts, Trees, bare, contradiction};
 
-pub use documents::{JsonArray, YamlDocuments};
+pub use documents::{DataFormat, Documents};
 pub use failed::failures_text;
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
@@ -76,7 +76,8 @@ pub fn show(
     let several = options.inputs.len() > 1;
     let (mut shown, mut failed) = (false, false);
     for path in &options.inputs {
-        match one_input(context, options, path, several, seen, view) {
+        let input = open(context, options, path);
+        match input.and_then(|mut input| show_input(context, options, &mut input, several, seen, view)) {
             Ok(()) => shown = true,
             Err(error) if several && error.is_usage() => {
                 context.reporter.error(&error);
@@ -91,18 +92,6 @@ pub fn show(
     } else {
         Ok(())
     }
-}
-
-fn one_input(
-    context: &Context,
-    options: &ResultsOptions,
-    path: &Path,
-    several: bool,
-    seen: &mut ShownResults,
-    view: &mut dyn View,
-) -> Result<(), AppError> {
-    let mut input = open(context, options, path)?;
-    show_input(context, options, &mut input, several, seen, view)
 }
 
 fn show_input(
@@ -124,20 +113,8 @@ fn show_input(
     }
     let mut unread = 0;
     for plugin in &plugins {
-        let is_large = input.trees.is_large(plugin);
-        // A verdict is before the tree in the archive, which is read forward.
-        if options.node.is_none()
-            && is_large.as_ref().is_ok_and(|is_large| view.takes_items(*is_large))
-            && stream(context, input, plugin, in_name, more.as_ref(), seen, view)?
-        {
-            continue;
-        }
-        let tree = match is_large.and_then(|_| load(&mut input.trees, plugin, options, more.as_ref())) {
-            Ok((item, verdict)) => {
-                let causes = causes_in(context, &mut input.trees, plugin, &item)?;
-                let relations = relations_of(&input.trees.timeline(), plugin, &item);
-                ResultTree { input: in_name, plugin, item, verdict, causes, relations, is_unreadable: false }
-            }
+        let (mut tree, facts) = match load(&mut input.trees, plugin, in_name, options, more.as_ref(), view) {
+            Ok(loaded) => loaded,
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
                 if unread <= MAX_LISTED {
@@ -149,7 +126,8 @@ fn show_input(
             }
             Err(error) => return Err(error),
         };
-        let facts = TreeFacts::of(&tree.item);
+        tree.causes = causes(context, &mut input.trees, plugin, &facts, tree.items())?;
+        tree.relations = relations(&mut input.trees, plugin, &facts, tree.items())?;
         let counts = input.trees.verdict_counts(plugin, &facts);
         seen.add(&name, plugin, &facts, tree.verdict.as_ref(), counts);
         view.tree(&mut input.trees, tree)?;
@@ -191,32 +169,42 @@ fn previous(
     Ok(Previous { archive: earlier.trees.file_name(), difference: difference::compare(&before, &after) })
 }
 
-/// Sends the items of a plugin to a view that takes them one by one. Returns `false` if the tree
-/// must be read as a whole.
-fn stream(
-    context: &Context,
-    input: &mut Input,
-    plugin: &str,
-    in_name: Option<&str>,
+/// Reads the verdict over a plugin, and its tree: as a whole, or only the root if the view takes the items
+/// one by one.
+fn load<'a>(
+    trees: &mut Trees,
+    plugin: &'a str,
+    input: Option<&'a str>,
+    options: &ResultsOptions,
     more: Option<&(String, Chain)>,
-    seen: &mut ShownResults,
-    view: &mut dyn View,
-) -> Result<bool, AppError> {
-    // An unreadable or inconsistent verdict is reported when the tree is read as a whole.
-    let Ok(verdict) = verdict(&mut input.trees, plugin, more) else { return Ok(false) };
-    let Some(facts) = input.trees.facts_of_items(plugin) else { return Ok(false) };
-    if verdict.as_ref().is_some_and(|verdict| contradiction(verdict, &facts).is_some()) {
-        return Ok(false);
+    view: &dyn View,
+) -> Result<(ResultTree<'a>, TreeFacts), AppError> {
+    let is_large = trees.is_large(plugin)?;
+    // The verdict is before the tree in the archive, which is read forward. It is about the whole
+    // plugin.
+    let verdict = if options.node.is_some() { None } else { verdict(trees, plugin, more)? };
+    let contradiction = |facts: &TreeFacts| verdict.as_ref().and_then(|verdict| contradiction(verdict, facts));
+    if options.node.is_none()
+        && view.takes_items(is_large)
+        && let Some(facts) = trees.facts_of_items(plugin).filter(|facts| contradiction(facts).is_none())
+    {
+        let item = bare(&facts.root);
+        return Ok((ResultTree { verdict, is_streamed: true, ..ResultTree::new(input, plugin, item) }, facts));
     }
-    let counts = input.trees.verdict_counts(plugin, &facts);
-    seen.add(&input.name, plugin, &facts, verdict.as_ref(), counts);
-    let find = |trees: &mut Trees, finder: &CauseFinder| streamed_causes(trees, plugin, finder);
-    let causes = find_causes(context, &mut input.trees, plugin, &facts, find)?;
-    let relations = streamed_relations(&mut input.trees, plugin, &facts)?;
-    let item = facts.root;
-    let tree = ResultTree { input: in_name, plugin, item, verdict, causes, relations, is_unreadable: false };
-    view.items(&mut input.trees, tree)?;
-    Ok(true)
+    let mut item = trees.item(plugin)?;
+    let mut facts = TreeFacts::of(&item);
+    if let Some(reason) = contradiction(&facts) {
+        item.dismantle();
+        return Err(trees.inconsistent(plugin, reason));
+    }
+    if let Some(node) = &options.node {
+        let part = item.find(node).cloned().ok_or_else(|| {
+            AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("see all items with `--mode dump`")
+        })?;
+        std::mem::replace(&mut item, part).dismantle();
+        facts = TreeFacts::of(&item);
+    }
+    Ok((ResultTree { verdict, ..ResultTree::new(input, plugin, item) }, facts))
 }
 
 fn verdict(trees: &mut Trees, plugin: &str, more: Option<&(String, Chain)>) -> Result<Option<PluginVerdict>, AppError> {
@@ -226,76 +214,49 @@ fn verdict(trees: &mut Trees, plugin: &str, more: Option<&(String, Chain)>) -> R
     }
 }
 
-fn load(
-    trees: &mut Trees,
-    plugin: &str,
-    options: &ResultsOptions,
-    more: Option<&(String, Chain)>,
-) -> Result<(Item, Option<PluginVerdict>), AppError> {
-    // The verdict is before the tree in the archive, which is read forward. It is about the whole
-    // plugin.
-    let verdict = if options.node.is_some() { None } else { verdict(trees, plugin, more)? };
-    let root = trees.item(plugin)?;
-    if let Some(reason) = verdict.as_ref().and_then(|verdict| contradiction(verdict, &TreeFacts::of(&root))) {
-        root.dismantle();
-        return Err(trees.inconsistent(plugin, reason));
-    }
-    let Some(node) = &options.node else { return Ok((root, verdict)) };
-    let item = root.find(node).cloned().ok_or_else(|| {
-        AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("see all items with `--mode dump`")
-    })?;
-    root.dismantle();
-    Ok((item, verdict))
-}
-
 /// Finds the causes of failures in a tree of `plugin`, most frequent first. If the module fails, that is
 /// reported, and there are no causes.
 pub fn causes_in(context: &Context, trees: &mut Trees, plugin: &str, root: &Item) -> Result<Vec<Cause>, AppError> {
-    find_causes(context, trees, plugin, &TreeFacts::of(root), |_, finder| Ok(causes::of(root, plugin, finder)))
+    causes(context, trees, plugin, &TreeFacts::of(root), Items::Whole(root))
 }
 
-/// Finds the causes of failures with `find`. If the module fails, that is reported, and there are no
-/// causes: the results are complete without them.
-fn find_causes(
+fn causes(
     context: &Context,
     trees: &mut Trees,
     plugin: &str,
     facts: &TreeFacts,
-    find: impl FnOnce(&mut Trees, &CauseFinder) -> Result<Result<Vec<Cause>, CauseError>, AppError>,
+    items: Items<'_>,
 ) -> Result<Vec<Cause>, AppError> {
     if !facts.has_failures() {
         return Ok(Vec::new());
     }
     let Some(finder) = trees.cause_finder()? else { return Ok(Vec::new()) };
-    Ok(find(trees, &finder)?.unwrap_or_else(|error| {
+    let mut failures = Failures::new();
+    items.each(trees, MAX_TEXT, &mut |depth, item, is_leaf| {
+        // The results are complete without causes.
+        if let Ok(found) = &mut failures
+            && let Err(error) = found.item(depth, item, is_leaf)
+        {
+            failures = Err(error);
+        }
+        Ok(())
+    })?;
+    let found = failures.map_err(CauseError::from).and_then(|failures| failures.causes(plugin, &finder));
+    Ok(found.unwrap_or_else(|error| {
         context.reporter.warning(&format!("plugin `{plugin}`: failed to find the causes of failures: {error}"));
         Vec::new()
     }))
 }
 
-/// Finds the causes of failures in a tree that is read item by item.
-fn streamed_causes(
-    trees: &mut Trees,
-    plugin: &str,
-    finder: &CauseFinder,
-) -> Result<Result<Vec<Cause>, CauseError>, AppError> {
-    let mut failures = match Failures::new() {
-        Ok(failures) => failures,
-        Err(error) => return Ok(Err(error.into())),
-    };
-    trees.each_item(plugin, &mut |depth, item, is_leaf| failures.item(depth, &item, is_leaf))?;
-    Ok(failures.causes(plugin, finder))
-}
-
-/// Relates the failures in a tree that is read item by item to the cluster timeline.
-fn streamed_relations(trees: &mut Trees, plugin: &str, facts: &TreeFacts) -> Result<Vec<Relation>, AppError> {
+/// Relates the failures in a tree to the cluster timeline.
+fn relations(trees: &mut Trees, plugin: &str, facts: &TreeFacts, items: Items<'_>) -> Result<Vec<Relation>, AppError> {
     let timeline = trees.timeline();
     if timeline.is_empty() || !facts.has_failures() {
         return Ok(Vec::new());
     }
     let mut relating = Relating::new(&timeline, plugin);
-    trees.each_item(plugin, &mut |depth, item, is_leaf| {
-        relating.item(depth, &item, is_leaf);
+    items.each(trees, MAX_TEXT, &mut |depth, item, is_leaf| {
+        relating.item(depth, item, is_leaf);
         Ok(())
     })?;
     Ok(relating.finish())
@@ -353,8 +314,7 @@ pub struct ResultTree<'a> {
     pub input: Option<&'a str>,
     /// The plugin.
     pub plugin: &'a str,
-    /// The tree, or the selected part of it. Only the root if a view takes the items one by one, with
-    /// [`Trees::each_item`].
+    /// The tree, or the selected part of it. Only the root if the items are read one by one.
     pub item: Item,
     /// The verdict over the plugin.
     pub verdict: Option<PluginVerdict>,
@@ -364,9 +324,16 @@ pub struct ResultTree<'a> {
     pub relations: Vec<Relation>,
     /// Whether the results cannot be read. The tree then has the reason.
     pub is_unreadable: bool,
+    /// Whether the items are read one by one.
+    pub is_streamed: bool,
 }
 
 impl<'a> ResultTree<'a> {
+    fn new(input: Option<&'a str>, plugin: &'a str, item: Item) -> Self {
+        let (causes, relations) = (Vec::new(), Vec::new());
+        Self { input, plugin, item, verdict: None, causes, relations, is_unreadable: false, is_streamed: false }
+    }
+
     /// The results of a plugin that cannot be read.
     fn unreadable(input: Option<&'a str>, plugin: &'a str, error: &AppError) -> Self {
         let item = Item {
@@ -375,8 +342,16 @@ impl<'a> ResultTree<'a> {
             meta: [("error".to_owned(), error.to_string())].into(),
             ..Item::default()
         };
-        let (causes, relations) = (Vec::new(), Vec::new());
-        Self { input, plugin, item, verdict: None, causes, relations, is_unreadable: true }
+        Self { is_unreadable: true, ..Self::new(input, plugin, item) }
+    }
+
+    fn items(&self) -> Items<'_> {
+        if self.is_streamed { Items::Streamed(self.plugin) } else { Items::Whole(&self.item) }
+    }
+
+    /// Its name, after that of its input if there are several.
+    fn title(&self) -> String {
+        self.input.map_or_else(|| self.item.name.clone(), |input| format!("{input}: {}", self.item.name))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use plumbline_core::{Item, Verdict};
+use plumbline_core::Verdict;
 
 use crate::error::AppError;
 use crate::report::Format;
 use crate::report::renderers::{Leaves, Renderer, renderer, unexplained};
-use crate::results::views::{archive_facts, title};
+use crate::results::views::archive_facts;
 use crate::results::{ResultTree, View};
-use crate::trees::{Trees, bare};
+use crate::trees::{MAX_TEXT, Trees};
 
 /// Renders leaf by leaf. A tree that Plumbline wrote is never in memory as a whole.
 pub struct Rendered<'a> {
@@ -77,43 +77,23 @@ impl View for Rendered<'_> {
         self.renderer.archive(&facts).map_err(|error| self.target.failed(&error))
     }
 
-    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let ResultTree { input, plugin, item: root, verdict, causes, .. } = tree;
-        let title = title(input, &root.name);
-        let rendered = Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut());
-        let rendered = rendered.and_then(|mut leaves| {
-            let mut walk = root.walk();
-            while let Some(item) = walk.next() {
-                leaves.item(walk.depth(), bare(item), item.is_leaf())?;
-            }
-            leaves.finish(&root)
-        });
-        self.has_bad |= rendered.map_err(|error| self.target.failed(&error))?;
-        root.dismantle();
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+        let ResultTree { plugin, item: root, verdict, causes, .. } = &tree;
+        let target = &self.target;
+        let failed = |error: io::Error| target.failed(&error);
+        let mut leaves = Leaves::new(tree.title(), plugin, root, verdict.as_ref(), causes, self.renderer.as_mut())
+            .map_err(failed)?;
+        let left_out = tree
+            .items()
+            .each(trees, MAX_TEXT, &mut |depth, item, is_leaf| leaves.item(depth, item, is_leaf).map_err(failed))?;
+        // The other formats never have long texts.
+        trees.report_left_out(plugin, if self.takes_items { 0 } else { left_out });
+        self.has_bad |= leaves.finish(root).map_err(failed)?;
+        tree.item.dismantle();
         Ok(())
     }
 
     fn takes_items(&self, is_large: bool) -> bool {
         self.takes_items || is_large
-    }
-
-    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let ResultTree { input, plugin, item: root, verdict, causes, .. } = tree;
-        let (title, target) = (title(input, &root.name), &self.target);
-        let failed = |error: io::Error| target.failed(&error);
-        let mut leaves =
-            Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut()).map_err(failed)?;
-        // Errors of writing are not errors of the archive.
-        let mut written = Ok(());
-        let read = trees.each_item(plugin, &mut |depth, item: Item, is_leaf| {
-            written = leaves.item(depth, item, is_leaf);
-            if written.is_ok() { Ok(()) } else { Err(io::Error::other("the results cannot be written")) }
-        });
-        written.map_err(failed)?;
-        let left_out = read.map_err(AppError::into_system)?;
-        // The other formats never have long texts.
-        trees.report_left_out(plugin, if self.takes_items { 0 } else { left_out });
-        self.has_bad |= leaves.finish(&root).map_err(failed)?;
-        Ok(())
     }
 }

@@ -125,11 +125,6 @@ impl<W: Write> View for TextView<'_, W> {
         is_large && matches!(self.mode, TextMode::Dump | TextMode::Readable)
     }
 
-    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        self.gap()?;
-        self.copy(trees, tree.plugin)
-    }
-
     fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
         self.health(trees)
     }
@@ -223,9 +218,9 @@ mod tests {
             let mut view = TextView::new(&options, mode, &mut out);
             assert!(view.takes_items(true) && !view.takes_items(false), "{mode:?}");
             let (item, causes, relations) = (Item::default(), Vec::new(), Vec::new());
-            let (input, verdict, is_unreadable) = (None, None, false);
-            view.items(&mut trees, ResultTree { input, plugin: "p", item, verdict, causes, relations, is_unreadable })
-                .unwrap();
+            let (input, plugin, verdict, is_unreadable, is_streamed) = (None, "p", None, false, true);
+            let tree = ResultTree { input, plugin, item, verdict, causes, relations, is_unreadable, is_streamed };
+            view.tree(&mut trees, tree).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), expected, "{mode:?}");
         }
     }

@@ -17,7 +17,7 @@ use crate::report::renderers::ArchiveFacts;
 use crate::report::text::one_line;
 use crate::report::{self, CollectedTree};
 use crate::results::ResultTree;
-use crate::trees::{Trees, bare};
+use crate::trees::{MAX_TEXT, Trees};
 
 /// The error if the page could not be written to a temporary file.
 const NO_ROOM: &str = "failed to prepare the page in a temporary file";
@@ -35,15 +35,10 @@ pub trait View {
     /// Renders a tree of the input.
     fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError>;
 
-    /// Whether the view takes the items of a tree one by one, where the tree can be read so.
-    /// `is_large` means that the tree is too large to be read completely.
+    /// Whether trees that can be read item by item are not read as a whole. `is_large` means that the
+    /// tree is too large to be read completely.
     fn takes_items(&self, _is_large: bool) -> bool {
         false
-    }
-
-    /// Renders a tree item by item. Only called if [`View::takes_items`] is true.
-    fn items(&mut self, _trees: &mut Trees, _tree: ResultTree<'_>) -> Result<(), AppError> {
-        Ok(())
     }
 
     /// The input ends.
@@ -75,9 +70,10 @@ impl View for Collected {
     }
 
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let ResultTree { input, item, verdict, causes, relations, .. } = tree;
+        let title = tree.title();
+        let ResultTree { item, verdict, causes, relations, .. } = tree;
         self.nodes.push(self.known.tree(&item, verdict.as_ref(), &mut self.counts));
-        self.trees.push(CollectedTree { root: titled(input, item), causes, relations });
+        self.trees.push(CollectedTree { root: Item { name: title, ..item }, causes, relations });
         self.verdicts.extend(verdict);
         Ok(())
     }
@@ -131,14 +127,13 @@ impl View for Html {
         self.page.previous(previous);
     }
 
-    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let title = title(tree.input, &tree.item.name);
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
+        let title = tree.title();
         let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);
-        let mut walk = tree.item.walk();
-        while let Some(item) = walk.next() {
-            section.item(walk.depth(), bare(item), item.is_leaf()).system_error(NO_ROOM)?;
-        }
+        tree.items().each(trees, MAX_TEXT, &mut |depth, item, is_leaf| {
+            section.item(depth, item, is_leaf).system_error(NO_ROOM)
+        })?;
         section.finish();
         tree.item.dismantle();
         Ok(())
@@ -146,17 +141,6 @@ impl View for Html {
 
     fn takes_items(&self, _: bool) -> bool {
         true
-    }
-
-    fn items(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let title = title(tree.input, &tree.item.name);
-        let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
-        let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);
-        trees
-            .each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))
-            .map_err(AppError::into_system)?;
-        section.finish();
-        Ok(())
     }
 
     fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
@@ -234,14 +218,4 @@ fn log_times(archive: &mut ResultsArchive) -> (Option<Timestamp>, Option<Timesta
         }
     }
     times
-}
-
-/// The tree with the name of its input, if there are several.
-fn titled(input: Option<&str>, mut root: Item) -> Item {
-    root.name = title(input, &root.name);
-    root
-}
-
-pub(super) fn title(input: Option<&str>, name: &str) -> String {
-    input.map_or_else(|| name.to_owned(), |input| format!("{input}: {name}"))
 }

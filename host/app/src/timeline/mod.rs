@@ -14,5 +14,5 @@ mod spans;
 
 pub(crate) use read::read;
 pub(crate) use relate::Relating;
-pub use relate::{Relation, relations_of};
+pub use relate::Relation;
 pub use spans::{Span, Timeline};

@@ -64,16 +64,6 @@ struct Related {
     times: Option<(Timestamp, Timestamp)>,
 }
 
-/// Returns what happened at the place and time of the failures below `root`.
-pub fn relations_of(timeline: &Timeline, plugin: &str, root: &Item) -> Vec<Relation> {
-    let mut relating = Relating::new(timeline, plugin);
-    let mut walk = root.walk();
-    while let Some(item) = walk.next() {
-        relating.item(walk.depth(), item, item.is_leaf());
-    }
-    relating.finish()
-}
-
 /// Relates the failures of a tree whose items come one by one, parents before children.
 pub(crate) struct Relating<'a> {
     timeline: &'a Timeline,
@@ -317,8 +307,12 @@ mod tests {
 
     fn sentences(timeline: &Timeline, items: Vec<Item>) -> Vec<String> {
         let root = Item { name: "p".into(), items, ..Item::default() };
-        let relations = relations_of(timeline, "p", &root);
-        relations.into_iter().map(|relation| format!("{:?} {}", relation.items, relation.sentence)).collect()
+        let mut relating = Relating::new(timeline, "p");
+        let mut walk = root.walk();
+        while let Some(item) = walk.next() {
+            relating.item(walk.depth(), item, item.is_leaf());
+        }
+        relating.finish().into_iter().map(|relation| format!("{:?} {}", relation.items, relation.sentence)).collect()
     }
 
     #[test]

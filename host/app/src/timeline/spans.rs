@@ -5,35 +5,43 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use plumbline_core::timeline::{Change, TimelineEntry, TimelineKind};
+use serde::Serialize;
 
 /// The most notes on a recording that are kept.
 const MAX_NOTES: usize = 10;
 
 /// Something that happened in the cluster, or a state that lasted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Span {
     /// What it is about.
     pub kind: TimelineKind,
     /// The condition, the taint, or the reason in the words of Kubernetes.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<String>,
     /// The plugin to which the pod belongs.
+    #[serde(skip)]
     pub plugin: Option<String>,
-    /// A sentence for people.
-    pub text: String,
     /// When it happened first, or started.
     pub from: Timestamp,
     /// When it happened last, or ended. `None` if it lasted to the end of the recording.
+    #[serde(rename = "until")]
     pub to: Option<Timestamp>,
     /// Whether it is a state that lasted.
+    #[serde(skip)]
     pub is_state: bool,
     /// How often it happened.
     pub count: u64,
+    /// A sentence for people.
+    pub text: String,
 }
 
 impl Span {

@@ -13,29 +13,79 @@ use crate::error::{AppError, Explain as _};
 use crate::report::text::one_line;
 
 /// The most bytes of a text of a tree that is read item by item. The archive has longer ones.
-const MAX_TEXT: usize = 1 << 20;
+pub(crate) const MAX_TEXT: usize = 1 << 20;
 
-/// The most bytes of a line of a tree that Plumbline writes: one item, of at most 64 MiB, whose
+/// The same for views with every text that a module can emit: an item has at most 64 MiB, whose
 /// characters can take six bytes each when they are escaped.
-const MAX_LINE: usize = 512 << 20;
+pub(crate) const WHOLE_TEXT: usize = 512 << 20;
 
-/// Receives the items of a tree, parents before children: the depth (0 for the root), the item
-/// without its children, and whether it has none.
-type ItemVisitor<'a> = dyn FnMut(usize, Item, bool) -> io::Result<()> + 'a;
+/// The items of a tree: in memory, or read one by one from the tree of this plugin.
+#[derive(Clone, Copy)]
+pub(crate) enum Items<'a> {
+    Whole(&'a Item),
+    Streamed(&'a str),
+}
+
+impl Items<'_> {
+    /// Calls `visit` with the items, parents before children: the depth (0 for the root), the item
+    /// without its children if it was read by itself, and whether it has none. Texts of more than
+    /// `text_bytes` bytes of such items are left out. Returns their number.
+    pub(crate) fn each(
+        self,
+        trees: &mut Trees,
+        text_bytes: usize,
+        visit: &mut dyn FnMut(usize, &Item, bool) -> Result<(), AppError>,
+    ) -> Result<u64, AppError> {
+        let plugin = match self {
+            Self::Streamed(plugin) => plugin,
+            Self::Whole(root) => {
+                let mut walk = root.walk();
+                while let Some(item) = walk.next() {
+                    visit(walk.depth(), item, item.is_leaf())?;
+                }
+                return Ok(0);
+            }
+        };
+        // Errors of `visit` are not errors of the archive.
+        let mut visited = Ok(());
+        let read = trees.each_item(plugin, text_bytes, &mut |depth, item, is_leaf| {
+            visited = visit(depth, &item, is_leaf);
+            if visited.is_ok() { Ok(()) } else { Err(io::Error::other("the items are not needed")) }
+        });
+        visited?;
+        read.map_err(AppError::into_system)
+    }
+}
+
+/// The place of the current item in a tree whose items come one by one, parents before children.
+#[derive(Default)]
+pub(crate) struct Position {
+    /// The items above it, the root first, without details.
+    pub(crate) above: Vec<Item>,
+    leaves: usize,
+}
+
+impl Position {
+    /// Moves to an item. Returns the number of a leaf among [`Item::leaves`], from 0.
+    pub(crate) fn advance(&mut self, depth: usize, item: &Item, is_leaf: bool) -> Option<usize> {
+        self.above.truncate(depth);
+        if !is_leaf {
+            let (name, status, meta) = (item.name.clone(), item.status.clone(), item.meta.clone());
+            self.above.push(Item { name, status, meta, ..Item::default() });
+            return None;
+        }
+        self.leaves += 1;
+        Some(self.leaves - 1)
+    }
+}
 
 impl Trees {
-    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory. Texts
-    /// of more than 1 MiB are left out. Returns their number.
-    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
-        self.read_each(plugin, MAX_TEXT, visit)
-    }
-
-    /// Calls `visit` like [`Trees::each_item`], with every text of an item that a module can emit.
-    pub(crate) fn each_whole_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
-        self.read_each(plugin, MAX_LINE, visit)
-    }
-
-    fn read_each(&mut self, plugin: &str, text_bytes: usize, visit: &mut ItemVisitor<'_>) -> Result<u64, AppError> {
+    fn each_item(
+        &mut self,
+        plugin: &str,
+        text_bytes: usize,
+        visit: &mut dyn FnMut(usize, Item, bool) -> io::Result<()>,
+    ) -> Result<u64, AppError> {
         let path = self.name.clone();
         self.with_tree(plugin, |from, _| {
             let mut last: Option<(usize, Item)> = None;
@@ -64,21 +114,14 @@ impl Trees {
             return None;
         }
         let mut facts: Option<TreeFacts> = None;
-        let read = self.each_item(plugin, &mut |depth, item, is_leaf| {
-            match &mut facts {
-                Some(facts) if depth > 0 => {
-                    facts.below = facts.below.max(Severity::of(&item.status));
-                    if is_leaf {
-                        facts.add(&item);
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    let facts = facts.insert(TreeFacts::new(bare(&item), is_leaf));
-                    if is_leaf {
-                        facts.add(&item);
-                    }
-                }
+        let read = self.each_item(plugin, MAX_TEXT, &mut |depth, item, is_leaf| {
+            let is_first = facts.is_none();
+            let facts = facts.get_or_insert_with(|| TreeFacts::new(bare(&item), is_leaf));
+            if depth > 0 && !is_first {
+                facts.below = facts.below.max(Severity::of(&item.status));
+            }
+            if is_leaf && (depth > 0 || is_first) {
+                facts.add(&item);
             }
             Ok(())
         });

@@ -31,6 +31,7 @@ use crate::{files, sources, timeline};
 
 pub use facts::TreeFacts;
 pub(crate) use facts::bare;
+pub(crate) use items::{Items, MAX_TEXT, Position, WHOLE_TEXT};
 pub(crate) use verdict::contradiction;
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and

@@ -11,8 +11,8 @@ use plumbline_app::judges::JudgeOptions;
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::report::{Format, print_json};
 use plumbline_app::results::{
-    Collected, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, TextMode, TextView, View,
-    YamlDocuments, compare, printed, show,
+    Collected, Comparison, DataFormat, Documents, HEALTH, Html, Rendered, ResultsOptions, ShownResults, TextMode,
+    TextView, View, compare, printed, show,
 };
 use plumbline_core::size::parse_size;
 use plumbline_core::{Verdict, shell_path};
@@ -251,8 +251,8 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
     };
     let format = match args.output() {
         Err(mode) => return each(&mut TextView::new(&options, mode, out)).map(drop),
-        Ok(ResultsFormat::Json) => return JsonArray::print(out, each),
-        Ok(ResultsFormat::Yaml) => return YamlDocuments::print(out, each),
+        Ok(ResultsFormat::Json) => return Documents::print(DataFormat::Json, out, each),
+        Ok(ResultsFormat::Yaml) => return Documents::print(DataFormat::Yaml, out, each),
         Ok(ResultsFormat::Markdown) => {
             let mut collected = Collected::default();
             let verdict = each(&mut collected)?;

@@ -9,7 +9,6 @@ use super::*;
 use crate::report::facts::ReportFacts;
 use crate::report::html::spool::decoded;
 use crate::report::html::{Page, Section};
-use crate::trees::bare;
 
 fn write(dir: &Path, file: &str, text: &str) {
     let path = dir.join(file);
@@ -41,7 +40,7 @@ fn embedded(files: &[(&str, &str)], trees: &[Value]) -> Vec<(u64, String, String
         let mut section = Section::new(&mut page, &root.name, &root.name, &root, None, &[], &[]);
         let mut walk = root.walk();
         while let Some(item) = walk.next() {
-            section.item(walk.depth(), bare(item), item.is_leaf()).unwrap();
+            section.item(walk.depth(), item, item.is_leaf()).unwrap();
         }
         section.finish();
     }

@@ -23,6 +23,7 @@ use crate::report::renderers::source;
 use crate::report::text::{name, one_line};
 use crate::report::verdict::Rulings;
 use crate::timeline::Relation;
+use crate::trees::Position;
 
 /// The most failed tests of a plugin that are listed without a script. The table has the others.
 const MAX_TESTS: usize = 2_000;
@@ -41,8 +42,7 @@ pub(crate) struct Section<'a> {
     page: &'a mut Page,
     rulings: Rulings<'a>,
     row: PluginRow,
-    /// The items above the current one, the root first.
-    above: Vec<Item>,
+    position: Position,
     tests: FailedTests<Failed>,
     failed: usize,
     reasons: HashSet<Rc<str>>,
@@ -50,8 +50,6 @@ pub(crate) struct Section<'a> {
     causes: HashMap<usize, Rc<KnownCause>>,
     /// The numbers of cluster events, by the number of the leaf.
     related: HashMap<usize, Vec<u32>>,
-    /// The number of leaves so far.
-    leaves: usize,
     nodes: NodeResults,
     first_place: Option<String>,
     has_several_places: bool,
@@ -77,11 +75,10 @@ impl<'a> Section<'a> {
         Self {
             causes: causes.iter().flat_map(of_leaves).collect(),
             related: page.cluster.relate(relations),
-            leaves: 0,
             page,
             rulings: Rulings::new(verdict),
             row,
-            above: Vec::new(),
+            position: Position::default(),
             tests: FailedTests::new(MAX_TESTS),
             failed: 0,
             reasons: HashSet::new(),
@@ -92,31 +89,27 @@ impl<'a> Section<'a> {
     }
 
     /// Adds an item, parents before children. The root has depth 0.
-    pub(crate) fn item(&mut self, depth: usize, item: Item, is_leaf: bool) -> io::Result<()> {
-        self.above.truncate(depth);
-        if is_node(&item) && self.nodes.last().is_none_or(|(last, _)| **last != *item.name) {
+    pub(crate) fn item(&mut self, depth: usize, item: &Item, is_leaf: bool) -> io::Result<()> {
+        if is_node(item) && self.nodes.last().is_none_or(|(last, _)| **last != *item.name) {
             self.nodes.push((name(&item.name).into(), false));
         }
-        if is_leaf {
-            return self.leaf(&item);
-        }
-        self.page.nodes.group(self.above.iter().find(|item| is_node(item)), &item);
-        self.above.push(item);
-        Ok(())
+        let leaf = self.position.advance(depth, item, is_leaf);
+        // An item that is not a leaf is now the last one above.
+        let node = self.position.above.iter().take(depth).find(|item| is_node(item));
+        self.page.nodes.group(node, item);
+        leaf.map_or(Ok(()), |leaf| self.leaf(leaf, item))
     }
 
-    fn leaf(&mut self, item: &Item) -> io::Result<()> {
-        let leaf = self.leaves;
-        self.leaves += 1;
-        let id = TestId::of(self.above.iter(), item);
-        let path = self.above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
+    fn leaf(&mut self, leaf: usize, item: &Item) -> io::Result<()> {
+        let above = &self.position.above;
+        let id = TestId::of(above.iter(), item);
+        let path = above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
         let ruled = self.rulings.next(path, &item.status);
         let counted = meaning(&item.status);
         let has_failed = matches!(counted, Status::Failed | Status::Timeout);
         let counts = ruled.map_or(has_failed, |ruled| ruled.ruling.counts);
         self.row.add(item);
         self.page.nodes.drift.extend(Drift::of(item));
-        self.page.nodes.group(self.above.iter().find(|item| is_node(item)), item);
         self.place(&id);
         let is_bad = has_failed || counts;
         if !self.page.has_room(is_bad) {
@@ -127,7 +120,7 @@ impl<'a> Section<'a> {
             return Ok(());
         }
         let number = self.page.columns.len();
-        let source = source(&self.row.directory, &self.above, item);
+        let source = source(&self.row.directory, &self.position.above, item);
         let reason = reason(item, ruled);
         let is_fine = matches!(counted, Status::Passed | Status::Skipped);
         let texts = (has_failed || counts || ruled.is_some() || !is_fine)

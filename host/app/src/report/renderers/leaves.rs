@@ -10,7 +10,7 @@ use crate::causes::Cause;
 use crate::report::renderers::leaf::Leaf;
 use crate::report::renderers::renderer::{Plugin, Renderer};
 use crate::report::verdict::Rulings;
-use crate::trees::bare;
+use crate::trees::{Position, bare};
 
 /// The group of leaves for checks of judges.
 const CHECKS: &str = "checks";
@@ -27,10 +27,7 @@ pub(crate) struct Leaves<'a> {
     rulings: Rulings<'a>,
     /// The IDs of causes, by the number of the leaf.
     causes: HashMap<usize, &'a str>,
-    /// The number of the next leaf.
-    next: usize,
-    /// The items above the current one, the root first.
-    above: Vec<Item>,
+    position: Position,
     /// Whether a leaf explains a verdict that does not pass.
     has_bad: bool,
 }
@@ -55,29 +52,24 @@ impl<'a> Leaves<'a> {
             verdict,
             rulings: Rulings::new(verdict),
             causes: causes.iter().flat_map(ids).collect(),
-            next: 0,
-            above: Vec::new(),
+            position: Position::default(),
             has_bad: false,
         })
     }
 
     /// Adds an item, parents before children. The root has depth 0.
-    pub(crate) fn item(&mut self, depth: usize, mut item: Item, is_leaf: bool) -> io::Result<()> {
-        self.above.truncate(depth);
+    pub(crate) fn item(&mut self, depth: usize, item: &Item, is_leaf: bool) -> io::Result<()> {
+        let mut item = bare(item);
         if depth == 0 {
             item.name.clone_from(&self.title);
         }
-        if !is_leaf {
-            item.details.clear();
-            self.above.push(item);
-            return Ok(());
-        }
-        let names = self.above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
+        let Some(number) = self.position.advance(depth, &item, is_leaf) else { return Ok(()) };
+        let above = &self.position.above;
+        let names = above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
         let ruled = self.rulings.next(names, &item.status);
-        let source = source(&self.directory, &self.above, &item);
-        let cause = self.causes.get(&self.next).copied();
-        self.next += 1;
-        let leaf = Leaf { cause, source, ..Leaf::of_tree(&self.title, &self.above, item, ruled) };
+        let source = source(&self.directory, above, &item);
+        let cause = self.causes.get(&number).copied();
+        let leaf = Leaf { cause, source, ..Leaf::of_tree(&self.title, above, item, ruled) };
         self.has_bad |= leaf.outcome().is_bad();
         self.renderer.leaf(&leaf)
     }

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use crate::causes::Cause;
 use crate::report::renderers::{ArchiveFacts, Format, Leaf, Leaves, Outcome, Renderer, renderer, source, unexplained};
-use crate::trees::bare;
 use plumbline_core::{Item, Status, Verdict};
 
 pub(super) fn leaf(name: &str, status: &str) -> Item {
@@ -20,7 +19,7 @@ fn send(renderer: &mut dyn Renderer, root: &Item, verdict: Option<&PluginVerdict
     let mut leaves = Leaves::new(root.name.clone(), "e2e", root, verdict, causes, renderer).unwrap();
     let mut walk = root.walk();
     while let Some(item) = walk.next() {
-        leaves.item(walk.depth(), bare(item), item.is_leaf()).unwrap();
+        leaves.item(walk.depth(), item, item.is_leaf()).unwrap();
     }
     leaves.finish(root).unwrap()
 }
