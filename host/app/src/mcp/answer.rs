@@ -71,12 +71,22 @@ impl Page {
         self.entries.push(entry);
     }
 
-    /// Ends the list. The answer has it as `key`, and a cursor if there is more.
-    pub(super) fn finish(self, key: &str, answer: &mut Map<String, Value>) {
+    /// Ends the list. Returns `answer` with it as `key`, and a cursor if there is more.
+    pub(super) fn finish(self, key: &str, answer: Value) -> Value {
+        let mut answer = members(answer);
         let next = self.from.saturating_add(self.entries.len());
         answer.insert("total".to_owned(), json!(self.total));
         answer.insert("cursor".to_owned(), json!((next < self.total).then(|| next.to_string())));
         answer.insert(key.to_owned(), Value::Array(self.entries));
+        answer.into()
+    }
+}
+
+/// The members of an object.
+pub(super) fn members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
     }
 }
 
@@ -219,10 +229,9 @@ mod tests {
         loop {
             let mut page = Page::new(cursor.as_deref()).unwrap();
             list.iter().for_each(|entry| page.push(|| json!(entry)));
-            let mut answer = Map::new();
-            page.finish("list", &mut answer);
+            let answer = page.finish("list", json!({}));
             assert_eq!(answer["total"], 173);
-            assert!(Value::Object(answer.clone()).to_string().len() < MAX_BYTES + 10_000);
+            assert!(answer.to_string().len() < MAX_BYTES + 10_000);
             seen.extend(answer["list"].as_array().unwrap().iter().map(|entry| entry.as_str().unwrap().to_owned()));
             answers += 1;
             match answer["cursor"].as_str() {

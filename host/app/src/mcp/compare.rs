@@ -1,13 +1,12 @@
 //! Tools about several runs.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::difference::Change;
 use crate::difference::LEGEND;
 use crate::error::AppError;
 use crate::history::{History, Selection, TestHistory};
-use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within};
+use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within, members};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{DiffArgs, HistoryArgs};
 use crate::results::{Comparison, compare};
@@ -34,7 +33,7 @@ impl Archives {
         for (kind, changes) in lists {
             for change in changes {
                 page.push(|| {
-                    let mut entry = members(change);
+                    let mut entry = members(json!(change));
                     entry.insert("change".to_owned(), kind.into());
                     entry.into()
                 });
@@ -42,14 +41,12 @@ impl Archives {
         }
         let counts: Map<String, Value> =
             lists.iter().map(|(kind, changes)| ((*kind).to_owned(), changes.len().into())).collect();
-        let mut answer = Map::new();
-        answer.insert("ran-before".to_owned(), difference.ran_before.into());
-        answer.insert("ran-after".to_owned(), difference.ran_after.into());
-        answer.insert("unknown-after".to_owned(), difference.unknown_after.into());
-        answer.insert("counts".to_owned(), counts.into());
-        answer.insert("plugins-that-ran-nothing".to_owned(), clean_within(json!(silent), MAX_PART_BYTES));
-        page.finish("changes", &mut answer);
-        Ok(answer.into())
+        let answer = json!({
+            "ran-before": difference.ran_before, "ran-after": difference.ran_after,
+            "unknown-after": difference.unknown_after, "counts": counts,
+            "plugins-that-ran-nothing": clean_within(json!(silent), MAX_PART_BYTES),
+        });
+        Ok(page.finish("changes", answer))
     }
 
     /// Returns the outcomes of tests over all runs.
@@ -62,7 +59,7 @@ impl Archives {
         let is_shown = |test: &&TestHistory| args.test.is_some() || test.failed > 0 || test.flakes > 0;
         for test in report.tests.iter().filter(is_shown) {
             page.push(|| {
-                let mut entry = members(test);
+                let mut entry = members(json!(test));
                 // The newest outcomes are last.
                 let skipped = test.outcomes.chars().count().saturating_sub(MAX_OUTCOMES);
                 let newest: String = test.outcomes.chars().skip(skipped).collect();
@@ -73,20 +70,11 @@ impl Archives {
         }
         let clusters = report.clusters.get(..MAX_LISTED).unwrap_or(&report.clusters);
         let unreadable = report.unreadable.get(..MAX_LISTED).unwrap_or(&report.unreadable);
-        let mut answer = Map::new();
-        answer.insert("runs".to_owned(), report.runs.len().into());
-        answer.insert("clusters".to_owned(), clean_within(json!(clusters), MAX_PART_BYTES));
-        answer.insert("more-clusters".to_owned(), report.clusters.len().saturating_sub(MAX_LISTED).into());
-        answer.insert("unreadable".to_owned(), clean_within(json!(unreadable), MAX_PART_BYTES));
-        answer.insert("legend".to_owned(), LEGEND.into());
-        page.finish("tests", &mut answer);
-        Ok(answer.into())
-    }
-}
-
-fn members(value: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(members)) => members,
-        _ => Map::new(),
+        let answer = json!({
+            "runs": report.runs.len(), "clusters": clean_within(json!(clusters), MAX_PART_BYTES),
+            "more-clusters": report.clusters.len().saturating_sub(MAX_LISTED),
+            "unreadable": clean_within(json!(unreadable), MAX_PART_BYTES), "legend": LEGEND,
+        });
+        Ok(page.finish("tests", answer))
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::error::{AppError, Explain as _};
-use crate::mcp::answer::{Page, clean, text_of};
+use crate::mcp::answer::{Page, clean, members, text_of};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FactsArgs, FilesArgs, LogArgs};
 use crate::results::{Input, open_input};
@@ -42,9 +42,7 @@ impl Archives {
         for (file, bytes) in input.trees.archive().files().filter(|(file, _)| file.contains(wanted)) {
             page.push(|| json!({"file": file, "bytes": bytes}));
         }
-        let mut answer = Map::new();
-        page.finish("files", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("files", json!({})))
     }
 
     /// Returns lines of a file.
@@ -74,13 +72,11 @@ impl Archives {
             Some((node.to_owned(), file.to_owned(), bytes))
         };
         let all: Vec<(String, String, u64)> = archive.files().filter_map(found).collect();
-        let mut answer = Map::new();
         let Some(node) = &args.node else {
             for (node, file, bytes) in &all {
                 page.push(|| json!({"node": node, "file": file, "bytes": bytes}));
             }
-            page.finish("nodes", &mut answer);
-            return Ok(answer.into());
+            return Ok(page.finish("nodes", json!({})));
         };
         let Some((_, file, _)) = all.iter().find(|(name, ..)| name == node) else {
             return Err(AppError::usage("the run has no facts of this node")
@@ -92,9 +88,7 @@ impl Archives {
         for (path, value) in flat(facts) {
             page.push(|| json!({"fact": path, "value": value}));
         }
-        answer.insert("file".to_owned(), text_of(file, MAX_LINE).into());
-        page.finish("facts", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("facts", json!({"file": text_of(file, MAX_LINE)})))
     }
 
     fn open(&self, run: &str) -> Result<Input, AppError> {
@@ -192,10 +186,7 @@ impl<'a> Excerpt<'a> {
     fn answer(self) -> Value {
         let matches = self.contains.map(|_| self.matches);
         let answer = json!({"matches": matches, "next-line": self.next, "last-line-read": self.last});
-        let mut answer = match clean(answer) {
-            Value::Object(answer) => answer,
-            _ => Map::new(),
-        };
+        let mut answer = members(clean(answer));
         answer.insert("lines".to_owned(), self.lines.into());
         answer.into()
     }

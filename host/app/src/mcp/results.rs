@@ -9,7 +9,7 @@ use plumbline_core::{FailedTests, Verdict};
 use serde_json::{Map, Value, json};
 
 use crate::error::AppError;
-use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within, ends_of, text_of};
+use crate::mcp::answer::{MAX_PART_BYTES, Page, clean_within, ends_of, members, text_of};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FailuresArgs, ItemArgs, RunsArgs, SummaryArgs};
 use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer};
@@ -43,9 +43,7 @@ impl Archives {
         for (name, run) in &runs {
             page.push(|| json!({"run": name, "bytes": run.bytes, "modified": run.modified}));
         }
-        let mut answer = Map::new();
-        page.finish("runs", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("runs", json!({})))
     }
 
     /// Returns the verdict over a run, and the counts of its plugins.
@@ -61,15 +59,11 @@ impl Archives {
         let facts = json!({
             "id": facts.run, "tool": tool, "kubernetes": facts.kubernetes, "started": facts.started, "ended": facts.ended,
         });
-        let mut answer = match clean_within(facts, MAX_PART_BYTES) {
-            Value::Object(facts) => facts,
-            _ => Map::new(),
-        };
+        let mut answer = members(clean_within(facts, MAX_PART_BYTES));
         answer.insert("run".to_owned(), args.run.as_str().into());
         answer.insert("verdict".to_owned(), verdict.as_str().into());
         answer.insert("exit-code".to_owned(), verdict.exit_code().into());
-        page.finish("plugins", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("plugins", answer.into()))
     }
 
     /// Lists the tests that failed, or whose outcome is unknown.
@@ -87,14 +81,11 @@ impl Archives {
                 entry.into()
             });
         }
-        let mut answer = Map::new();
-        answer.insert("verdict".to_owned(), verdict.as_str().into());
-        answer.insert("failed-results".to_owned(), leaves.into());
+        let mut answer = members(json!({"verdict": verdict.as_str(), "failed-results": leaves}));
         if dropped > 0 {
             answer.insert("cut".to_owned(), format!("{dropped} results of further tests are not listed").into());
         }
-        page.finish("failures", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("failures", answer.into()))
     }
 
     /// Groups failures by cause.
@@ -105,10 +96,7 @@ impl Archives {
         for cause in failures.causes {
             page.push(|| cause.into());
         }
-        let mut answer = Map::new();
-        answer.insert("failures-without-a-cause".to_owned(), failures.without_cause.into());
-        page.finish("causes", &mut answer);
-        Ok(answer.into())
+        Ok(page.finish("causes", json!({"failures-without-a-cause": failures.without_cause})))
     }
 
     /// Returns the results of one test.
@@ -116,13 +104,12 @@ impl Archives {
         let page = Page::new(args.cursor.as_deref())?;
         let mut matches = Matches { name: &args.name, node: args.node.as_deref(), page };
         self.show(&args.run, Some(&args.plugin), &mut matches)?;
-        let mut answer = Map::new();
-        matches.page.finish("results", &mut answer);
+        let answer = matches.page.finish("results", json!({}));
         if answer.get("total").is_some_and(|total| *total == 0) {
             return Err(AppError::usage("the plugin has no test of this name")
                 .hint("pass the name as `failures` lists it, and no node that did not run the test"));
         }
-        Ok(answer.into())
+        Ok(answer)
     }
 
     /// Sends the leaves of a run to `renderer`. Returns the verdict over them.
@@ -168,12 +155,9 @@ impl Renderer for Overview {
     fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
         self.close();
         let verdict = plugin.verdict.map(|verdict| verdict.summary().sentence());
-        let entry = json!({
+        self.plugins.push(members(json!({
             "plugin": plugin.title, "status": plugin.root.status.brief(), "verdict": verdict, "causes": plugin.causes.len(),
-        });
-        if let Value::Object(entry) = entry {
-            self.plugins.push(entry);
-        }
+        })));
         Ok(())
     }
 
@@ -224,12 +208,9 @@ impl Renderer for Failures {
         self.known.clear();
         for cause in plugin.causes {
             self.known.insert(cause.id.clone(), self.causes.len());
-            let entry = json!({
+            self.causes.push(members(json!({
                 "cause": cause.id, "plugin": plugin.title, "template": cause.template, "count": cause.count, "tests": [],
-            });
-            if let Value::Object(entry) = entry {
-                self.causes.push(entry);
-            }
+            })));
         }
         Ok(())
     }
@@ -264,22 +245,11 @@ impl Renderer for Failures {
 
 /// A failure with the texts of its first leaf.
 fn failure(leaf: &Leaf<'_>) -> Map<String, Value> {
-    let entry = json!({
+    members(json!({
         "plugin": leaf.plugin, "name": leaf.id.name, "suites": leaf.id.suites, "class": leaf.id.classname,
-        "status": leaf.status.as_str(), "reason": leaf.message(), "cause": leaf.cause, "ruling": ruling(leaf),
+        "status": leaf.status.as_str(), "reason": leaf.message(), "cause": leaf.cause, "ruling": leaf.ruling(),
         "file": leaf.source,
-    });
-    match entry {
-        Value::Object(entry) => entry,
-        _ => Map::new(),
-    }
-}
-
-fn ruling(leaf: &Leaf<'_>) -> Option<Value> {
-    leaf.ruled.map(|ruled| {
-        let rule = &ruled.ruling;
-        json!({"class": rule.class, "counts": rule.counts, "reason": rule.reason, "source": rule.source, "judge": ruled.judge})
-    })
+    }))
 }
 
 /// The results of the test with this name.
@@ -307,10 +277,7 @@ fn full(leaf: &Leaf<'_>) -> Value {
     let start = leaf.start().and_then(|start| jiff::Timestamp::from_millisecond(start).ok());
     entry.insert("start".to_owned(), json!(start));
     entry.insert("facts".to_owned(), json!(leaf.item.meta));
-    let mut entry = match clean_within(entry.into(), MAX_ITEM_BYTES) {
-        Value::Object(entry) => entry,
-        _ => Map::new(),
-    };
+    let mut entry = members(clean_within(entry.into(), MAX_ITEM_BYTES));
     let details = &leaf.item.details;
     let most = MAX_ITEM_CHARS / details.len().clamp(1, MAX_TEXTS);
     let texts = details.iter().take(MAX_TEXTS).map(|(key, value)| {

@@ -137,10 +137,6 @@ fn test(leaf: &Leaf<'_>, status: &str) -> Value {
     };
     let location = leaf.location();
     let raw = leaf.status.as_str();
-    let ruling = leaf.ruled.map(|ruled| {
-        let rule = &ruled.ruling;
-        json!({"class": rule.class, "counts": rule.counts, "reason": rule.reason, "source": rule.source, "judge": ruled.judge})
-    });
     json!({
         "name": name(&leaf.id.name),
         "status": status,
@@ -165,6 +161,6 @@ fn test(leaf: &Leaf<'_>, status: &str) -> Value {
             "class": Some(&leaf.id.classname).filter(|class| !class.is_empty()),
             "cause": leaf.cause,
         },
-        "extra": {"file": Some(&leaf.source).filter(|file| !file.is_empty()), "ruling": ruling},
+        "extra": {"file": Some(&leaf.source).filter(|file| !file.is_empty()), "ruling": leaf.ruling()},
     })
 }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
 use plumbline_core::item::{seconds, started};
-use plumbline_core::judgement::RuledItem;
+use plumbline_core::judgement::{RuledItem, Ruling};
 use plumbline_core::rollup::{is_failure, meaning};
 use plumbline_core::{Digest, Item, Status, TestId, reason};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::report::text::one_line;
 use crate::report::verdict::judged;
@@ -148,6 +148,13 @@ impl<'a> Leaf<'a> {
         self.start().zip(self.duration()).map(|(start, took)| start.saturating_add(took))
     }
 
+    /// The ruling as data.
+    pub(crate) fn ruling(&self) -> Option<Value> {
+        let RuledItem { ruling: rule, judge, .. } = self.ruled?;
+        let Ruling { class, counts, reason, source, .. } = rule;
+        Some(json!({"class": class, "counts": counts, "reason": reason, "source": source, "judge": judge}))
+    }
+
     /// The value of the item's metadata.
     pub(super) fn meta(&self, key: &str) -> Option<&str> {
         self.item.meta.get(key).map(String::as_str)
@@ -163,7 +170,7 @@ impl<'a> Leaf<'a> {
     pub(super) fn test_id(&self, is_per_node: bool) -> String {
         let TestId { node, suites, classname, name } = &self.id;
         let node = node.as_ref().filter(|_| is_per_node);
-        let parts = serde_json::json!([self.plugin, node, suites, classname, name]);
+        let parts = json!([self.plugin, node, suites, classname, name]);
         let mut id = Digest::of(parts.to_string().as_bytes()).hex();
         id.truncate(ID_DIGITS);
         id
