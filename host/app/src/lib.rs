@@ -33,9 +33,10 @@
 //! fn main() -> Result<(), AppError> {
 //!     let options = ResultsOptions { inputs: vec!["run.tar.gz".into()], ..ResultsOptions::default() };
 //!     let (mut seen, mut out) = (ShownResults::default(), Vec::new());
-//!     let mut view = Rendered::new(&Format::Junit, &mut out)?;
-//!     show(&Context::new(Silent), &options, &mut seen, &mut view)?;
-//!     view.finish(seen.verdict())
+//!     Rendered::print(&Format::Junit, &mut out, |view| {
+//!         show(&Context::new(Silent), &options, &mut seen, view)?;
+//!         Ok(seen.verdict())
+//!     })
 //! }
 //! ```
 #![forbid(unsafe_code)]

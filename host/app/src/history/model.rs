@@ -121,7 +121,7 @@ pub struct TestHistory {
 }
 
 /// The runs since a test last changed between failing and not failing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Streak {
     /// Whether the test fails.
     pub failing: bool,

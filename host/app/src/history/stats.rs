@@ -313,7 +313,8 @@ impl ClusterRuns<'_> {
         series.streak.failing = failing == Some(true);
         series.streak.since = first
             .and_then(|number| self.run(number))
-            .map_or(Timestamp::UNIX_EPOCH, |run| Timestamp::from_second(run.run.facts.started).unwrap_or_default());
+            .and_then(|run| Timestamp::from_second(run.run.facts.started).ok())
+            .unwrap_or_default();
         if series.streak.failing {
             (series.first_bad, series.last_good) = (archive(first), archive(before));
         }
@@ -351,18 +352,12 @@ impl ClusterRuns<'_> {
 }
 
 /// The series of runs in which a test failed, or did not fail.
+#[derive(Default)]
 struct Series {
     streak: Streak,
     longest_failing: u64,
     first_bad: Option<String>,
     last_good: Option<String>,
-}
-
-impl Default for Series {
-    fn default() -> Self {
-        let streak = Streak { failing: false, runs: 0, since: Timestamp::UNIX_EPOCH };
-        Self { streak, longest_failing: 0, first_bad: None, last_good: None }
-    }
 }
 
 /// The median of all durations of passed runs in seconds, of those before the newest, and of the

@@ -108,6 +108,7 @@ fn flat(facts: Value) -> Vec<(String, Value)> {
 }
 
 /// The lines that are wanted, as far as the answer has room.
+#[derive(Default)]
 struct Excerpt<'a> {
     contains: Option<&'a str>,
     from: u64,
@@ -129,13 +130,7 @@ impl<'a> Excerpt<'a> {
             contains: args.contains.as_deref().filter(|text| !text.is_empty()),
             from: args.from_line.unwrap_or(1).max(1),
             around: args.around.unwrap_or(AROUND).min(MAX_AROUND),
-            before: VecDeque::new(),
-            after: 0,
-            lines: Vec::new(),
-            bytes: 0,
-            matches: 0,
-            next: None,
-            last: 0,
+            ..Self::default()
         }
     }
 

@@ -121,11 +121,10 @@ impl Archives {
             ..ResultsOptions::default()
         };
         let mut seen = ShownResults::default();
-        let mut view = Rendered::to(renderer);
-        show(&self.context, &options, &mut seen, &mut view)?;
-        let verdict = seen.verdict();
-        view.finish(verdict)?;
-        Ok(verdict)
+        Rendered::collect(renderer, |view| {
+            show(&self.context, &options, &mut seen, view)?;
+            Ok(seen.verdict())
+        })
     }
 }
 

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use plumbline_core::{FailedTest, FailedTests, Item, TestId};
 
 use crate::causes::{Cause, by_leaf, groups};
-use crate::report::failures::{Suites, TreeFailures};
-use crate::report::summary::PREFIX;
+use crate::report::failures::TreeFailures;
 use crate::report::text::{name, one_line};
 
 /// The failed tests that people see at a glance. Up to this number, reports do not group them.
@@ -66,9 +65,7 @@ pub fn causes_report(root: &Item, causes: &[Cause], out: &mut impl Write) -> io:
     for (cause, tests) in causes.iter().zip(&all).take(MAX_CAUSES) {
         writeln!(out, "{:>width$}  {} (cause {})", cause.count, one_line(&cause.template), name(&cause.id))?;
         for test in tests.iter().take(MAX_LISTED) {
-            let label = failed.label(&test.id, Suites::IfAmbiguous) + &failed.nodes(test);
-            let label = label.strip_prefix(PREFIX).map_or(&*label, str::trim_start);
-            writeln!(out, "{:width$}    {}", "", name(label))?;
+            writeln!(out, "{:width$}    {}", "", name(&failed.line(test)))?;
         }
         if tests.len() > MAX_LISTED {
             writeln!(out, "{:width$}    and {} more", "", tests.len() - MAX_LISTED)?;

@@ -8,6 +8,7 @@ use plumbline_core::failures::nodes_in;
 use plumbline_core::rollup::is_failure;
 use plumbline_core::{FailedTest, FailedTests, Item, TestId};
 
+use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line, shortened};
 
 /// The most characters of a reason and of a name on the same line.
@@ -23,6 +24,7 @@ const MAX_NODES: usize = 3;
 const MAX_TESTS: usize = 10_000;
 
 /// The failures of a tree, grouped by test.
+#[derive(Default)]
 pub struct TreeFailures<'a> {
     /// The tests, in the order of the tree, with their leaves.
     pub tests: Vec<FailedTest<Vec<&'a Item>>>,
@@ -54,8 +56,7 @@ impl<'a> TreeFailures<'a> {
     /// Finds the failed tests of the tree below `root`.
     pub fn of(root: &'a Item) -> Self {
         let mut tests = FailedTests::<Vec<&Item>>::new(MAX_TESTS);
-        let mut found =
-            Self { tests: Vec::new(), leaves: 0, nodes: nodes_in(root), places: HashMap::new(), several_places: false };
+        let mut found = Self { nodes: nodes_in(root), ..Self::default() };
         let mut first_place: Option<String> = None;
         let mut leaves = root.leaves();
         while let Some(leaf) = leaves.next() {
@@ -86,6 +87,12 @@ impl<'a> TreeFailures<'a> {
             Suites::IfAmbiguous => self.places.get(id.name.as_str()).is_some_and(|places| places.several),
         };
         label(&id.name, if shown { id.place() } else { String::new() }, &id.classname)
+    }
+
+    /// The test on one line, without the prefix of Ginkgo.
+    pub(super) fn line<T>(&self, test: &FailedTest<T>) -> String {
+        let label = self.label(&test.id, Suites::IfAmbiguous) + &self.nodes(test);
+        label.strip_prefix(PREFIX).map_or(&*label, str::trim_start).to_owned()
     }
 
     /// The nodes on which the test failed, as the end of a sentence.

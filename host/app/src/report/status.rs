@@ -48,7 +48,7 @@ pub fn how(seen: &Seen, program: &str) -> String {
 /// calls this program; under that of Sonobuoy, the words that its scripts look for come first.
 pub fn sentence(seen: &Seen, program: &str) -> String {
     let status = &seen.status;
-    let next = |command: &str| format!("`{program} {command}{}`", namespace(seen));
+    let next = |command: &str| format!("`{program} {command}{}`", namespace_option(&seen.namespace));
     let (done, all) = counted(status);
     let sentence = match &status.status {
         RunPhase::Running if status.plugins.is_none() => {
@@ -127,14 +127,14 @@ pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     let more = missing.len().saturating_sub(MAX_REASONS);
     notes.extend(missing.into_iter().take(MAX_REASONS));
     if more > 0 {
-        let all = format!("`plumbline status -o wide{}`", namespace(seen));
+        let all = format!("`plumbline status -o wide{}`", namespace_option(&seen.namespace));
         notes.push(format!("{more} more results have problems. List them with {all}."));
     }
     notes.extend(waiting_pods(seen, now));
     if seen.is_compacted() {
         notes.push(format!(
             "The aggregator's pod holds a summary. See every result with `plumbline status --full{}`.",
-            namespace(seen)
+            namespace_option(&seen.namespace)
         ));
     }
     notes
@@ -158,7 +158,7 @@ fn waiting_pods(seen: &Seen, now: Timestamp) -> Vec<String> {
     let mut sentences: Vec<String> = waiting.iter().take(MAX_WAITING).map(sentence).collect();
     let more = waiting.len().saturating_sub(MAX_WAITING);
     if more > 0 {
-        let all = namespace(seen);
+        let all = namespace_option(&seen.namespace);
         sentences.push(format!("{more} more pods are waiting: see them with `plumbline status -o wide{all}`."));
     }
     sentences
@@ -268,8 +268,8 @@ fn failed(status: &RunStatus) -> String {
 }
 
 /// Returns the option that further commands need to find the same run.
-fn namespace(seen: &Seen) -> String {
-    if seen.namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {}", seen.namespace) }
+fn namespace_option(namespace: &str) -> String {
+    if namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {namespace}") }
 }
 
 /// Describes how many expected results of a finished run did not arrive; `None` if all did.
@@ -315,8 +315,7 @@ pub fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Opti
 /// shows all logs.
 pub fn logs_command(plugin: &str, namespace: &str) -> String {
     let plugin = plugin.parse::<PluginName>().map(|name| format!(" --plugin {name}")).unwrap_or_default();
-    let namespace = if namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {namespace}") };
-    format!("plumbline logs{plugin}{namespace}")
+    format!("plumbline logs{plugin}{}", namespace_option(namespace))
 }
 
 /// Describes the progress that a plugin reports.

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use plumbline_core::rollup::worst;
-use plumbline_core::text::steers_terminal;
 use plumbline_core::{GLOBAL, Item, Meta, Status, reason};
 use serde::{Deserialize, Serialize};
-use serde_json::ser::{CompactFormatter, Formatter, Serializer};
+use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value};
 
 use crate::report::failures::{Suites, TreeFailures};
-use crate::report::text::{LeafCounts, is_escaped, name, one_line};
+use crate::report::text::{LeafCounts, is_escaped, name, one_line, write_escaped};
 
 /// The prefix that Ginkgo puts before the name of a test.
 pub(super) const PREFIX: &str = "[It]";
@@ -121,16 +120,8 @@ struct Escaped;
 
 impl Formatter for Escaped {
     fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        let is_special = |before, c| matches!(c, '<' | '>' | '&') || steers_terminal(c) || is_escaped(before, c);
-        while let Some((at, c)) = rest.char_indices().find(|&(at, c)| is_special(rest.get(..at), c)) {
-            let (before, after) = rest.split_at(at);
-            CompactFormatter.write_string_fragment(out, before)?;
-            // All of them are in the Basic Multilingual Plane.
-            write!(out, "\\u{:04x}", u32::from(c))?;
-            rest = after.get(c.len_utf8()..).unwrap_or_default();
-        }
-        CompactFormatter.write_string_fragment(out, rest)
+        let is_special = |before: Option<&str>, c| matches!(c, '<' | '>' | '&') || is_escaped(before, c);
+        write_escaped(fragment, is_special, out)
     }
 }
 

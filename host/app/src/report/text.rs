@@ -72,6 +72,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// The number of leaves by what their statuses count as; timeouts count as failed.
+#[derive(Default)]
 pub(crate) struct LeafCounts<'a> {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
@@ -81,7 +82,7 @@ pub(crate) struct LeafCounts<'a> {
 
 impl<'a> LeafCounts<'a> {
     pub(crate) fn of(root: &'a Item) -> Self {
-        let mut counts = Self { passed: 0, failed: 0, skipped: 0, others: BTreeMap::new() };
+        let mut counts = Self::default();
         for leaf in root.leaves() {
             *match meaning(&leaf.status) {
                 Status::Passed => &mut counts.passed,
@@ -154,20 +155,30 @@ impl<W: Write> Write for JsonText<W> {
         }
         // The serializer writes whole characters, and escapes those below U+0020 by itself.
         let text = std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|&(at, c)| is_escaped(rest.get(..at), c)) {
-            let (before, after) = rest.split_at(at);
-            // All of them are in the Basic Multilingual Plane.
-            write!(self.0, "{before}\\u{:04x}", u32::from(c))?;
-            rest = after.get(c.len_utf8()..).unwrap_or_default();
-        }
-        self.0.write_all(rest.as_bytes())?;
+        write_escaped(text, is_escaped, &mut self.0)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Writes a part of a JSON text. `is_escaped` says which characters have their escaped form, after the
+/// text before them.
+pub(super) fn write_escaped<W: Write + ?Sized>(
+    text: &str,
+    is_escaped: impl Fn(Option<&str>, char) -> bool,
+    out: &mut W,
+) -> io::Result<()> {
+    let mut rest = text;
+    while let Some((at, c)) = rest.char_indices().find(|&(at, c)| is_escaped(rest.get(..at), c)) {
+        let (before, after) = rest.split_at(at);
+        // All of them are in the Basic Multilingual Plane.
+        write!(out, "{before}\\u{:04x}", u32::from(c))?;
+        rest = after.get(c.len_utf8()..).unwrap_or_default();
+    }
+    out.write_all(rest.as_bytes())
 }
 
 /// Returns whether JSON has a character in its escaped form, after the text `before`.

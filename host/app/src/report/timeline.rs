@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use plumbline_core::Item;
 
 use crate::report::causes::{CausedTests, tests_by_group};
-use crate::report::failures::{Suites, TreeFailures};
-use crate::report::summary::PREFIX;
+use crate::report::failures::TreeFailures;
 use crate::report::text::{escape_line, name};
 use crate::timeline::Relation;
 
@@ -48,14 +47,7 @@ fn listed<'a>(root: &Item, relations: &'a [Relation]) -> Vec<(&'a Relation, Vec<
     let groups: Vec<&[usize]> = shown.iter().map(|relation| relation.items.as_slice()).collect();
     let tests = tests_by_group(root, &groups);
     let labels = |tests: &CausedTests<'_>| {
-        let mut labels: Vec<String> = tests
-            .iter()
-            .take(MAX_TESTS)
-            .map(|test| {
-                let label = failed.label(&test.id, Suites::IfAmbiguous) + &failed.nodes(test);
-                label.strip_prefix(PREFIX).map_or(&*label, str::trim_start).to_owned()
-            })
-            .collect();
+        let mut labels: Vec<String> = tests.iter().take(MAX_TESTS).map(|test| failed.line(test)).collect();
         if tests.len() > MAX_TESTS {
             labels.push(format!("and {} more", tests.len() - MAX_TESTS));
         }
@@ -77,7 +69,7 @@ mod tests {
 
     use jiff::Timestamp;
     use plumbline_core::Status;
-    use plumbline_core::timeline::TimelineKind;
+    use plumbline_core::timeline::{TimelineEntry, TimelineKind};
 
     use super::*;
     use crate::timeline::Span;
@@ -87,20 +79,8 @@ mod tests {
     }
 
     fn relation(sentence: &str, items: Vec<usize>) -> Relation {
-        let span = Span {
-            kind: TimelineKind::NodeCondition,
-            name: "Ready".into(),
-            node: Some("lab2".into()),
-            namespace: None,
-            pod: None,
-            plugin: None,
-            text: String::new(),
-            from: Timestamp::UNIX_EPOCH,
-            to: None,
-            is_state: true,
-            count: 1,
-        };
-        Relation { span: Arc::new(span), sentence: sentence.into(), items }
+        let entry = TimelineEntry::new(Timestamp::UNIX_EPOCH, TimelineKind::NodeCondition, "Ready", "");
+        Relation { span: Arc::new(Span::of(entry)), sentence: sentence.into(), items }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::report::text::{name, one_line};
 const MAX_LISTED: usize = 100;
 
 /// A row of the table of a verdict: a class of items, or the checks.
+#[derive(Default)]
 struct Row {
     name: String,
     number: u64,
@@ -36,32 +37,20 @@ fn rows(verdict: &VerdictSummary) -> Vec<Row> {
         .map(|(class, count)| Row {
             name: name(class),
             number: count.items,
-            rest: String::new(),
             counts: match count.counting {
                 0 => "no".to_owned(),
                 counting if counting == count.items => "yes".to_owned(),
                 counting => format!("{counting} of them"),
             },
             reason: verdict.reasons.get(class).map(|reason| name(reason)).unwrap_or_default(),
+            ..Row::default()
         })
         .collect();
     if verdict.unknown > 0 {
-        let (counts, reason) = ("unknown".to_owned(), NO_RULING.to_owned());
-        rows.push(Row {
-            name: "unknown status".to_owned(),
-            number: verdict.unknown,
-            rest: String::new(),
-            counts,
-            reason,
-        });
+        let (name, counts, reason) = ("unknown status".to_owned(), "unknown".to_owned(), NO_RULING.to_owned());
+        rows.push(Row { name, number: verdict.unknown, counts, reason, ..Row::default() });
     }
-    let rest = |name: &str, number, rest| Row {
-        name: name.to_owned(),
-        number,
-        rest,
-        counts: String::new(),
-        reason: String::new(),
-    };
+    let rest = |name: &str, number, rest| Row { name: name.to_owned(), number, rest, ..Row::default() };
     if verdict.checks > 0 {
         let met = verdict.checks.saturating_sub(verdict.checks_failed).saturating_sub(verdict.checks_unknown);
         let unknown = match verdict.checks_unknown {

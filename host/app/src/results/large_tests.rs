@@ -141,9 +141,10 @@ fn junit_reports_the_texts_that_it_omits_from_a_large_tree() {
     let tree = format!("{SMALL}  details:\n    system-out: \"{long}\"\n- name: other\n  status: passed\n");
     let dir = archive(&[("large", &tree)]);
     let (mut out, reports): (Vec<u8>, _) = (Vec::new(), Arc::new(Reports::default()));
-    let mut junit = Rendered::new(&Format::Junit, &mut out).unwrap();
-    let verdict = fill_with(&dir, 1, &ResultsOptions::default(), &reports, &mut junit);
-    junit.finish(verdict).unwrap();
+    Rendered::print(&Format::Junit, &mut out, |view| {
+        Ok(fill_with(&dir, 1, &ResultsOptions::default(), &reports, view))
+    })
+    .unwrap();
     assert!(String::from_utf8(out).unwrap().contains("name=\"other\""));
     let warnings = reports.warnings.lock().unwrap();
     let is_it = |warning: &&String| warning.contains("plugin `large`") && warning.contains("1 details are omitted");

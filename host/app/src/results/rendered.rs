@@ -13,7 +13,7 @@ use crate::trees::{MAX_TEXT, Trees};
 
 /// Renders leaf by leaf. A tree that Plumbline wrote is never in memory as a whole.
 pub struct Rendered<'a> {
-    renderer: Box<dyn Renderer + 'a>,
+    renderer: &'a mut dyn Renderer,
     target: Target,
     /// Whether the items of every tree are taken one by one, where long texts are left out.
     takes_items: bool,
@@ -42,32 +42,40 @@ impl Target {
     }
 }
 
-impl<'a> Rendered<'a> {
-    /// Starts results in `format`, on `out` or in the directory of the format.
-    pub fn new(format: &Format, out: &'a mut dyn Write) -> Result<Self, AppError> {
+impl Rendered<'_> {
+    /// Prints results in `format`, on `out` or in the directory of the format. `fill` sends trees to the
+    /// view, and returns the verdict over them.
+    pub fn print(
+        format: &Format,
+        out: &mut dyn Write,
+        fill: impl FnOnce(&mut dyn View) -> Result<Verdict, AppError>,
+    ) -> Result<(), AppError> {
         let target = match format {
             Format::Allure(dir) => Target::Directory(dir.display().to_string()),
             _ => Target::Output,
         };
-        let renderer = renderer(format, out).map_err(|error| target.failed(&error))?;
+        let mut renderer = renderer(format, out).map_err(|error| target.failed(&error))?;
         // JUnit keeps its report in memory anyway, and has every text.
-        Ok(Self { renderer, target, takes_items: *format != Format::Junit, has_bad: false })
+        let takes_items = *format != Format::Junit;
+        Rendered { renderer: renderer.as_mut(), target, takes_items, has_bad: false }.fill(fill).map(drop)
     }
 
-    /// Starts results that `renderer` collects.
-    pub(crate) fn to(renderer: &'a mut dyn Renderer) -> Self {
-        Self { renderer: Box::new(renderer), target: Target::Output, takes_items: true, has_bad: false }
+    /// Sends the results of `fill` to `renderer`. Returns the verdict over them.
+    pub(crate) fn collect(
+        renderer: &mut dyn Renderer,
+        fill: impl FnOnce(&mut dyn View) -> Result<Verdict, AppError>,
+    ) -> Result<Verdict, AppError> {
+        Rendered { renderer, target: Target::Output, takes_items: true, has_bad: false }.fill(fill)
     }
 
-    /// Ends the results. `verdict` is that over all of them. If it does not pass and no result
-    /// explains why, the verdict itself becomes a failed result.
-    pub fn finish(mut self, verdict: Verdict) -> Result<(), AppError> {
-        let explained = if verdict == Verdict::Passed || self.has_bad {
-            Ok(())
-        } else {
-            unexplained(verdict, self.renderer.as_mut())
-        };
-        explained.and_then(|()| self.renderer.finish()).map_err(|error| self.target.failed(&error))
+    /// If the verdict does not pass and no result explains why, the verdict itself becomes a failed
+    /// result.
+    fn fill(mut self, fill: impl FnOnce(&mut dyn View) -> Result<Verdict, AppError>) -> Result<Verdict, AppError> {
+        let verdict = fill(&mut self)?;
+        let is_explained = verdict == Verdict::Passed || self.has_bad;
+        let explained = if is_explained { Ok(()) } else { unexplained(verdict, self.renderer) };
+        explained.and_then(|()| self.renderer.finish()).map_err(|error| self.target.failed(&error))?;
+        Ok(verdict)
     }
 }
 
@@ -81,8 +89,8 @@ impl View for Rendered<'_> {
         let ResultTree { plugin, item: root, verdict, causes, .. } = &tree;
         let target = &self.target;
         let failed = |error: io::Error| target.failed(&error);
-        let mut leaves = Leaves::new(tree.title(), plugin, root, verdict.as_ref(), causes, self.renderer.as_mut())
-            .map_err(failed)?;
+        let mut leaves =
+            Leaves::new(tree.title(), plugin, root, verdict.as_ref(), causes, self.renderer).map_err(failed)?;
         let left_out = tree
             .items()
             .each(trees, MAX_TEXT, &mut |depth, item, is_leaf| leaves.item(depth, item, is_leaf).map_err(failed))?;

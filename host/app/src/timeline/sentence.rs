@@ -83,18 +83,9 @@ mod tests {
 
     #[test]
     fn times_are_relative_to_the_first_and_the_last_failure() {
-        let span = |from: i64, to: Option<i64>, is_state| Span {
-            kind: TimelineKind::NodeTaint,
-            name: "a:NoSchedule".into(),
-            node: Some("n".into()),
-            namespace: None,
-            pod: None,
-            plugin: None,
-            text: String::new(),
-            from: at(from),
-            to: to.map(at),
-            is_state,
-            count: 1,
+        let span = |from: i64, to: Option<i64>, is_state| {
+            let entry = TimelineEntry::new(at(from), TimelineKind::NodeTaint, "a:NoSchedule", "").on_node(Some("n"));
+            Span { to: to.map(at), is_state, ..Span::of(entry) }
         };
         let of = |from, to, is_state| when(&span(from, to, is_state), (at(100), at(200)), 2);
         for (from, to, is_state, want) in [
@@ -113,19 +104,8 @@ mod tests {
     #[test]
     fn texts_of_archives_cannot_steer_the_terminal() {
         let entry = TimelineEntry::new(at(1), TimelineKind::Warning, "W", "x").of_pod("ns", "p");
-        let span = Span {
-            kind: entry.kind,
-            name: entry.name,
-            node: None,
-            namespace: Some("a\u{1b}[2J".into()),
-            pod: entry.pod,
-            plugin: None,
-            text: "t\u{202e}".into(),
-            from: at(1),
-            to: Some(at(1)),
-            is_state: false,
-            count: 2,
-        };
+        let (namespace, text) = (Some("a\u{1b}[2J".into()), "t\u{202e}".into());
+        let span = Span { namespace, text, count: 2, ..Span::of(entry) };
         assert_eq!(
             sentence(&span, Some((at(1), at(1))), 1, "p"),
             "pod a\u{fffd}[2J/p: t\u{fffd} (2 times), less than 1 s before this failure"

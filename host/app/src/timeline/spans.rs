@@ -45,7 +45,7 @@ pub struct Span {
 }
 
 impl Span {
-    fn of(entry: TimelineEntry) -> Self {
+    pub(crate) fn of(entry: TimelineEntry) -> Self {
         Self {
             from: entry.time,
             to: Some(entry.last()),

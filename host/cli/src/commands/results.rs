@@ -270,9 +270,7 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
         Ok(ResultsFormat::Sarif) => Format::Sarif,
         Ok(ResultsFormat::Openreports) => Format::Openreports(args.namespace.clone()),
     };
-    let mut view = Rendered::new(&format, out)?;
-    let verdict = each(&mut view)?;
-    view.finish(verdict)
+    Rendered::print(&format, out, each)
 }
 
 fn options(args: &ResultsArgs) -> ResultsOptions {

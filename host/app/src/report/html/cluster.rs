@@ -147,23 +147,15 @@ fn lane(span: &Span, nodes: &mut HashSet<String>) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use plumbline_core::timeline::TimelineEntry;
+
     use super::*;
 
     fn span(node: usize, from: i64, to: Option<i64>) -> Span {
         let at = |second| Timestamp::from_second(second).unwrap();
-        Span {
-            kind: TimelineKind::NodeCondition,
-            name: "Ready".into(),
-            node: Some(format!("n{node}")),
-            namespace: None,
-            pod: None,
-            plugin: None,
-            text: "Ready is False\u{1b}".into(),
-            from: at(from),
-            to: to.map(at),
-            is_state: true,
-            count: 1,
-        }
+        let entry = TimelineEntry::new(at(from), TimelineKind::NodeCondition, "Ready", "");
+        let (node, text) = (Some(format!("n{node}")), "Ready is False\u{1b}".into());
+        Span { node, text, to: to.map(at), is_state: true, ..Span::of(entry) }
     }
 
     fn timeline(spans: Vec<Span>) -> Timeline {

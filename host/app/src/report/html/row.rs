@@ -11,6 +11,7 @@ use plumbline_core::{Item, Status};
 use crate::report::nodes::NodeResults;
 
 /// A plugin: its counts, its nodes and its verdict.
+#[derive(Default)]
 pub(super) struct PluginRow {
     /// The name, with that of the archive if there are several.
     pub(super) plugin: String,
@@ -60,18 +61,9 @@ impl PluginRow {
             directory: directory.to_owned(),
             status: root.status.clone(),
             reason: root.meta.get("error").or_else(|| root.meta.get("reason")).cloned(),
-            passed: 0,
-            failed: 0,
-            skipped: 0,
-            other: 0,
-            seconds: None,
-            counting: 0,
-            excused: 0,
             verdict,
             first,
-            rows: 0,
-            nodes: Vec::new(),
-            failed_nodes: HashSet::new(),
+            ..Self::default()
         }
     }
 

@@ -68,24 +68,6 @@ pub(crate) struct ArchiveFacts {
     pub(crate) ended: Option<Timestamp>,
 }
 
-impl<R: Renderer + ?Sized> Renderer for &mut R {
-    fn archive(&mut self, facts: &ArchiveFacts) -> io::Result<()> {
-        (**self).archive(facts)
-    }
-
-    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
-        (**self).plugin(plugin)
-    }
-
-    fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()> {
-        (**self).leaf(leaf)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
-    }
-}
-
 /// Writes `value` as JSON on one line. Members that are null, and empty lists and objects, are left
 /// out.
 pub(super) fn write_json(out: &mut dyn Write, value: Value) -> io::Result<()> {
