@@ -1,13 +1,12 @@
 use plumbline_core::Item;
 
 use super::*;
+use crate::report::testing::{leaf, node};
 
 fn run(file: &str, tests: &[(&str, &str, &str)]) -> Tests {
     let leaves = tests.iter().map(|(name, status, seconds)| Item {
-        name: (*name).to_owned(),
-        status: (*status).into(),
         meta: if seconds.is_empty() { [].into() } else { [("duration".to_owned(), (*seconds).to_owned())].into() },
-        ..Item::default()
+        ..leaf(name, status)
     });
     let suite = Item { name: "suite".into(), items: leaves.collect(), ..Item::default() };
     let meta = [("type".to_owned(), "file".to_owned())].into();
@@ -21,10 +20,8 @@ fn run(file: &str, tests: &[(&str, &str, &str)]) -> Tests {
 /// A run of tests of one suite: classes, names, statuses.
 fn classes(tests: &[(&str, &str, &str)]) -> Tests {
     let leaves = tests.iter().map(|(class, name, status)| Item {
-        name: (*name).to_owned(),
-        status: (*status).into(),
         meta: if class.is_empty() { [].into() } else { [("classname".to_owned(), (*class).to_owned())].into() },
-        ..Item::default()
+        ..leaf(name, status)
     });
     let suite = Item { name: "pytest".into(), items: leaves.collect(), ..Item::default() };
     let mut tests = Tests::new();
@@ -61,13 +58,7 @@ fn classes_do_not_count_if_one_run_has_none() {
 #[test]
 fn nodes_and_suites_tell_tests_apart() {
     let run = |statuses: [&str; 2]| {
-        let leaf = |status: &str| vec![Item { name: "x".into(), status: status.into(), ..Item::default() }];
-        let node = |(name, status): (&str, &str)| Item {
-            name: name.to_owned(),
-            meta: [("type".to_owned(), "node".to_owned())].into(),
-            items: leaf(status),
-            ..Item::default()
-        };
+        let node = |(name, status): (&str, &str)| node(name, vec![leaf("x", status)]);
         let nodes = ["n1", "n2"].into_iter().zip(statuses).map(node).collect();
         let mut tests = Tests::new();
         add(&mut tests, "p", &Item { name: "p".into(), items: nodes, ..Item::default() });

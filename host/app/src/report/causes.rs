@@ -83,12 +83,11 @@ pub fn causes_report(root: &Item, causes: &[Cause], out: &mut impl Write) -> io:
 
 #[cfg(test)]
 mod tests {
-    use plumbline_core::Status;
-
     use super::*;
+    use crate::report::testing::{leaf, node, written};
 
     fn failed(name: &str) -> Item {
-        Item { name: name.into(), status: Status::Failed, ..Item::default() }
+        leaf(name, "failed")
     }
 
     fn cause(id: &str, items: Vec<usize>) -> Cause {
@@ -96,16 +95,13 @@ mod tests {
     }
 
     fn text(root: &Item, causes: &[Cause]) -> String {
-        let mut out = Vec::new();
-        causes_report(root, causes, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| causes_report(root, causes, out))
     }
 
     #[test]
     fn failures_are_listed_by_cause() {
-        let passed = Item { name: "p".into(), status: Status::Passed, ..Item::default() };
         let mut items: Vec<Item> = (0..12).map(|n| failed(&format!("t{n}"))).collect();
-        items.insert(0, passed);
+        items.insert(0, leaf("p", "passed"));
         let root = Item { items, ..failed("p") };
         let causes = [cause("aa", (1..=10).collect()), cause("bb", vec![11])];
         let want = "\n12 failures, 2 causes:\n10  template\u{fffd} aa (cause aa)\n      t0\n      t1\n      t2\n      t3\n      t4\n      and 5 more\n \
@@ -115,11 +111,7 @@ mod tests {
 
     #[test]
     fn a_test_on_many_nodes_is_one_line() {
-        let node = |n: usize| Item {
-            meta: [("type".to_owned(), "node".to_owned())].into(),
-            items: (0..6).map(|test| failed(&format!("disk {test}"))).collect(),
-            ..failed(&format!("n{n}"))
-        };
+        let node = |n: usize| node(&format!("n{n}"), (0..6).map(|test| failed(&format!("disk {test}"))).collect());
         let root = Item { items: (0..9).map(node).collect(), ..failed("p") };
         let report = text(&root, &[cause("aa", (0..54).collect())]);
         assert!(report.starts_with("\n54 failures, 1 cause:\n54  "), "{report}");

@@ -171,6 +171,7 @@ pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut im
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::written;
 
     #[test]
     fn long_names_are_whole_and_their_reasons_below_them() {
@@ -180,11 +181,9 @@ mod tests {
             ..Failure::default()
         };
         let long = format!("[sig-storage] Secrets should be {} in a pod", "consumable ".repeat(6));
-        let mut out = Vec::new();
-        list_failures(&[failure("short", Some("no")), failure(&long, Some("why")), failure("x", None)], 5, 2, &mut out)
-            .unwrap();
+        let failures = [failure("short", Some("no")), failure(&long, Some("why")), failure("x", None)];
         let want = format!("  short\n      no\n  {long}\n      why\n  x\n  and 2 more\n");
-        assert_eq!(String::from_utf8(out).unwrap(), want);
+        assert_eq!(written(|out| list_failures(&failures, 5, 2, out)), want);
     }
 
     #[test]
@@ -192,9 +191,7 @@ mod tests {
         let list = |name: &str| {
             let failure =
                 Failure { name: name.into(), reason: Some(format!("{} end", "x".repeat(120))), ..Failure::default() };
-            let mut out = Vec::new();
-            list_failures(&[failure], 1, 0, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
+            written(|out| list_failures(&[failure], 1, 0, out))
         };
         assert!(list("short").ends_with("x…\n"));
         assert!(list(&"long ".repeat(20)).ends_with("x end\n"));
@@ -223,9 +220,7 @@ mod tests {
             all_nodes: 50,
             ..Failure::default()
         };
-        let mut out = Vec::new();
-        list_failures(&[failure], 14, 0, &mut out).unwrap();
         let want = "check 33 (disks): failed on 12 of 50 nodes: worker-1, worker-2, … 10 more\n    full (other nodes: other reasons)\nand 2 more\n";
-        assert_eq!(String::from_utf8(out).unwrap(), want);
+        assert_eq!(written(|out| list_failures(&[failure], 14, 0, out)), want);
     }
 }

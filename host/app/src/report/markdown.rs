@@ -212,9 +212,8 @@ fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use plumbline_core::Status;
-
     use super::*;
+    use crate::report::testing::{leaf, node, written};
 
     fn collected(root: Item, causes: Vec<Cause>) -> CollectedTree {
         CollectedTree { root, causes, relations: Vec::new() }
@@ -222,16 +221,10 @@ mod tests {
 
     #[test]
     fn foreign_names_stay_text() {
-        let failed = Item {
-            name: "a|b <script> @you".into(),
-            status: Status::Failed,
-            details: [("failure".to_owned(), "\n[x](y)\nmore".into())].into_iter().collect(),
-            ..Item::default()
-        };
-        let root = Item { name: "p".into(), status: Status::Failed, items: vec![failed], ..Item::default() };
-        let mut out = Vec::new();
-        markdown(&[collected(root, Vec::new())], &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let details = [("failure".to_owned(), "\n[x](y)\nmore".into())].into_iter().collect();
+        let failed = Item { details, ..leaf("a|b <script> @you", "failed") };
+        let root = Item { items: vec![failed], ..leaf("p", "failed") };
+        let text = written(|out| markdown(&[collected(root, Vec::new())], out));
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
         assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
     }
@@ -239,11 +232,7 @@ mod tests {
     #[test]
     fn markdown_is_cut_at_a_line_and_says_so() {
         let text = "| é |\n".repeat(100);
-        let of = |most: usize| {
-            let mut out = Vec::new();
-            limited(&text, most, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
+        let of = |most: usize| written(|out| limited(&text, most, out));
         assert_eq!(of(text.len()), text);
         for most in 0..text.len() {
             let shown = of(most);
@@ -258,15 +247,11 @@ mod tests {
     #[test]
     fn failures_name_suite_class_and_nodes() {
         let leaf = |reason: &str| Item {
-            name: "x".into(),
-            status: Status::Failed,
             meta: [("classname".to_owned(), "tests.a".to_owned())].into(),
             details: [("failure".to_owned(), reason.into())].into_iter().collect(),
-            ..Item::default()
+            ..leaf("x", "failed")
         };
         let suite = |name: &str, items| Item { name: name.into(), items, ..Item::default() };
-        let node =
-            |name: &str, items| Item { meta: [("type".to_owned(), "node".to_owned())].into(), ..suite(name, items) };
         let root = suite(
             "p",
             vec![
@@ -274,25 +259,21 @@ mod tests {
                 node("n2", vec![suite("s", vec![leaf("/src/a.go:1\nwhy")])]),
             ],
         );
-        let mut out = Vec::new();
-        markdown(&[collected(root, Vec::new())], &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| markdown(&[collected(root, Vec::new())], out));
         assert!(text.contains("### p: 3 failed\n\n- **x (s › tests.a)**: failed on all 2 nodes: n1, n2: why\n- **x (t › tests.a)** on n1: no\n"), "{text}");
     }
 
     #[test]
     fn many_failures_are_grouped_by_cause() {
-        let failed = |name: String| Item { name, status: Status::Failed, ..Item::default() };
-        let root = Item { items: (0..14).map(|n| failed(format!("t{n}"))).collect(), ..failed("p".into()) };
+        let items = (0..14).map(|n| leaf(&format!("t{n}"), "failed")).collect();
+        let root = Item { items, ..leaf("p", "failed") };
         let cause = |id: &str, items: std::ops::Range<usize>| Cause {
             id: id.into(),
             template: "no <*> left".into(),
             count: items.len(),
             items: items.collect(),
         };
-        let mut out = Vec::new();
-        markdown(&[collected(root, vec![cause("aa", 0..12), cause("bb", 12..13)])], &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| markdown(&[collected(root, vec![cause("aa", 0..12), cause("bb", 12..13)])], out));
         let first = "### p: 14 failures, 2 causes\n\n12 × no &lt;\\*&gt; left (cause aa):\n\n- **t0**\n";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("- **t9**\n- and 2 more\n\n1 × no"), "{text}");

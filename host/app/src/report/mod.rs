@@ -15,6 +15,8 @@ mod run_document;
 pub mod status;
 pub mod status_table;
 mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 mod timeline;
 pub(crate) mod verdict;

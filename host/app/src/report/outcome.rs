@@ -361,8 +361,10 @@ fn for_people(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use plumbline_aggregator::{Failure, NodeOutcome};
+
+    use super::*;
+    use crate::report::testing::written;
 
     fn finished() -> Finished {
         let total =
@@ -412,9 +414,7 @@ mod tests {
             elapsed: None,
         });
         let finished = Finished { plugins: plugins.collect(), verdict, ..finished() };
-        let mut out = Vec::new();
-        outcome_text(&finished, &LastOutput::new(), &mut anstream::StripStream::new(&mut out)).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| outcome_text(&finished, &LastOutput::new(), &mut anstream::StripStream::new(out)))
     }
 
     #[test]
@@ -474,11 +474,6 @@ mod tests {
     fn the_document_has_its_keys() {
         insta::assert_snapshot!(serde_json::to_string_pretty(&outcome_document(&finished())).unwrap());
     }
-}
-
-#[cfg(test)]
-mod last_output_tests {
-    use super::*;
 
     #[test]
     fn events_of_go_are_shown_as_the_output_in_them() {
@@ -489,9 +484,7 @@ mod last_output_tests {
             "\n{\"level\":\"info\"}\n",
         );
         let output: LastOutput = [("go-test/global".parse().unwrap(), text.to_owned())].into();
-        let mut out = Vec::new();
-        list_last_output(&output, "go-test", 0, &mut out).unwrap();
-        let shown = String::from_utf8(out).unwrap();
+        let shown = written(|out| list_last_output(&output, "go-test", 0, out));
         let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
         assert_eq!(lines, ["m_test.go:6: want 1", r#"{"level":"info"}"#]);
     }
@@ -501,10 +494,10 @@ mod last_output_tests {
         let text: String =
             (0..30).map(|n| format!("line {n}\n\n")).collect::<String>() + "\u{1b}[2Jgone " + &"x".repeat(500);
         let output: LastOutput = [("smoke/global".parse().unwrap(), text)].into();
-        let mut out = Vec::new();
-        list_last_output(&output, "smoke", 2, &mut out).unwrap();
-        list_last_output(&output, "other", 2, &mut out).unwrap();
-        let shown = String::from_utf8(out).unwrap();
+        let shown = written(|out| {
+            list_last_output(&output, "smoke", 2, out)?;
+            list_last_output(&output, "other", 2, out)
+        });
         assert!(shown.starts_with(
             "  last lines of its log (podlogs/local/smoke/logs/global.txt in the archive):\n    line 21\n"
         ));

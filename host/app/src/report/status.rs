@@ -543,12 +543,6 @@ mod tests {
             .collect();
         insta::assert_snapshot!(notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap()).join("\n"));
     }
-}
-
-#[cfg(test)]
-mod missing_tests {
-    use super::*;
-    use serde_json::json;
 
     #[test]
     fn results_that_timed_out_are_counted_separately() {
@@ -564,12 +558,6 @@ mod missing_tests {
             "4 of 4 results did not arrive, 2 of them timed out"
         );
     }
-}
-
-#[cfg(test)]
-mod stalled_tests {
-    use super::*;
-    use serde_json::{Value, json};
 
     fn minutes(launched: Value, entry: Value) -> Option<i64> {
         let status: RunStatus = serde_json::from_value(json!({"plugins": [entry], "launched": launched})).unwrap();

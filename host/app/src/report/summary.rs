@@ -266,16 +266,13 @@ pub fn unknown_report(root: &Item, out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    fn leaf(name: &str, status: &str) -> Item {
-        Item { name: name.into(), status: status.into(), ..Item::default() }
-    }
+    use super::*;
+    use crate::report::testing::{leaf, node, written};
 
     fn text(root: &Item) -> String {
-        let mut out = Vec::new();
-        summary(root, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| summary(root, out))
     }
 
     #[test]
@@ -304,12 +301,9 @@ mod tests {
         ];
         let report = text(&Item { items, ..leaf("p", "failed") });
         assert!(report.ends_with("Failed tests:\nx (tests.a)\nx (tests.b)\ny (s)\nz\n"), "{report}");
-        let node = |n: u32, items| Item {
-            meta: [("type".to_owned(), "node".to_owned())].into(),
-            ..suite(&format!("worker-{n}"), items)
-        };
-        let mut nodes: Vec<Item> = (1..=12).map(|n| node(n, vec![leaf("check 33", "failed")])).collect();
-        nodes.push(node(13, vec![leaf("check 33", "passed"), leaf("check 34", "failed")]));
+        let mut nodes: Vec<Item> =
+            (1..=12).map(|n| node(&format!("worker-{n}"), vec![leaf("check 33", "failed")])).collect();
+        nodes.push(node("worker-13", vec![leaf("check 33", "passed"), leaf("check 34", "failed")]));
         let report = text(&Item { items: nodes, ..leaf("p", "failed") });
         let want = "check 33: failed on 12 of 13 nodes: worker-1, worker-2, … 10 more\ncheck 34 on worker-13\n";
         assert!(report.contains("Failed: 13\n") && report.ends_with(want), "{report}");
@@ -320,39 +314,24 @@ mod tests {
         let root = Item { items: vec![leaf("a", "passed")], ..leaf("p", "passed") };
         assert_eq!(text(&root), "Plugin: p\nStatus: passed\nTotal: 1\nPassed: 1\nFailed: 0\nSkipped: 0\n");
     }
-}
-
-#[cfg(test)]
-mod detailed_tests {
-    use super::*;
 
     fn root() -> Item {
-        let leaf = |name: &str| Item { name: name.into(), status: Status::Passed, ..Item::default() };
+        let leaf = |name| leaf(name, "passed");
         let test = Item { details: [("failure".to_owned(), "x".into())].into_iter().collect(), ..leaf("t") };
         let file = Item { meta: [("file".to_owned(), "results\\global\\out0".to_owned())].into(), ..leaf("out0") };
         Item { items: vec![Item { items: vec![test], ..leaf("junit_01.xml") }, file], ..leaf("e2e") }
     }
 
-    fn text(skip_prefix: bool) -> String {
-        let mut out = Vec::new();
-        detailed(&root(), skip_prefix, &mut out, |path, out| write!(out, "<{path}>")).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
     #[test]
     fn a_file_that_ends_its_line_gets_no_second_end() {
-        let mut out = Vec::new();
-        detailed(&root().items[1], true, &mut out, |_, out| write!(out, "a\nb\n")).unwrap();
-        assert_eq!(out, b"a\nb\n");
+        let text = written(|out| detailed(&root().items[1], true, out, |_, out| write!(out, "a\nb\n")));
+        assert_eq!(text, "a\nb\n");
     }
 
     #[test]
     fn names_are_escaped_as_scripts_know_it_and_stay_what_they_are() {
         let name = "a => <b> & \"c\" \u{1b}[2J \u{202e}\u{2028}\u{7f} ä";
-        let leaf = Item { name: name.into(), status: Status::Passed, ..Item::default() };
-        let mut out = Vec::new();
-        detailed(&leaf, false, &mut out, |_, _| Ok(())).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| detailed(&leaf(name, "passed"), false, out, |_, _| Ok(())));
         assert!(
             text.starts_with(
                 r#"{"name":"a =\u003e \u003cb\u003e \u0026 \"c\" \u001b[2J \u202e\u2028\u007f ä","status":"passed""#
@@ -366,38 +345,32 @@ mod detailed_tests {
     fn the_path_before_a_file_stays_on_its_line() {
         let mut file = root().items.remove(1);
         file.name = "a\u{1b}[2J\n\u{202e}b".into();
-        let mut out = Vec::new();
-        detailed(&file, false, &mut out, |_, out| write!(out, "content")).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "a\u{fffd}[2J\u{fffd}\u{fffd}b content\n");
+        let text = written(|out| detailed(&file, false, out, |_, out| write!(out, "content")));
+        assert_eq!(text, "a\u{fffd}[2J\u{fffd}\u{fffd}b content\n");
     }
 
     #[test]
     fn leaves_are_lines_of_json_and_files_are_copied() {
+        let text =
+            |skip_prefix| written(|out| detailed(&root(), skip_prefix, out, |path, out| write!(out, "<{path}>")));
         let test = r#"{"name":"t","status":"passed","meta":{"path":"e2e|junit_01.xml"},"details":{"failure":"x"}}"#;
         assert_eq!(text(false), format!("{test}\ne2e|out0 <results/global/out0>\n"));
         assert_eq!(text(true), format!("{test}\n<results/global/out0>\n"));
     }
-}
-
-#[cfg(test)]
-mod health_tests {
-    use super::*;
 
     #[test]
     fn nodes_that_were_not_listed_differ_from_no_nodes() {
-        let health: Health = serde_json::from_value(serde_json::json!({
+        let health: Health = serde_json::from_value(json!({
             "node_health": {"total_nodes": 0, "healthy_nodes": 0}, "pod_health": {"total_nodes": 0, "healthy_nodes": 0},
             "api_version": "v1.37.2"
         }))
         .unwrap();
-        let mut out = Vec::new();
-        health.report(&mut out).unwrap();
-        assert!(String::from_utf8(out).unwrap().ends_with("\nNode health: not recorded\n"));
+        assert!(written(|out| health.report(out)).ends_with("\nNode health: not recorded\n"));
     }
 
     #[test]
     fn unhealthy_nodes_and_noisy_files_are_listed() {
-        let health: Health = serde_json::from_value(serde_json::json!({
+        let health: Health = serde_json::from_value(json!({
             "node_health": {"total_nodes": 3, "healthy_nodes": 2, "details": [
                 {"name": "n1", "healthy": false, "ready": "False", "reason": "KubeletNotReady", "message": "down"},
                 {"name": "n2", "healthy": true}]},
@@ -406,21 +379,12 @@ mod health_tests {
             "error_summary": {"Errors": {"a.txt": 2, "b.txt": 22}, "Panics": {}}
         }))
         .unwrap();
-        let mut out = Vec::new();
-        health.report(&mut out).unwrap();
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            written(|out| health.report(out)),
             "Run Details:\nAPI Server version: v1.20.0\nNode health: 2/3 (66%)\nDetails for failed nodes:\n\
              n1 Ready:False: KubeletNotReady: down\n\nErrors detected in files:\nErrors:\n22 b.txt\n 2 a.txt\n"
         );
     }
-}
-
-#[cfg(test)]
-mod unknown_tests {
-    use serde_json::json;
-
-    use super::*;
 
     #[test]
     fn unknown_items_are_listed_with_their_reasons() {
@@ -432,11 +396,7 @@ mod unknown_tests {
             {"name": "unreadable: the file ends early", "status": "unknown", "meta": {"error": "the file ends early"}},
         ]});
         let root: Item = serde_json::from_value(root).unwrap();
-        let text = |root: &Item| {
-            let mut out = Vec::new();
-            unknown_report(root, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
+        let text = |root: &Item| written(|out| unknown_report(root, out));
         assert_eq!(
             text(&root),
             "\nUnknown:\nquota (lab1): the API server did not answer\nunreadable: the file ends early\n"

@@ -193,6 +193,7 @@ pub(super) fn is_escaped(before: Option<&str>, c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::written;
 
     #[test]
     fn nothing_in_a_text_steers_the_terminal() {
@@ -224,19 +225,12 @@ mod tests {
             assert_eq!(short_seconds(seconds), text);
         }
     }
-}
-
-#[cfg(test)]
-mod data_tests {
-    use super::*;
 
     #[test]
     fn json_has_no_command_of_a_ci_service() {
         let value =
             serde_json::json!({"##[a]": ["##[add-mask]x", "ä ##vso[task.setvariable]x", "a##", "[##"], "#[b": "# ["});
-        let mut json = Vec::new();
-        print_json(&value, &mut json).unwrap();
-        let text = String::from_utf8(json).unwrap();
+        let text = written(|out| print_json(&value, out));
         assert!(!text.contains("##[") && !text.contains("##vso["), "{text}");
         assert!(text.contains(r##""#[b": "# [""##), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
@@ -245,14 +239,9 @@ mod data_tests {
     #[test]
     fn data_stays_what_it_is_and_steers_no_terminal() {
         let value = serde_json::json!({"a\u{9b}": ["\u{1b}[2J", "\u{202e}\u{7f}\u{200f}", "line\nline\tä 漢"]});
-        let mut json = Vec::new();
-        print_json(&value, &mut json).unwrap();
-        let mut line = Vec::new();
-        print_json_line(&value, &mut line).unwrap();
-        let mut yaml = Vec::new();
-        print_yaml(&value, &mut yaml).unwrap();
-        for printed in [json, line, yaml] {
-            let text = String::from_utf8(printed).unwrap();
+        let json = written(|out| print_json(&value, out));
+        let line = written(|out| print_json_line(&value, out));
+        for text in [json, line, written(|out| print_yaml(&value, out))] {
             assert!(!text.chars().any(|c| c != '\n' && steers_terminal(c)), "{text:?}");
             assert_eq!(serde_saphyr::from_str::<serde_json::Value>(&text).unwrap(), value, "{text}");
         }
@@ -261,8 +250,7 @@ mod data_tests {
     #[test]
     fn no_character_of_a_long_document_is_divided() {
         let texts: Vec<String> = (0..5_000).map(|length| "漢".repeat(length % 7) + "\u{9b}").collect();
-        let mut json = Vec::new();
-        print_json(&texts, &mut json).unwrap();
-        assert_eq!(serde_json::from_slice::<Vec<String>>(&json).unwrap(), texts);
+        let json = written(|out| print_json(&texts, out));
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), texts);
     }
 }

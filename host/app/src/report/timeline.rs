@@ -68,14 +68,14 @@ mod tests {
     use std::sync::Arc;
 
     use jiff::Timestamp;
-    use plumbline_core::Status;
     use plumbline_core::timeline::{TimelineEntry, TimelineKind};
 
     use super::*;
+    use crate::report::testing::{leaf, written};
     use crate::timeline::Span;
 
     fn failed(name: &str) -> Item {
-        Item { name: name.into(), status: Status::Failed, ..Item::default() }
+        leaf(name, "failed")
     }
 
     fn relation(sentence: &str, items: Vec<usize>) -> Relation {
@@ -87,25 +87,18 @@ mod tests {
     fn each_event_lists_its_failures() {
         let root = Item { items: (0..8).map(|n| failed(&format!("t{n}"))).collect(), ..failed("p") };
         let mut relations = vec![relation("node lab2 was not ready", (0..7).collect()), relation("other", vec![0])];
-        let mut out = Vec::new();
-        timeline_report(&root, &relations, &mut out).unwrap();
         let want = "\nCluster events near failures:\nnode lab2 was not ready\n    t0\n    t1\n    t2\n    t3\n    t4\n    and 2 more\nother\n    t0\n";
-        assert_eq!(String::from_utf8(out).unwrap(), want);
+        assert_eq!(written(|out| timeline_report(&root, &relations, out)), want);
         relations.extend((0..30).map(|n| relation(&n.to_string(), vec![1])));
-        let mut out = Vec::new();
-        timeline_report(&root, &relations, &mut out).unwrap();
-        assert!(String::from_utf8(out).unwrap().ends_with("\nand 22 more cluster events\n"));
-        let mut out = Vec::new();
-        timeline_report(&root, &[], &mut out).unwrap();
-        assert!(out.is_empty());
+        assert!(written(|out| timeline_report(&root, &relations, out)).ends_with("\nand 22 more cluster events\n"));
+        assert_eq!(written(|out| timeline_report(&root, &[], out)), "");
     }
 
     #[test]
     fn markdown_escapes_names() {
         let root = Item { items: vec![failed("a|b <i>")], ..failed("p") };
-        let mut out = Vec::new();
-        timeline_markdown(&root, &[relation("node [x](y) @you", vec![0])], &mut out).unwrap();
         let want = "\n### p: cluster events near failures\n\n- node \\[x\\](y) &#64;you\n  - a\\|b &lt;i&gt;\n";
-        assert_eq!(String::from_utf8(out).unwrap(), want);
+        let relations = [relation("node [x](y) @you", vec![0])];
+        assert_eq!(written(|out| timeline_markdown(&root, &relations, out)), want);
     }
 }

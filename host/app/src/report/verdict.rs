@@ -283,8 +283,10 @@ pub(crate) fn judged(mut item: Item, ruled: Option<&RuledItem>) -> Item {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
+    use crate::report::testing::written;
 
     fn verdict() -> PluginVerdict {
         serde_json::from_value(json!({
@@ -364,9 +366,7 @@ mod tests {
             "version": 1, "plugin": "p", "status": "failed", "failures": 12, "excused": 0, "counting": 12,
             "chain": [], "classes": {}, "items": items, "checks": [],
         });
-        let mut out = Vec::new();
-        verdict_report(&serde_json::from_value(verdict).unwrap(), &mut out).unwrap();
-        let shown = String::from_utf8(out).unwrap();
+        let shown = written(|out| verdict_report(&serde_json::from_value(verdict).unwrap(), out));
         let (_, failures) = shown.split_once("Failures that count:\n").unwrap();
         assert_eq!(failures, "check 33: failed on 12 nodes: n0, n1, … 10 more (failure)\n");
     }

@@ -258,6 +258,7 @@ mod tests {
 
     use super::super::spans::Builder;
     use super::*;
+    use crate::report::testing::{leaf, node};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -292,17 +293,8 @@ mod tests {
             meta.insert("start".into(), at(start).to_string());
             meta.insert("duration".into(), "10".into());
         }
-        Item {
-            name: "a test".into(),
-            status: Status::Failed,
-            meta,
-            details: [("failure".to_owned(), text.into())].into_iter().collect(),
-            ..Item::default()
-        }
-    }
-
-    fn node(name: &str, items: Vec<Item>) -> Item {
-        Item { name: name.into(), meta: [("type".to_owned(), "node".to_owned())].into(), items, ..Item::default() }
+        let details = [("failure".to_owned(), text.into())].into_iter().collect();
+        Item { meta, details, ..leaf("a test", "failed") }
     }
 
     fn sentences(timeline: &Timeline, items: Vec<Item>) -> Vec<String> {

@@ -9,6 +9,7 @@ use super::*;
 use crate::report::facts::ReportFacts;
 use crate::report::html::spool::decoded;
 use crate::report::html::{Page, Section};
+use crate::report::testing::written;
 
 fn write(dir: &Path, file: &str, text: &str) {
     let path = dir.join(file);
@@ -45,9 +46,7 @@ fn embedded(files: &[(&str, &str)], trees: &[Value]) -> Vec<(u64, String, String
         section.finish();
     }
     page.logs(&mut archive).unwrap();
-    let mut out = Vec::new();
-    page.finish(Verdict::Failed, &ReportFacts::default(), &mut out).unwrap();
-    let page = String::from_utf8(out).unwrap();
+    let page = written(|out| page.finish(Verdict::Failed, &ReportFacts::default(), out));
     let head: Value = serde_json::from_str(element(&page, "data").lines().next().unwrap()).unwrap();
     let text = |number: u64| match number.checked_sub(1) {
         None => Value::Null,

@@ -124,7 +124,8 @@ fn fit(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use crate::report::renderers::Format;
-    use crate::report::renderers::tests::{item, leaf, rendered};
+    use crate::report::renderers::tests::{item, rendered};
+    use crate::report::testing::leaf;
 
     use super::*;
 

@@ -5,11 +5,8 @@ use serde_json::json;
 
 use crate::causes::Cause;
 use crate::report::renderers::{ArchiveFacts, Format, Leaf, Leaves, Outcome, Renderer, renderer, source, unexplained};
+use crate::report::testing::{leaf, node};
 use plumbline_core::{Item, Status, Verdict};
-
-pub(super) fn leaf(name: &str, status: &str) -> Item {
-    Item { name: name.into(), status: status.into(), ..Item::default() }
-}
 
 pub(super) fn item(name: &str, items: Vec<Item>) -> Item {
     Item { items, ..leaf(name, "failed") }
@@ -258,11 +255,8 @@ fn github_shows_ten_annotations_of_a_level_and_the_number_of_the_others() {
     let many = of(25);
     assert_eq!(many.lines().count(), 10);
     assert!(many.ends_with("::error title=Plumbline::16 more results are not shown here\n"), "{many}");
-    let node = |name: &str| Item {
-        meta: [("type".to_owned(), "node".to_owned())].into(),
-        ..item(name, vec![leaf("disk", "failed")])
-    };
-    let nodes = rendered(&Format::Github, &[item("p", (0..50).map(|n| node(&format!("n{n}"))).collect())]);
+    let nodes = (0..50).map(|n| node(&format!("n{n}"), vec![leaf("disk", "failed")])).collect();
+    let nodes = rendered(&Format::Github, &[item("p", nodes)]);
     assert_eq!(nodes, "::error title=p%3A disk::disk: failed on 50 nodes: n0, n1, … 48 more\n");
 }
 
