@@ -41,11 +41,11 @@ impl EarlierPlugin {
 pub fn earlier_run(path: &Path) -> EarlierRun {
     let mut plugins = EarlierRun::new();
     // A use case that needs the archive reports why it cannot be read.
-    let Ok(mut input) = open_input(&Context::new(Silent), path, Reprocess::default(), None) else { return plugins };
-    let timeline = input.trees.timeline();
-    for plugin in input.trees.plugins() {
+    let Ok(mut trees) = open_input(&Context::new(Silent), path, Reprocess::default(), None) else { return plugins };
+    let timeline = trees.timeline();
+    for plugin in trees.plugins() {
         let Some((start, Some(end))) = timeline.windows.get(&plugin).copied() else { continue };
-        let Ok(root) = input.trees.item(&plugin) else { continue };
+        let Ok(root) = trees.item(&plugin) else { continue };
         let tests = {
             let counts = LeafCounts::of(&root);
             counts.passed.saturating_add(counts.failed)

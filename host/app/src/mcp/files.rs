@@ -10,8 +10,8 @@ use crate::error::{AppError, Explain as _};
 use crate::mcp::answer::{Page, clean, members, text_of};
 use crate::mcp::archives::Archives;
 use crate::mcp::tools::{FactsArgs, FilesArgs, LogArgs};
-use crate::results::{Input, open_input};
-use crate::trees::Reprocess;
+use crate::results::open_input;
+use crate::trees::{Reprocess, Trees};
 
 /// The file with the facts of a machine.
 const FACTS_FILE: &str = "/host-facts.json";
@@ -37,9 +37,9 @@ impl Archives {
     /// Lists files.
     pub(super) fn files(&self, args: &FilesArgs) -> Result<Value, AppError> {
         let mut page = Page::new(args.cursor.as_deref())?;
-        let mut input = self.open(&args.run)?;
+        let mut trees = self.open(&args.run)?;
         let wanted = args.contains.as_deref().unwrap_or_default();
-        for (file, bytes) in input.trees.archive().files().filter(|(file, _)| file.contains(wanted)) {
+        for (file, bytes) in trees.archive().files().filter(|(file, _)| file.contains(wanted)) {
             page.push(|| json!({"file": file, "bytes": bytes}));
         }
         Ok(page.finish("files", json!({})))
@@ -47,8 +47,8 @@ impl Archives {
 
     /// Returns lines of a file.
     pub(super) fn log(&self, args: &LogArgs) -> Result<Value, AppError> {
-        let mut input = self.open(&args.run)?;
-        let archive = input.trees.archive();
+        let mut trees = self.open(&args.run)?;
+        let archive = trees.archive();
         if archive.size(&args.file).is_none() {
             return Err(
                 AppError::usage("the archive has no file of this name").hint("call `files` for the names of all files")
@@ -64,8 +64,8 @@ impl Archives {
     /// Returns the facts of machines.
     pub(super) fn facts(&self, args: &FactsArgs) -> Result<Value, AppError> {
         let mut page = Page::new(args.cursor.as_deref())?;
-        let mut input = self.open(&args.run)?;
-        let archive = input.trees.archive();
+        let mut trees = self.open(&args.run)?;
+        let archive = trees.archive();
         let found = |(file, bytes): (&str, u64)| {
             let (dir, _) = file.split_once(FACTS_FILE).filter(|(_, rest)| rest.is_empty())?;
             let node = dir.rsplit('/').next()?;
@@ -91,7 +91,7 @@ impl Archives {
         Ok(page.finish("facts", json!({"file": text_of(file, MAX_LINE)})))
     }
 
-    fn open(&self, run: &str) -> Result<Input, AppError> {
+    fn open(&self, run: &str) -> Result<Trees, AppError> {
         let reprocess = Reprocess { limits: self.limits.load()?, ..Reprocess::default() };
         open_input(&self.context, &self.sources.run(run)?.path, reprocess, None)
     }

@@ -32,44 +32,30 @@ const DEFINITION: &str = "plugin.yaml";
 /// The bytes that suffice to recognize an archive: a block of a tar.
 const HEAD_BYTES: u64 = 512;
 
-/// An open input.
-pub struct Input {
-    /// Its name, for messages and titles.
-    pub name: String,
-    /// Its trees.
-    pub trees: Trees,
-    /// Temporary files, which are removed with this.
-    kept: Vec<TempDir>,
-}
-
 /// Opens an archive, the newest archive in a directory, a result file in the format `format` or a
 /// detected one, or any of them on standard input (`-`).
-pub fn open_input(
+pub(crate) fn open_input(
     context: &Context,
     path: &Path,
     reprocess: Reprocess,
     format: Option<&str>,
-) -> Result<Input, AppError> {
+) -> Result<Trees, AppError> {
     if path == Path::new("-") {
         let kept = tempfile::tempdir().system_error(NO_ROOM)?;
         let copy = kept.path().join("stdin");
         spool(&copy)?;
-        let mut input = open_file(context, &copy, "standard input", "stdin", reprocess, format)?;
-        input.kept.push(kept);
-        return Ok(input);
+        let mut trees = open_file(context, &copy, "standard input", "stdin", reprocess, format)?;
+        trees.keep(kept);
+        return Ok(trees);
     }
     let name = path.display().to_string();
     if path.is_dir() {
         if is_unpacked(path) {
-            return Ok(Input { trees: Trees::open(context, path, reprocess)?, name, kept: Vec::new() });
+            return Trees::open(context, path, reprocess);
         }
         if let Some(newest) = newest_archive(path)? {
             context.reporter.progress(&format!("the newest archive in `{name}`: {}", newest.display()));
-            return Ok(Input {
-                name: newest.display().to_string(),
-                trees: Trees::open(context, &newest, reprocess)?,
-                kept: Vec::new(),
-            });
+            return Trees::open(context, &newest, reprocess);
         }
         return Err(AppError::usage(format!("directory `{name}` is not a results archive, and contains none"))
             .hint("an archive is a file `*.tar.gz` or `*.tar`, or a directory with `meta` and `plugins`"));
@@ -87,17 +73,14 @@ fn open_file(
     file: &str,
     reprocess: Reprocess,
     format: Option<&str>,
-) -> Result<Input, AppError> {
-    let archive = |reprocess| {
-        Ok(Input { trees: Trees::open_as(context, path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() })
-    };
+) -> Result<Trees, AppError> {
     // The reader of archives reports missing files and directories.
     if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
-        return archive(reprocess);
+        return Trees::open_as(context, path, name, reprocess);
     }
     let head = read_start(path, HEAD_BYTES).usage_error(format_args!("failed to read `{name}`"))?;
     if format.is_none() && is_archive(&head) {
-        return archive(reprocess);
+        return Trees::open_as(context, path, name, reprocess);
     }
     let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).system_error(NO_ROOM)?;
     // The format comes from the user, so an unknown one is an error.
@@ -116,7 +99,8 @@ fn open_file(
             .reporter
             .progress(&format!("`{name}` is read as {format}; to read it as another format, use `--result-format`"));
     }
-    Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
+    trees.keep(kept);
+    Ok(trees)
 }
 
 /// Makes a directory like an archive, with a definition of one plugin whose result is the file at

@@ -70,10 +70,10 @@ fn fill_with(
     view: &mut dyn View,
 ) -> Verdict {
     let context = Context::new(Arc::clone(reports));
-    let mut input = open(&context, options, dir.path()).unwrap();
-    input.trees.hold_at_most(SMALL.len() as u64, items);
+    let mut trees = open(&context, options, dir.path()).unwrap();
+    trees.hold_at_most(SMALL.len() as u64, items);
     let mut seen = ShownResults::default();
-    show_input(&context, options, &mut input, false, &mut seen, view).unwrap();
+    show_input(&context, options, &mut trees, false, &mut seen, view).unwrap();
     seen.verdict()
 }
 

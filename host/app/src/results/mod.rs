@@ -32,8 +32,7 @@ use crate::trees::{Items, MAX_TEXT, Reprocess, TreeFacts, Trees, bare, contradic
 
 pub use documents::{DataFormat, Documents};
 pub use failed::failures_text;
-pub use input::{Input, open_input};
-pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
+pub(crate) use input::{archive_files, is_archive_file, is_unpacked, open_input};
 pub use rendered::Rendered;
 pub use shown::ShownResults;
 pub use text_view::{TextMode, TextView};
@@ -76,8 +75,8 @@ pub fn show(
     let several = options.inputs.len() > 1;
     let (mut shown, mut failed) = (false, false);
     for path in &options.inputs {
-        let input = open(context, options, path);
-        match input.and_then(|mut input| show_input(context, options, &mut input, several, seen, view)) {
+        let opened = open(context, options, path);
+        match opened.and_then(|mut trees| show_input(context, options, &mut trees, several, seen, view)) {
             Ok(()) => shown = true,
             Err(error) if several && error.is_usage() => {
                 context.reporter.error(&error);
@@ -97,23 +96,23 @@ pub fn show(
 fn show_input(
     context: &Context,
     options: &ResultsOptions,
-    input: &mut Input,
+    trees: &mut Trees,
     several: bool,
     seen: &mut ShownResults,
     view: &mut dyn View,
 ) -> Result<(), AppError> {
-    let plugins = selected(input, options)?;
-    let judged = input.trees.archive().info().run.clone();
-    let more = more(context, &mut input.trees, &plugins, options, judged.as_deref())?;
-    let name = input.name.clone();
+    let plugins = selected(trees, options)?;
+    let judged = trees.archive().info().run.clone();
+    let more = more(context, trees, &plugins, options, judged.as_deref())?;
+    let name = trees.name().to_owned();
     let in_name = several.then_some(name.as_str());
-    view.begin(in_name, &mut input.trees)?;
+    view.begin(in_name, trees)?;
     if let Some(path) = &options.previous {
-        view.previous(previous(context, options, path, &mut input.trees, &plugins)?);
+        view.previous(previous(context, options, path, trees, &plugins)?);
     }
     let mut unread = 0;
     for plugin in &plugins {
-        let (mut tree, facts) = match load(&mut input.trees, plugin, in_name, options, more.as_ref(), view) {
+        let (mut tree, facts) = match load(trees, plugin, in_name, options, more.as_ref(), view) {
             Ok(loaded) => loaded,
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
@@ -121,24 +120,24 @@ fn show_input(
                     context.reporter.error(&error);
                 }
                 seen.missing(&format!("{name}/{plugin}"));
-                view.tree(&mut input.trees, ResultTree::unreadable(in_name, plugin, &error))?;
+                view.tree(trees, ResultTree::unreadable(in_name, plugin, &error))?;
                 continue;
             }
             Err(error) => return Err(error),
         };
-        tree.causes = causes(context, &mut input.trees, plugin, &facts, tree.items())?;
-        tree.relations = relations(&mut input.trees, plugin, &facts, tree.items())?;
-        let counts = input.trees.verdict_counts(plugin, &facts);
+        tree.causes = causes(context, trees, plugin, &facts, tree.items())?;
+        tree.relations = relations(trees, plugin, &facts, tree.items())?;
+        let counts = trees.verdict_counts(plugin, &facts);
         seen.add(&name, plugin, &facts, tree.verdict.as_ref(), counts);
-        view.tree(&mut input.trees, tree)?;
+        view.tree(trees, tree)?;
     }
     if unread > MAX_LISTED {
         context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
-    view.end(&mut input.trees)
+    view.end(trees)
 }
 
-fn open(context: &Context, options: &ResultsOptions, path: &Path) -> Result<Input, AppError> {
+fn open(context: &Context, options: &ResultsOptions, path: &Path) -> Result<Trees, AppError> {
     let limits = options.limits.load()?;
     let reprocess = Reprocess { always: options.reprocess, definition: options.definition.clone(), limits };
     open_input(context, path, reprocess, options.result_format.as_deref())
@@ -153,12 +152,12 @@ fn previous(
     plugins: &[String],
 ) -> Result<Previous, AppError> {
     let mut earlier = open(context, options, path)?;
-    let known = earlier.trees.plugins();
+    let known = earlier.plugins();
     if !plugins.iter().any(|plugin| known.contains(plugin)) {
-        return Err(AppError::usage(format!("nothing to compare: `{}` has none of the plugins", earlier.name))
+        return Err(AppError::usage(format!("nothing to compare: `{}` has none of the plugins", earlier.name()))
             .hint("pass the archive of a run with the same plugins"));
     }
-    let before = tests(&mut earlier.trees, plugins)?;
+    let before = tests(&mut earlier, plugins)?;
     let mut after = Tests::new();
     for plugin in plugins {
         // A plugin that cannot be read is reported when it is shown.
@@ -166,7 +165,7 @@ fn previous(
         difference::add(&mut after, plugin, &root);
         root.dismantle();
     }
-    Ok(Previous { archive: earlier.trees.file_name(), difference: difference::compare(&before, &after) })
+    Ok(Previous { archive: earlier.file_name(), difference: difference::compare(&before, &after) })
 }
 
 /// Reads the verdict over a plugin, and its tree: as a whole, or only the root if the view takes the items
@@ -262,9 +261,9 @@ fn relations(trees: &mut Trees, plugin: &str, facts: &TreeFacts, items: Items<'_
     Ok(relating.finish())
 }
 
-fn selected(input: &Input, options: &ResultsOptions) -> Result<Vec<String>, AppError> {
-    let all = input.trees.plugins();
-    let name = &input.name;
+fn selected(trees: &Trees, options: &ResultsOptions) -> Result<Vec<String>, AppError> {
+    let all = trees.plugins();
+    let name = trees.name();
     match &options.plugin {
         Some(plugin) if plugin == HEALTH => Ok(Vec::new()),
         Some(plugin) if all.contains(plugin) => Ok(vec![plugin.clone()]),
@@ -393,8 +392,8 @@ pub fn compare(
     }
     let plugins = plugins(context, paths, plugin, &inputs)?;
     let mut runs = Vec::new();
-    for input in &mut inputs {
-        runs.push((input.name.clone(), tests(&mut input.trees, &plugins)?));
+    for trees in &mut inputs {
+        runs.push((trees.name().to_owned(), tests(trees, &plugins)?));
     }
     let [.., (_, before), (_, after)] = runs.as_slice() else {
         return Err(AppError::usage("nothing to compare: pass two archives or more"));
@@ -414,10 +413,10 @@ fn plugins(
     context: &Context,
     paths: &[PathBuf],
     plugin: Option<&String>,
-    inputs: &[Input],
+    inputs: &[Trees],
 ) -> Result<Vec<String>, AppError> {
     let archives: Vec<(&PathBuf, Vec<String>)> =
-        paths.iter().zip(inputs).map(|(path, input)| (path, input.trees.plugins())).collect();
+        paths.iter().zip(inputs).map(|(path, trees)| (path, trees.plugins())).collect();
     if let Some(plugin) = plugin {
         for (path, plugins) in &archives {
             if !plugins.contains(plugin) {

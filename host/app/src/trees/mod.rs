@@ -78,6 +78,8 @@ pub struct Trees {
     reprocess: Reprocess,
     computed: BTreeMap<String, Computed>,
     scratch: Option<TempDir>,
+    /// Temporary files, which are removed with this.
+    kept: Vec<TempDir>,
     modules: Option<Modules>,
     timeline: Option<Arc<Timeline>>,
     /// The largest tree that is read completely, in bytes.
@@ -103,11 +105,17 @@ impl Trees {
             reprocess,
             computed: BTreeMap::new(),
             scratch: None,
+            kept: Vec::new(),
             modules: None,
             timeline: None,
             whole_bytes: MAX_BYTES,
             lean: LeanLimits::default(),
         })
+    }
+
+    /// Keeps temporary files as long as this.
+    pub(crate) fn keep(&mut self, dir: TempDir) {
+        self.kept.push(dir);
     }
 
     /// Lowers the limits on trees that are read as a whole.
