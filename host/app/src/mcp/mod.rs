@@ -14,7 +14,6 @@ mod archives;
 mod compare;
 mod files;
 mod results;
-mod runs;
 mod tools;
 
 use std::path::PathBuf;

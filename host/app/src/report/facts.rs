@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
+use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 
 use crate::report::text::short_seconds;
+use crate::report::verdict::failed_checks;
 
 /// What is known about the run of an archive.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -81,8 +82,7 @@ impl Counts {
 
     /// Adds the checks of a verdict, if there is one.
     pub(crate) fn add_checks(&mut self, verdict: Option<&PluginVerdict>) {
-        let checks = verdict.map(|verdict| verdict.checks.as_slice()).unwrap_or_default();
-        let failed = checks.iter().filter(|judged| judged.check.outcome != CheckOutcome::Passed).count();
+        let failed = verdict.map_or(0, |verdict| failed_checks(verdict).len());
         self.checks = self.checks.saturating_add(failed as u64);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 
 use plumbline_core::judgement::{
-    CheckOutcome, ClassCount, NO_RULING, PluginVerdict, RuledItem, Ruling, VerdictStatus, VerdictSummary,
+    Check, CheckOutcome, ClassCount, NO_RULING, PluginVerdict, RuledItem, Ruling, VerdictStatus, VerdictSummary,
 };
 use plumbline_core::rollup::is_failure;
 use plumbline_core::{GLOBAL, Item, Status};
@@ -103,14 +103,10 @@ pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Resu
     if !table.is_empty() {
         writeln!(out, "\n{}", table.join("\n"))?;
     }
-    let failed: Vec<&str> = verdict.chain.iter().filter(|it| it.error.is_some()).map(|it| it.judge.as_str()).collect();
+    let failed: Vec<_> = verdict.chain.iter().filter_map(|it| Some((&it.judge, it.error.as_ref()?))).collect();
     if !failed.is_empty() {
         writeln!(out, "\nJudges that could not finish:")?;
-        for record in &verdict.chain {
-            if let Some(error) = &record.error {
-                writeln!(out, "{}: {}", name(&record.judge), one_line(error))?;
-            }
-        }
+        failed.iter().try_for_each(|(judge, error)| writeln!(out, "{}: {}", name(judge), one_line(error)))?;
     }
     let counting = || verdict.items.iter().filter(|item| item.ruling.counts);
     if verdict.counting > 0 {
@@ -128,10 +124,10 @@ pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Resu
             writeln!(out, "and {hidden} more")?;
         }
     }
-    let checks = || verdict.checks.iter().map(|judged| &judged.check);
-    if checks().any(|check| check.outcome != CheckOutcome::Passed) {
+    let failed = failed_checks(verdict);
+    if !failed.is_empty() {
         writeln!(out, "\nChecks that did not pass:")?;
-        for check in checks().filter(|check| check.outcome != CheckOutcome::Passed) {
+        for check in failed {
             let unknown = if check.outcome == CheckOutcome::Unknown { "unknown: " } else { "" };
             let mut line = format!("{} {}: {unknown}want {}", check.id, check.name, check.want);
             if !check.got.is_empty() {
@@ -144,6 +140,11 @@ pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Resu
         }
     }
     Ok(())
+}
+
+/// The checks that did not pass.
+pub(super) fn failed_checks(verdict: &PluginVerdict) -> Vec<&Check> {
+    verdict.checks.iter().map(|judged| &judged.check).filter(|check| check.outcome != CheckOutcome::Passed).collect()
 }
 
 /// Groups items with the same path and ruling: a test that failed on several nodes.
@@ -186,8 +187,7 @@ pub fn verdict_markdown(
         let summary = in_full(verdict);
         writeln!(out, "\n### Verdict on {}: {}", escape(&verdict.plugin), brief(&summary))?;
         verdict_rows(&summary, escape, out)?;
-        let checks = verdict.checks.iter().filter(|judged| judged.check.outcome != CheckOutcome::Passed);
-        let failed: Vec<_> = checks.map(|judged| &judged.check).collect();
+        let failed = failed_checks(verdict);
         if !failed.is_empty() {
             writeln!(out, "\n| check | | want | got |\n|---|---|---|---|")?;
             for check in failed {

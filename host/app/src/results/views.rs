@@ -119,7 +119,7 @@ impl Html {
 impl View for Html {
     fn begin(&mut self, input: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
         self.page.timeline(input, &trees.timeline());
-        self.facts.push(report_facts(trees, self.page.nodes()));
+        self.facts.push(report_facts(trees, &mut self.page.nodes));
         Ok(())
     }
 

@@ -6,15 +6,9 @@ use plumbline_core::Status;
 use plumbline_core::judgement::RuledItem;
 use serde::Serialize;
 
+use crate::causes::Cause;
 use crate::report::html::ansi::{Part, parts};
 use crate::report::text::name;
-
-/// A cause that the module found (docs/causes.md).
-#[derive(Debug)]
-pub(super) struct KnownCause {
-    pub(super) id: String,
-    pub(super) template: String,
-}
 
 /// The texts of an item, as the script shows them.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -31,8 +25,8 @@ pub(super) struct FailedLeaf {
     /// The number of its row.
     pub(super) item: u32,
     pub(super) reason: Option<Rc<str>>,
-    /// The cause that the module found.
-    pub(super) cause: Option<Rc<KnownCause>>,
+    /// The cause that the module found, with a printable template.
+    pub(super) cause: Option<Rc<Cause>>,
     pub(super) node: Option<Rc<str>>,
     /// Whether it counts toward the verdict.
     pub(super) counts: bool,

@@ -99,7 +99,7 @@ pub(crate) struct Page {
     pub(super) rows: Vec<PluginRow>,
     pub(super) tests: Vec<Test>,
     pub(super) slowest: Slowest,
-    pub(super) nodes: Nodes,
+    pub(crate) nodes: Nodes,
     /// The durations that changed since an earlier run, if there is one.
     pub(super) durations: Option<Durations>,
     pub(super) cluster: Cluster,
@@ -129,11 +129,6 @@ impl Page {
             samples: 0,
             left_out: 0,
         })
-    }
-
-    /// What is known about nodes.
-    pub(crate) fn nodes(&mut self) -> &mut Nodes {
-        &mut self.nodes
     }
 
     /// Adds the durations that changed since an earlier run. The items of the page follow.

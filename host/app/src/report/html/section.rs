@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::causes::Cause;
 use crate::report::failures::label;
-use crate::report::html::failed::{Failed, FailedLeaf, KnownCause, Test, Texts};
+use crate::report::html::failed::{Failed, FailedLeaf, Test, Texts};
 use crate::report::html::page::Page;
 use crate::report::html::row::PluginRow;
 use crate::report::nodes::{Drift, NodeResults, is_node};
@@ -47,7 +47,7 @@ pub(crate) struct Section<'a> {
     failed: usize,
     reasons: HashSet<Rc<str>>,
     /// The causes of failures, by the number of the leaf.
-    causes: HashMap<usize, Rc<KnownCause>>,
+    causes: HashMap<usize, Rc<Cause>>,
     /// The numbers of cluster events, by the number of the leaf.
     related: HashMap<usize, Vec<u32>>,
     nodes: NodeResults,
@@ -69,7 +69,8 @@ impl<'a> Section<'a> {
     ) -> Self {
         let row = PluginRow::new(name(plugin), directory, root, page.columns.len(), verdict);
         let of_leaves = |cause: &Cause| {
-            let known = Rc::new(KnownCause { id: cause.id.clone(), template: name(&cause.template) });
+            let (id, template) = (cause.id.clone(), name(&cause.template));
+            let known = Rc::new(Cause { id, template, count: cause.count, items: Vec::new() });
             cause.items.iter().map(move |leaf| (*leaf, Rc::clone(&known))).collect::<Vec<_>>()
         };
         Self {

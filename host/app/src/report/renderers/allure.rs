@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use plumbline_core::Digest;
 use serde_json::{Value, json};
 
-use crate::report::renderers::leaf::{Leaf, Outcome};
-use crate::report::renderers::renderer::{ArchiveFacts, Renderer, write_json};
+use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Renderer, write_json};
 use crate::report::text::name;
 
 /// The most tests whose IDs are compared. Further ones have an ID that no other test has.

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::report::renderers::leaf::{Leaf, Outcome, detail};
-use crate::report::renderers::renderer::{ArchiveFacts, Renderer, TOOL, VERSION, write_json};
+use crate::report::renderers::leaf::detail;
+use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Renderer, TOOL, VERSION, write_json};
 use crate::report::text::name;
 
 /// The version of the format.

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use plumbline_core::{FailedTests, Status};
 
 use crate::report::failures::{label, nodes};
-use crate::report::renderers::leaf::{Leaf, Outcome};
-use crate::report::renderers::renderer::Renderer;
+use crate::report::renderers::{Leaf, Outcome, Renderer};
 use crate::report::text::{name, shortened};
 
 /// The annotations of a level that GitHub shows for a step.

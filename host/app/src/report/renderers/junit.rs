@@ -10,8 +10,8 @@ use plumbline_core::rollup::meaning;
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::renderers::leaf::{Leaf, detail};
-use crate::report::renderers::renderer::{Plugin, Renderer};
+use crate::report::renderers::leaf::detail;
+use crate::report::renderers::{Leaf, Plugin, Renderer};
 
 /// Collects a test suite for each plugin. Every leaf is a test case, whose class name is its place
 /// in the tree and its own class. The counts of a suite are before its cases, so the report is in

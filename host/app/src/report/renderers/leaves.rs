@@ -7,8 +7,7 @@ use plumbline_core::judgement::{CheckOutcome, JudgedCheck, PluginVerdict};
 use plumbline_core::{Item, Status};
 
 use crate::causes::Cause;
-use crate::report::renderers::leaf::Leaf;
-use crate::report::renderers::renderer::{Plugin, Renderer};
+use crate::report::renderers::{Leaf, Plugin, Renderer};
 use crate::report::verdict::Rulings;
 use crate::trees::{Position, bare};
 

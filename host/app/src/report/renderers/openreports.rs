@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use plumbline_core::Digest;
 use serde_json::{Value, json};
 
-use crate::report::renderers::leaf::{Leaf, Outcome};
-use crate::report::renderers::renderer::{ArchiveFacts, Plugin, Renderer, known};
+use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer, known};
 use crate::report::text::{name, print_yaml, shortened};
 
 /// The most bytes of the results in a resource, as JSON. `kubectl apply` copies a resource into an

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use plumbline_core::{Item, Status};
 use serde_json::{Value, json};
 
-use crate::report::renderers::leaf::{Leaf, Location, Outcome};
-use crate::report::renderers::renderer::{Plugin, Renderer, TOOL, VERSION, write_json};
+use crate::report::renderers::leaf::Location;
+use crate::report::renderers::{Leaf, Outcome, Plugin, Renderer, TOOL, VERSION, write_json};
 use crate::report::text::name;
 
 /// The most rules of a run that are described. Results of others have only the ID of the rule.
