@@ -1,7 +1,7 @@
 //! Tools about the files in the archive of a run.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
@@ -23,8 +23,9 @@ const MAX_FACTS: u64 = 4 << 20;
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 32 << 10;
 
-/// The most characters of a line.
+/// The most characters of a line, and as many bytes as they can have, and one more.
 const MAX_LINE: usize = 1_000;
+const MAX_LINE_BYTES: u64 = 4 * MAX_LINE as u64 + 1;
 
 /// The most lines around a match: the default, and the largest number.
 const AROUND: usize = 5;
@@ -189,32 +190,19 @@ impl<'a> Excerpt<'a> {
 
 /// Calls `each` with the lines of a file and their numbers, without the part of a line that is
 /// longer than any answer shows.
-fn read_lines(mut from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> io::Result<()> {
-    let (mut line, mut number, mut read) = (Vec::new(), 1, 0_u64);
-    loop {
-        let buffer = from.fill_buf()?;
-        if buffer.is_empty() || read >= MAX_READ {
+fn read_lines(from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> io::Result<()> {
+    let (mut from, mut line) = (from.take(MAX_READ), Vec::new());
+    for number in 1_u64.. {
+        line.clear();
+        if from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
-        // As many bytes as characters of a shown line can have, and one more.
-        let room = (MAX_LINE * 4 + 1).saturating_sub(line.len());
-        line.extend_from_slice(part.get(..room).unwrap_or(part));
-        let used = part.len() + usize::from(end.is_some());
-        from.consume(used);
-        read = read.saturating_add(used as u64);
-        if end.is_some() {
-            if each(number, &line).is_break() {
-                return Ok(());
-            }
-            number += 1;
-            line.clear();
+        if line.pop_if(|last| *last == b'\n').is_none() {
+            from.skip_until(b'\n')?;
         }
-    }
-    if !line.is_empty() {
-        // Nothing follows.
-        let _ = each(number, &line);
+        if each(number, &line).is_break() {
+            break;
+        }
     }
     Ok(())
 }

@@ -16,28 +16,35 @@ const MAX_TESTS: usize = 5;
 /// Prints what happened in the cluster at the place and time of failures below `root`, to follow its
 /// summary. Prints nothing if nothing is known.
 pub fn timeline_report(root: &Item, relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
-    if relations.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nCluster events near failures:")?;
-    for (relation, labels) in listed(root, relations) {
-        writeln!(out, "{}", relation.sentence)?;
-        labels.iter().try_for_each(|label| writeln!(out, "    {}", name(label)))?;
-    }
-    more(relations, out)
+    list(root, relations, "\nCluster events near failures:", ["", "    "], name, out)
 }
 
 /// Prints the same as Markdown, with the title of the tree.
 pub(super) fn timeline_markdown(root: &Item, relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
+    let title = format!("\n### {}: cluster events near failures\n", escape_line(&root.name));
+    list(root, relations, &title, ["- ", "  - "], escape_line, out)
+}
+
+fn list(
+    root: &Item,
+    relations: &[Relation],
+    title: &str,
+    [event, test]: [&str; 2],
+    shown: fn(&str) -> String,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if relations.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n### {}: cluster events near failures\n", escape_line(&root.name))?;
+    writeln!(out, "{title}")?;
     for (relation, labels) in listed(root, relations) {
-        writeln!(out, "- {}", escape_line(&relation.sentence))?;
-        labels.iter().try_for_each(|label| writeln!(out, "  - {}", escape_line(label)))?;
+        writeln!(out, "{event}{}", shown(&relation.sentence))?;
+        labels.iter().try_for_each(|label| writeln!(out, "{test}{}", shown(label)))?;
     }
-    more(relations, out)
+    match relations.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "\nand {more} more cluster events"),
+    }
 }
 
 /// The first relations, each with the labels of its first tests and the number of the others.
@@ -54,13 +61,6 @@ fn listed<'a>(root: &Item, relations: &'a [Relation]) -> Vec<(&'a Relation, Vec<
         labels
     };
     shown.iter().zip(tests.iter().map(labels)).collect()
-}
-
-fn more(relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
-    match relations.len().saturating_sub(MAX_LISTED) {
-        0 => Ok(()),
-        more => writeln!(out, "\nand {more} more cluster events"),
-    }
 }
 
 #[cfg(test)]
