@@ -30,6 +30,6 @@ pub(crate) use markdown::{head_markdown, nodes_markdown, slowest_markdown};
 pub use renderers::Format;
 pub use run_document::run_document;
 pub use summary::{Health, detailed, summary, unknown_report};
-pub use text::{escape, print_json, print_json_line, print_yaml};
+pub use text::{print_json, print_json_line, print_yaml};
 pub use timeline::timeline_report;
 pub use verdict::{verdict_markdown, verdict_report};

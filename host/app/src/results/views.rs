@@ -92,7 +92,7 @@ impl Collected {
         if let Some(previous) = &self.previous {
             durations_markdown(previous, &mut text)?;
         }
-        report::verdict_markdown(&self.verdicts, report::escape, &mut text)?;
+        report::verdict_markdown(&self.verdicts, &mut text)?;
         let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         report::limited(&String::from_utf8_lossy(&text), most, out)
     }
