@@ -21,13 +21,20 @@ fn send(renderer: &mut dyn Renderer, root: &Item, verdict: Option<&PluginVerdict
     leaves.finish(root).unwrap()
 }
 
-/// The trees in `format`. Files are one after the other, with their names.
+/// The trees in `format`.
 pub(super) fn rendered(format: &Format, roots: &[Item]) -> String {
+    rendered_with(format, |renderer| {
+        for root in roots {
+            send(renderer, root, None, &[]);
+        }
+    })
+}
+
+/// What `fill` sends, in `format`.
+fn rendered_with(format: &Format, fill: impl FnOnce(&mut dyn Renderer)) -> String {
     let mut out = Vec::new();
     let mut renderer = renderer(format, &mut out).unwrap();
-    for root in roots {
-        send(renderer.as_mut(), root, None, &[]);
-    }
+    fill(renderer.as_mut());
     renderer.finish().unwrap();
     drop(renderer);
     String::from_utf8(out).unwrap()
@@ -90,24 +97,18 @@ fn verdict() -> PluginVerdict {
 #[test]
 fn every_format_shows_the_same_results() {
     let causes = [Cause { id: "c1".into(), template: "no <*>".into(), count: 1, items: vec![4] }];
-    for format in TEXTS {
-        let mut out = Vec::new();
-        let mut renderer = renderer(&format, &mut out).unwrap();
+    let fill = |renderer: &mut dyn Renderer| {
         renderer.archive(&facts()).unwrap();
-        assert!(send(renderer.as_mut(), &tree(), Some(&verdict()), &causes));
-        renderer.finish().unwrap();
-        drop(renderer);
-        let text = String::from_utf8(out).unwrap();
+        assert!(send(renderer, &tree(), Some(&verdict()), &causes));
+    };
+    for format in TEXTS {
+        let text = rendered_with(&format, fill);
         assert!(!text.contains('\u{1b}'), "{text}");
         let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
         insta::assert_snapshot!(format!("{format:?}").to_lowercase().replace("(none)", ""), text);
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut none = std::io::sink();
-    let mut renderer = renderer(&Format::Allure(dir.path().join("new")), &mut none).unwrap();
-    renderer.archive(&facts()).unwrap();
-    send(renderer.as_mut(), &tree(), Some(&verdict()), &causes);
-    renderer.finish().unwrap();
+    rendered_with(&Format::Allure(dir.path().join("new")), fill);
     insta::assert_snapshot!("allure", files(&dir.path().join("new")));
 }
 
@@ -189,13 +190,10 @@ fn a_verdict_that_no_leaf_explains_becomes_a_failure() {
         "\"executionSuccessful\":false",
         "result: error",
     ]) {
-        let mut out = Vec::new();
-        let mut renderer = renderer(format, &mut out).unwrap();
-        send(renderer.as_mut(), &item("p", vec![leaf("t", "passed")]), None, &[]);
-        unexplained(Verdict::Incomplete, renderer.as_mut()).unwrap();
-        renderer.finish().unwrap();
-        drop(renderer);
-        let text = String::from_utf8(out).unwrap();
+        let text = rendered_with(format, |renderer| {
+            send(renderer, &item("p", vec![leaf("t", "passed")]), None, &[]);
+            unexplained(Verdict::Incomplete, renderer).unwrap();
+        });
         assert!(text.contains(shown), "{format:?}: {text}");
     }
 }
