@@ -68,6 +68,10 @@ impl InputFile {
     }
 }
 
+/// Number of bytes in which [`read_line`] skips the rest of a line, so that it does not need the memory
+/// of a second line.
+const SKIPPED_BYTES: usize = 64 << 10;
+
 /// The end of a line that [`read_line`] has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineEnd {
@@ -90,7 +94,7 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> io
     let mut rest = Vec::new();
     while is_cut && !is_complete {
         rest.clear();
-        let Some(ends) = read_piece(input, &mut rest, max)? else { break };
+        let Some(ends) = read_piece(input, &mut rest, max.min(SKIPPED_BYTES))? else { break };
         is_complete = ends;
     }
     line.truncate(max);

@@ -1,6 +1,6 @@
 //! Tests that memory does not grow with the file.
 
-use plumbline_module_systemd_logs::{MAX_UNITS_KNOWN, SystemdLogs};
+use plumbline_module_systemd_logs::{MAX_LINE, MAX_UNITS_KNOWN, SystemdLogs};
 use plumbline_sdk::Status;
 use plumbline_sdk::testing::Case;
 use proptest::prelude::*;
@@ -66,6 +66,16 @@ fn lines_that_are_not_entries_may_be_errors() {
     let entry = line("a.service", "x");
     assert_eq!(all(&format!("-- Logs begin at Mon --\n{entry}-- Boot 7f3a --\n{entry}")), 0, "headers are not entries");
     assert_eq!(all("-- Logs begin at Mon --\n"), 1, "nothing was read");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_not_an_entry_and_the_next_one_is_read() {
+    let text = line("a.service", &"x".repeat(MAX_LINE)) + &line("b.service", "y");
+    let run = Case::new().file(PATH, text).option("fail-on", "crit").run::<SystemdLogs>();
+    let file = run.to_json()[0].clone();
+    assert_eq!((&file["meta"]["entries"], &file["meta"]["unparsed"]), (&json!("1"), &json!("1")));
+    assert_eq!(file["meta"]["unparsed-first"], "line 1: it exceeds the length limit");
+    assert_eq!(run.item("unparsed lines").unwrap().status, Some(Status::Unknown), "{}", run.outline());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of the conversion of documents that tools print.
 
-use plumbline_module_tap::Tap;
+use plumbline_module_tap::{MAX_LINE, Tap};
 use plumbline_sdk::testing::{Case, Run};
 use plumbline_sdk::{Detail, Item};
 
@@ -130,6 +130,15 @@ fn a_yaml_block_without_an_end_hides_nothing() {
     let long = "  - text that goes on and on\n".repeat(50_000);
     let run = read(format!("1..2\nok 1 a\n  ---\n    not ok 1 inner\n    1..1\n{long}ok 2 s\n"));
     assert_eq!(run.outline(), "out.tap: -\n  a: passed\n  s: -\n    inner: failed\n");
+}
+
+#[test]
+fn lines_may_end_as_on_windows_and_long_ones_are_cut() {
+    let long = "x".repeat(3 * MAX_LINE);
+    let run = read(format!("1..2\r\nok 1 - {long}\r\nnot ok 2 - b\r\n  ---\r\n  at: disk\r\n  why: full\r\n  ...\r\n"));
+    assert_eq!(run.items.len(), 3, "{}", run.outline());
+    assert!(long.starts_with(&run.items[1].name) && run.items[1].name.len() < MAX_LINE);
+    assert_eq!(detail(item(&run, "b"), "failure"), "at: disk\nwhy: full");
 }
 
 #[test]
