@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use plumbline_core::config::{Config, Filters, PodLogLimits, QueryLimits, Server};
+use plumbline_bundle::Bundle;
+use plumbline_core::config::{BundleSource, Config, Filters, PlumblineConfig, PodLogLimits, QueryLimits, Server};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{RunId, Status};
 use plumbline_kubernetes::{Cluster, names, status};
@@ -33,10 +34,16 @@ pub(crate) struct Start<'a> {
     pub(crate) plugins: &'a [&'a str],
     /// The format of their results.
     pub(crate) format: &'a str,
+    /// The directory of a plugin with a check, which runs in place of these plugins.
+    pub(crate) check: Option<&'a Path>,
     /// The directory for everything that it reads. Plumbline also writes there.
     pub(crate) dir: &'a Path,
 }
 
+/// The directory with the bundles that an image would have.
+const BUNDLES: &str = "bundles";
+/// The name of a plugin's definition.
+const DEFINITION: &str = "plugin.yaml";
 /// Maximum number of bytes of the log in an error.
 const MAX_LOG_BYTES: usize = 4096;
 
@@ -56,14 +63,13 @@ impl Process {
         let (home, plugins) = (dir.join("home"), dir.join("plugins.d"));
         fs::create_dir_all(&home)?;
         fs::create_dir_all(&plugins)?;
-        let format = start.format;
-        for plugin in start.plugins {
-            let yaml = format!(
-                "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: {format}}}\n\
-                 spec: {{name: plugin, image: registry.example/checks/{plugin}:v1, command: [\"/run.sh\"]}}\n"
-            );
-            fs::write(plugins.join(format!("{plugin}.yaml")), yaml)?;
-        }
+        let bundles = match start.check {
+            Some(check) => vec![install_check(check, dir, &plugins)?],
+            None => {
+                write_definitions(start, &plugins)?;
+                Vec::new()
+            }
+        };
         let (address, port) = free_address()?;
         let config = Config {
             uuid: RunId::random().to_string(),
@@ -77,6 +83,7 @@ impl Process {
                 advertise_address: String::new(),
                 timeout_seconds: 3600,
             },
+            plumbline: PlumblineConfig { bundles, ..PlumblineConfig::default() },
             ..Config::default()
         };
         let (config_file, kubeconfig, log) = (dir.join("config.json"), dir.join("kubeconfig"), dir.join("log"));
@@ -87,7 +94,7 @@ impl Process {
         // The process stays at the end, so that its resource usage can be read.
         command.args(["aggregator", "--no-exit"]);
         if start.kind == Kind::Plumbline {
-            command.arg("--dir").arg(&home);
+            command.arg("--dir").arg(&home).arg("--baked").arg(dir.join(BUNDLES));
         }
         let child = command
             .arg("--kubeconfig")
@@ -136,6 +143,36 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes the definitions of plugins with images.
+fn write_definitions(start: &Start<'_>, plugins: &Path) -> Result<()> {
+    let format = start.format;
+    for plugin in start.plugins {
+        let yaml = format!(
+            "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: {format}}}\n\
+             spec: {{name: plugin, image: registry.example/checks/{plugin}:v1, command: [\"/run.sh\"]}}\n"
+        );
+        fs::write(plugins.join(format!("{plugin}.yaml")), yaml)?;
+    }
+    Ok(())
+}
+
+/// Copies the plugin in the directory `check` to where an aggregator expects the bundles of its
+/// image, below `dir`. Its definition goes to `plugins`.
+fn install_check(check: &Path, dir: &Path, plugins: &Path) -> Result<BundleSource> {
+    let bundle = Bundle::open(check)?;
+    let target = dir.join(BUNDLES).join(bundle.name());
+    for file in &bundle.files {
+        let copy = target.join(&file.name);
+        if let Some(parent) = copy.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(check.join(&file.name), copy)?;
+    }
+    fs::copy(check.join(DEFINITION), plugins.join(format!("{}.yaml", bundle.name())))?;
+    let (plugin, digest) = (bundle.name().to_owned(), bundle.digest().to_string());
+    Ok(BundleSource { plugin, digest, reference: String::new() })
 }
 
 /// Returns a loopback address that only this process uses, with a free port. The system takes local

@@ -21,6 +21,9 @@ pub(crate) struct ClusterOptions {
     /// Number of nodes (`cluster`, `scale`)
     #[arg(long, default_value_t = 5_000)]
     pub(crate) nodes: usize,
+    /// Directory of a plugin with a check, which runs on each node in place of two plugins (`scale`)
+    #[arg(long, value_name = "DIR")]
+    check: Option<PathBuf>,
     /// Directory for the files of the run, such as the aggregator's log (`cluster`, `scale`)
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) keep: Option<PathBuf>,
@@ -182,7 +185,8 @@ pub(crate) fn scale(args: &ClusterOptions) -> Result<()> {
     let scale = Scale {
         program: ground.program.clone(),
         kind: Kind::Plumbline,
-        plugins: 2,
+        plugins: if args.check.is_some() { 1 } else { 2 },
+        check: args.check.clone(),
         nodes: args.nodes,
         bytes: None,
         at_once: AT_ONCE,
@@ -203,7 +207,7 @@ pub(crate) fn scale(args: &ClusterOptions) -> Result<()> {
 
 fn print_real(scale: &Scale, without: f64, outcome: &scale::Outcome) {
     let total = |count: fn(&Counted) -> u64| outcome.requests.values().map(count).sum::<u64>().to_string();
-    let values = [
+    let mut values = vec![
         ("results that arrived and passed", format!("{} of {}", outcome.passed, scale.plugins * scale.nodes)),
         ("from the start of the process to `complete`", seconds(outcome.complete)),
         ("processor time of the aggregator", seconds(outcome.cpu_seconds)),
@@ -216,6 +220,12 @@ fn print_real(scale: &Scale, without: f64, outcome: &scale::Outcome) {
         ("requests to the API server", total(|counted| counted.requests)),
         ("requests that were refused", total(|counted| counted.refused)),
     ];
+    if scale.check.is_some() {
+        let read = outcome.check;
+        values.push(("from the first pod that runs to the last result", seconds(outcome.uploading)));
+        values.push(("requests of kubelets for the check", read.requests.to_string()));
+        values.push(("bytes that they read", format!("{:.2} GB", read.bytes as f64 / 1e9)));
+    }
     print_values(&format!("{} nodes × {} plugins, with a real API server", scale.nodes, scale.plugins), &values);
     let row = |(kind, counted): (&String, &Counted)| {
         let Counted { requests, refused, sent, received } = *counted;
@@ -248,6 +258,7 @@ pub(crate) fn sonobuoy(args: &ClusterOptions) -> Result<()> {
                 program: program.clone(),
                 kind,
                 plugins: 1,
+                check: None,
                 nodes,
                 bytes: Some(bytes),
                 at_once: AT_ONCE,

@@ -10,6 +10,7 @@
 //! priority and fairness, the DaemonSet controller and the scheduler. The aggregator uses its
 //! service account. kwok simulates the nodes, and this process simulates the workers.
 
+mod check;
 mod crowd;
 mod proxy;
 mod server;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use plumbline_core::run_status::RunPhase;
 use plumbline_kubernetes::Cluster;
 
+pub use check::CheckReads;
 pub use proxy::{Counted, Requests};
 pub use server::{ApiServer, KUBELET, KUBELET_PORT, StatusSizes};
 
@@ -39,6 +41,9 @@ pub struct Scale {
     pub kind: Kind,
     /// Number of DaemonSets that run on each node.
     pub plugins: usize,
+    /// The directory of a plugin with a check, which runs as the only DaemonSet. Each worker reads
+    /// its ConfigMaps as a kubelet does.
+    pub check: Option<PathBuf>,
     /// Number of nodes in the cluster.
     pub nodes: usize,
     /// Size of each result in bytes; `None` for a result with one passed test.
@@ -77,6 +82,8 @@ pub struct Outcome {
     pub sizes: StatusSizes,
     /// The aggregator's requests to the API server.
     pub requests: Requests,
+    /// What the kubelets of all nodes read for the check.
+    pub check: CheckReads,
 }
 
 impl Scale {
@@ -97,6 +104,7 @@ impl Scale {
             kubeconfig: proxy.kubeconfig(),
             plugins: &plugins,
             format: if self.bytes.is_some() { "raw" } else { "gojson" },
+            check: self.check.as_deref(),
             dir,
         })?;
         let work = async {
@@ -129,6 +137,7 @@ impl Scale {
             server_cpu_seconds: server.cpu_seconds().await? - before,
             sizes,
             requests: proxy.requests(),
+            check: crowd.check,
         })
     }
 

@@ -82,6 +82,7 @@ impl Simulation {
             kubeconfig: double.kubeconfig(),
             plugins: &PLUGINS,
             format: "gojson",
+            check: None,
             dir,
         })?;
         let last = tokio::select! {
