@@ -135,6 +135,8 @@ pub struct Health {
     api_version: String,
     /// The number of lines with errors, by class of error and file.
     error_summary: BTreeMap<String, BTreeMap<String, u64>>,
+    #[serde(skip_serializing_if = "Incomplete::is_empty")]
+    incomplete: Incomplete,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -160,6 +162,22 @@ struct Thing {
     namespace: String,
 }
 
+/// Why not all nodes or pods are counted. Sonobuoy's archives do not say so.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Incomplete {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pods: Vec<String>,
+}
+
+impl Incomplete {
+    fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.pods.is_empty()
+    }
+}
+
 impl Health {
     /// Prints the health as text.
     pub fn report(&self, out: &mut impl Write) -> io::Result<()> {
@@ -167,14 +185,16 @@ impl Health {
         writeln!(out, "API Server version: {}", name(&self.api_version))?;
         let nodes = &self.node_health;
         count("Node health", nodes, out)?;
+        uncounted("Not all nodes are counted:", &self.incomplete.nodes, out)?;
         if unhealthy("Details for failed nodes:", nodes, out)? {
             writeln!(out)?;
         }
         let pods = &self.pod_health;
         if !pods.details.is_empty() {
             count("Pods health", pods, out)?;
-            unhealthy("Details for failed pods:", pods, out)?;
         }
+        uncounted("Not all pods are counted:", &self.incomplete.pods, out)?;
+        unhealthy("Details for failed pods:", pods, out)?;
         if !self.error_summary.is_empty() {
             writeln!(out, "Errors detected in files:")?;
             for (class, files) in &self.error_summary {
@@ -194,6 +214,15 @@ fn count(title: &str, group: &Group, out: &mut impl Write) -> io::Result<()> {
     let percent =
         healthy.saturating_mul(100).checked_div(total).map(|percent| format!(" ({percent}%)")).unwrap_or_default();
     writeln!(out, "{title}: {healthy}/{total}{percent}")
+}
+
+/// Lists why nodes or pods are missing from a count.
+fn uncounted(title: &str, reasons: &[String], out: &mut impl Write) -> io::Result<()> {
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{title}")?;
+    reasons.iter().try_for_each(|reason| writeln!(out, "{}", name(reason)))
 }
 
 /// Lists unhealthy nodes or pods. Returns whether there are any.
@@ -384,6 +413,24 @@ mod tests {
             "Run Details:\nAPI Server version: v1.20.0\nNode health: 2/3 (66%)\nDetails for failed nodes:\n\
              n1 Ready:False: KubeletNotReady: down\n\nErrors detected in files:\nErrors:\n22 b.txt\n 2 a.txt\n"
         );
+    }
+
+    #[test]
+    fn a_count_says_what_it_does_not_have() {
+        let document = serde_json::json!({
+            "node_health": {"total_nodes": 1, "healthy_nodes": 1}, "pod_health": {"total_nodes": 0, "healthy_nodes": 0},
+            "api_version": "v1", "error_summary": {}, "incomplete": {"nodes": ["no\nanswer"], "pods": ["timeout"]}
+        });
+        let health: Health = serde_json::from_value(document.clone()).unwrap();
+        let mut out = Vec::new();
+        health.report(&mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "Run Details:\nAPI Server version: v1\nNode health: 1/1 (100%)\nNot all nodes are counted:\nno\u{fffd}answer\n\
+             Not all pods are counted:\ntimeout\n"
+        );
+        // A dump has the reasons too.
+        assert_eq!(serde_json::to_value(health).unwrap()["incomplete"], document["incomplete"]);
     }
 
     #[test]
