@@ -120,7 +120,8 @@ impl<'a> Rows<'a> {
         });
         let pattern = pattern.transpose()?;
         let mixed = mixed_plugins(runs);
-        let (mut keys, mut known) = (Vec::new(), HashMap::<Cow<'a, TestKey>, u32>::new());
+        let tests: usize = history.loaded.iter().map(|loaded| loaded.index.tests().len()).sum();
+        let (mut keys, mut known) = (Vec::new(), HashMap::<Cow<'a, TestKey>, u32>::with_capacity(tests));
         let mut by_source = Vec::new();
         for (source, loaded) in history.loaded.iter().enumerate() {
             if !runs.iter().any(|one| one.source == source) {

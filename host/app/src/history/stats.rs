@@ -99,8 +99,24 @@ impl Row {
         self.outcomes.iter().copied().enumerate().filter(|(_, outcome)| outcome.ran())
     }
 
-    fn count(&self, outcome: Outcome) -> u64 {
-        self.outcomes.iter().filter(|one| **one == outcome).count() as u64
+    /// The counts of outcomes, and the series of runs in which the test failed, or did not fail.
+    fn series(&self) -> Series {
+        let (mut series, mut previous) = (Series::default(), None);
+        for (run, outcome) in self.ran() {
+            let fails = outcome == Outcome::Failed;
+            series.passed += u64::from(outcome == Outcome::Passed);
+            series.failed += u64::from(fails);
+            series.flaky += u64::from(outcome == Outcome::Flaky);
+            if series.first.is_none() || series.failing != fails {
+                (series.failing, series.first, series.before, series.runs) = (fails, Some(run), previous, 0);
+            }
+            series.runs += 1;
+            if fails {
+                series.longest_failing = series.longest_failing.max(series.runs);
+            }
+            previous = Some(run);
+        }
+        series
     }
 
     /// Forgets the outcomes, and keeps their memory.
@@ -109,10 +125,18 @@ impl Row {
     }
 }
 
-/// The statistics of some tests: counts for each run, and the tests that ran, with their rows.
+/// The statistics of some tests: counts for each run, and the tests that ran.
 struct Part {
     counts: Vec<RunOverview>,
-    tests: Vec<(usize, TestHistory)>,
+    tests: Vec<RowHistory>,
+}
+
+/// A row and the history of its test, which is in a box because sorting moves it.
+type RowHistory = (usize, Box<TestHistory>);
+
+/// Sorts tests by their keys. If the tests are a few sorted parts, this merges them.
+fn sort(tests: &mut [RowHistory], rows: &Rows<'_>) {
+    tests.sort_by_key(|(row, _)| rows.keys.get(*row));
 }
 
 /// The selected runs on one cluster, the oldest first.
@@ -121,12 +145,14 @@ pub(super) struct ClusterRuns<'a> {
     pub(super) runs: Vec<SelectedRun<'a>>,
 }
 
-/// What is computed once for all tests.
-struct RunGroups<'a> {
+/// What is computed or allocated once for all tests.
+struct Shared<'a> {
     /// For each plugin, the group of each run: runs with the same version and the same definition.
-    by_plugin: BTreeMap<&'a str, Vec<usize>>,
+    groups: BTreeMap<&'a str, Vec<usize>>,
     /// Whether the cluster has had several versions.
     has_several_versions: bool,
+    /// The durations of the current test, in any order.
+    millis: Vec<u32>,
 }
 
 impl ClusterRuns<'_> {
@@ -137,7 +163,7 @@ impl ClusterRuns<'_> {
         let size = rows.keys.len().div_ceil(cores).next_multiple_of(CHUNK).max(CHUNK);
         let ranges = (0..rows.keys.len()).step_by(size).map(|start| start..(start + size).min(rows.keys.len()));
         let mut overviews: Vec<RunOverview> = self.runs.iter().map(overview).collect();
-        let mut found: Vec<(usize, TestHistory)> = Vec::new();
+        let mut found: Vec<RowHistory> = Vec::new();
         thread::scope(|scope| {
             let start = |range: Range<usize>| {
                 let part = range.clone();
@@ -151,18 +177,19 @@ impl ClusterRuns<'_> {
                 found.extend(tests);
             }
         });
-        found.sort_by_key(|(row, _)| rows.keys.get(*row));
-        (overviews, found.into_iter().map(|(_, test)| test).collect())
+        sort(&mut found, rows);
+        (overviews, found.into_iter().map(|(_, test)| *test).collect())
     }
 
-    /// The statistics of some of the rows.
+    /// The statistics of some of the rows, in the order of their keys.
     ///
     /// The runs advance together, a chunk of tests after another, so that the outcomes of a row are
     /// written at about the same time. Rows that are spread over memory would be several times slower.
     /// Rows without a test in a later chunk are complete, and others reuse their memory.
     fn part(&self, rows: &Rows<'_>, range: Range<usize>) -> Part {
         let mut part = Part { counts: vec![RunOverview::default(); self.runs.len()], tests: Vec::new() };
-        let mut groups = RunGroups { by_plugin: BTreeMap::new(), has_several_versions: self.has_several_versions() };
+        let has_several_versions = self.has_several_versions();
+        let mut shared = Shared { groups: BTreeMap::new(), has_several_versions, millis: Vec::new() };
         let wanted = rows.wanted(&range);
         let mut runs: Vec<_> = self.runs.iter().map(|run| run.run.chunks().peekable()).collect();
         let (mut rest, mut found) = (range, Vec::new());
@@ -177,10 +204,11 @@ impl ClusterRuns<'_> {
             if let Some(end) = rows.complete_after(chunk) {
                 let complete = rest.start..end.clamp(rest.start, rest.end);
                 rest.start = complete.end;
-                self.finish(rows, complete, &mut found, &mut groups, &mut part.tests);
+                self.finish(rows, complete, &mut found, &mut shared, &mut part.tests);
             }
         }
-        self.finish(rows, rest, &mut found, &mut groups, &mut part.tests);
+        self.finish(rows, rest, &mut found, &mut shared, &mut part.tests);
+        sort(&mut part.tests, rows);
         part
     }
 
@@ -218,28 +246,30 @@ impl ClusterRuns<'_> {
         rows: &'b Rows<'_>,
         complete: Range<usize>,
         found: &mut [Row],
-        groups: &mut RunGroups<'b>,
-        tests: &mut Vec<(usize, TestHistory)>,
+        shared: &mut Shared<'b>,
+        tests: &mut Vec<RowHistory>,
     ) {
         let keys = rows.keys.get(complete.clone()).unwrap_or_default();
         for ((number, key), row) in complete.zip(keys).zip(found) {
-            tests.extend(self.test(key, row, groups).map(|test| (number, test)));
+            tests.extend(self.test(key, row, shared).map(|test| (number, Box::new(test))));
             row.clear();
         }
     }
 
     /// The history of a test, or `None` if it never ran.
-    fn test<'b>(&self, key: &'b TestKey, row: &Row, groups: &mut RunGroups<'b>) -> Option<TestHistory> {
-        let [passed, failed, flaky] =
-            [Outcome::Passed, Outcome::Failed, Outcome::Flaky].map(|outcome| row.count(outcome));
+    fn test<'b>(&self, key: &'b TestKey, row: &Row, shared: &mut Shared<'b>) -> Option<TestHistory> {
+        let series = row.series();
+        let Series { passed, failed, flaky, .. } = series;
         let ran = passed + failed + flaky;
         if ran == 0 {
             return None;
         }
-        let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, row, groups) };
-        let versions = if groups.has_several_versions { self.versions(row, &flakes) } else { Vec::new() };
-        let series = self.series(row);
-        let (seconds, seconds_before, seconds_recent, durations) = durations(row);
+        let flakes = if failed + flaky == 0 { Vec::new() } else { self.flakes(&key.plugin, row, shared) };
+        let versions = if shared.has_several_versions { self.versions(row, &flakes) } else { Vec::new() };
+        let archive = |run: Option<usize>| Some(self.run(run?)?.run.file.name.clone());
+        let (first_bad, last_good) =
+            if series.failing { (archive(series.first), archive(series.before)) } else { (None, None) };
+        let (durations, medians) = durations(row, &mut shared.millis);
         Some(TestHistory {
             test: key.into(),
             cluster: self.runs.first().and_then(|run| known(&run.run.facts.cluster)),
@@ -250,13 +280,13 @@ impl ClusterRuns<'_> {
             flakes: flakes.len() as u64,
             pass_rate: passed as f64 / ran as f64,
             flake_rate: flakes.len() as f64 / ran as f64,
-            streak: series.streak,
+            streak: self.streak(&series),
             longest_failing: series.longest_failing,
-            first_bad: series.first_bad,
-            last_good: series.last_good,
-            seconds,
-            seconds_recent,
-            seconds_before,
+            first_bad,
+            last_good,
+            seconds: medians.all,
+            seconds_recent: medians.recent,
+            seconds_before: medians.before,
             outcomes: strip(&row.outcomes),
             versions,
             durations,
@@ -265,8 +295,8 @@ impl ClusterRuns<'_> {
 
     /// The runs with a flake: the test passed in another attempt of the run, or in a later run with
     /// the same version and the same definition of the plugin.
-    fn flakes<'b>(&self, plugin: &'b str, row: &Row, groups: &mut RunGroups<'b>) -> Vec<usize> {
-        let groups = groups.by_plugin.entry(plugin).or_insert_with(|| self.groups(plugin));
+    fn flakes<'b>(&self, plugin: &'b str, row: &Row, shared: &mut Shared<'b>) -> Vec<usize> {
+        let groups = shared.groups.entry(plugin).or_insert_with(|| self.groups(plugin));
         let (mut passed, mut flakes) = (vec![false; groups.len()], Vec::new());
         for (run, outcome) in row.ran().rev() {
             let Some(passed) = groups.get(run).and_then(|group| passed.get_mut(*group)) else { continue };
@@ -294,31 +324,10 @@ impl ClusterRuns<'_> {
         self.runs.iter().enumerate().map(group).collect()
     }
 
-    fn series(&self, row: &Row) -> Series {
-        let mut series = Series::default();
-        let (mut failing, mut first, mut before): (Option<bool>, Option<usize>, Option<usize>) = (None, None, None);
-        let mut previous = None;
-        for (run, outcome) in row.ran() {
-            let fails = outcome == Outcome::Failed;
-            if failing != Some(fails) {
-                (failing, first, before, series.streak.runs) = (Some(fails), Some(run), previous, 0);
-            }
-            series.streak.runs += 1;
-            if fails {
-                series.longest_failing = series.longest_failing.max(series.streak.runs);
-            }
-            previous = Some(run);
-        }
-        let archive = |number: Option<usize>| Some(self.run(number?)?.run.file.name.clone());
-        series.streak.failing = failing == Some(true);
-        series.streak.since = first
-            .and_then(|number| self.run(number))
-            .and_then(|run| Timestamp::from_second(run.run.facts.started).ok())
-            .unwrap_or_default();
-        if series.streak.failing {
-            (series.first_bad, series.last_good) = (archive(first), archive(before));
-        }
-        series
+    fn streak(&self, series: &Series) -> Streak {
+        let first = series.first.and_then(|run| self.run(run)).map(|run| run.run.facts.started);
+        let since = first.and_then(|started| Timestamp::from_second(started).ok()).unwrap_or_default();
+        Streak { failing: series.failing, runs: series.runs, since }
     }
 
     fn run(&self, number: usize) -> Option<&SelectedRun<'_>> {
@@ -351,32 +360,46 @@ impl ClusterRuns<'_> {
     }
 }
 
-/// The series of runs in which a test failed, or did not fail.
+/// How often a test passed and failed, and the runs since the last change between failing and not
+/// failing.
 #[derive(Default)]
 struct Series {
-    streak: Streak,
+    passed: u64,
+    failed: u64,
+    flaky: u64,
+    failing: bool,
+    /// The number of runs since the change.
+    runs: u64,
+    /// The first of these runs, and the one before it.
+    first: Option<usize>,
+    before: Option<usize>,
+    /// The longest series of failures.
     longest_failing: u64,
-    first_bad: Option<String>,
-    last_good: Option<String>,
 }
 
-/// The median of all durations of passed runs in seconds, of those before the newest, and of the
-/// newest; and the durations in milliseconds.
-fn durations(row: &Row) -> (Option<f64>, Option<f64>, Option<f64>, Vec<u32>) {
+/// The medians of durations in seconds: of all runs, and for the trend, of the newest and of those
+/// before.
+struct Medians {
+    all: Option<f64>,
+    recent: Option<f64>,
+    before: Option<f64>,
+}
+
+/// The durations of passed runs in milliseconds, and their medians. `millis` is memory that all tests
+/// share: an index has millions of durations.
+fn durations(row: &Row, millis: &mut Vec<u32>) -> (Vec<u32>, Medians) {
+    millis.clear();
     let passed = row.outcomes.iter().zip(&row.millis).filter(|(outcome, _)| **outcome == Outcome::Passed);
-    let mut millis = Vec::with_capacity(row.outcomes.len());
     millis.extend(passed.filter_map(|(_, millis)| *millis));
-    let (before, recent) = millis.split_at(millis.len().saturating_sub(RECENT));
-    let mut trend = (None, None);
-    if before.len() >= FEWEST && recent.len() >= FEWEST {
-        trend = (median(before), median(recent));
-    }
-    (median(&millis), trend.0, trend.1, millis)
+    let durations = millis.clone();
+    let (before, recent) = millis.split_at_mut(durations.len().saturating_sub(RECENT));
+    let has_trend = before.len() >= FEWEST && recent.len() >= FEWEST;
+    let (before, recent) = if has_trend { (median(before), median(recent)) } else { (None, None) };
+    (durations, Medians { all: median(millis), recent, before })
 }
 
-/// The middle value in seconds, or the lower one of the two in the middle.
-fn median(millis: &[u32]) -> Option<f64> {
-    let mut millis = millis.to_vec();
+/// The middle value in seconds, or the lower one of the two in the middle. Reorders the values.
+fn median(millis: &mut [u32]) -> Option<f64> {
     let middle = millis.len().checked_sub(1)? / 2;
     Some(f64::from(*millis.select_nth_unstable(middle).1) / 1000.0)
 }
