@@ -10,6 +10,7 @@ use crate::report::causes::{are_grouped, headline, tests_by_cause};
 use crate::report::facts::{Counts, ReportFacts};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
 use crate::report::nodes::{Distinction, MAX_VALUES, NodeResults, Nodes, some_names};
+use crate::report::slowest::Slowest;
 use crate::report::text::{LeafCounts, escape, escape_line, short_seconds};
 use crate::report::timeline::timeline_markdown;
 use crate::timeline::Relation;
@@ -188,22 +189,21 @@ pub fn limited(text: &str, most: usize, out: &mut impl Write) -> io::Result<()> 
 }
 
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
-    let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
+    let mut slowest = Slowest::new(MAX_SLOWEST);
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
         if let Some(seconds) = seconds(&leaf.meta).filter(|seconds| *seconds >= SLOW) {
-            slow.push((seconds, leaf, TestId::of(leaves.walk().ancestors(), leaf)));
+            slowest.add(seconds, || (&leaf.status, TestId::of(leaves.walk().ancestors(), leaf)));
         }
     }
-    if slow.is_empty() {
+    if slowest.leaves().is_empty() {
         return Ok(());
     }
-    slow.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     writeln!(out, "\n### {}: slowest\n", escape(&root.name))?;
     writeln!(out, "| took | status | |\n|---:|---|---|")?;
     let labels = TreeFailures::of(root);
-    for (seconds, leaf, id) in slow.into_iter().take(MAX_SLOWEST) {
-        let (status, name) = (escape(leaf.status.as_str()), escape(&labels.label(&id, Suites::IfSeveral)));
+    for (seconds, (status, id)) in slowest.into_leaves() {
+        let (status, name) = (escape(status.as_str()), escape(&labels.label(&id, Suites::IfSeveral)));
         let node = id.node.map(|node| format!(" on {}", escape(&node))).unwrap_or_default();
         writeln!(out, "| {} | {status} | {name}{node} |", short_seconds(seconds))?;
     }

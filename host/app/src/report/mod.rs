@@ -12,6 +12,7 @@ pub(crate) mod nodes;
 pub mod outcome;
 pub(crate) mod renderers;
 mod run_document;
+pub(crate) mod slowest;
 pub mod status;
 pub mod status_table;
 mod summary;

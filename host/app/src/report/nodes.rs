@@ -1,5 +1,6 @@
 //! What distinguishes the nodes on which something failed, and facts that differ between nodes.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::Read;
@@ -21,6 +22,13 @@ const MAX_PROPERTIES: usize = 60;
 
 /// The most nodes whose properties are kept.
 const MAX_NODES: usize = 10_000;
+
+/// The most nodes with results in a tree. Further ones are left out, so that a hostile tree cannot
+/// exhaust the memory.
+const MAX_RESULTS: usize = 100_000;
+
+/// The most characters of the key of a property. The key of a label has at most 317.
+const MAX_KEY: usize = 400;
 
 /// The most characters of the value of a property.
 const MAX_VALUE: usize = 120;
@@ -104,32 +112,21 @@ impl Nodes {
     /// Adds what a tree that is in memory as a whole says about nodes, and its leaves to `counts`.
     /// Returns the nodes with results.
     pub(crate) fn tree(&mut self, root: &Item, verdict: Option<&PluginVerdict>, counts: &mut Counts) -> NodeResults {
-        let (mut nodes, mut rulings) = (NodeResults::new(), Rulings::new(verdict));
-        let mut walk = root.walk();
+        let (mut tree, mut walk) = (TreeNodes::new(verdict), root.walk());
         while let Some(item) = walk.next() {
-            if is_node(item) && nodes.last().is_none_or(|(last, _)| **last != *item.name) {
-                nodes.push((item.name.as_str().into(), false));
-            }
-            let node = walk.ancestors().find(|above| is_node(above));
-            self.group(node, item);
-            if !item.is_leaf() {
-                continue;
-            }
-            self.drift.extend(Drift::of(item));
-            let path = walk.ancestors().skip(1).map(|above| above.name.as_str()).chain([item.name.as_str()]);
-            let has_failed = is_failure(&item.status);
-            let is_counted = rulings.next(path, &item.status).map_or(has_failed, |ruled| ruled.ruling.counts);
-            counts.add_leaf(has_failed, is_counted);
-            if let Some((_, failed)) = nodes.last_mut().filter(|_| node.is_some()) {
-                *failed |= is_counted;
+            let above: Vec<&Item> = walk.ancestors().collect();
+            if let Some(is_counted) = tree.item(self, &above, item, item.is_leaf()) {
+                self.drift.extend(Drift::of(item));
+                counts.add_leaf(is_failure(&item.status), is_counted);
             }
         }
         counts.add_checks(verdict);
-        nodes
+        tree.results
     }
 
     fn add(&mut self, node: &str, key: &str, value: &str) {
-        if value.chars().count() > MAX_VALUE || (self.len() >= MAX_NODES && !self.properties.contains_key(node)) {
+        let is_long = key.chars().count() > MAX_KEY || value.chars().count() > MAX_VALUE;
+        if is_long || (self.len() >= MAX_NODES && !self.properties.contains_key(node)) {
             return;
         }
         let (node, key, value) = (self.shared(node), self.shared(key), self.shared(value));
@@ -181,6 +178,52 @@ impl Nodes {
             b.total_cmp(a).then_with(|| (&left.key, &left.value).cmp(&(&right.key, &right.value)))
         });
         found.into_iter().map(|(_, distinction)| distinction).take(MAX_LISTED).collect()
+    }
+}
+
+/// Collects the nodes with results in a tree whose items come one by one.
+pub(crate) struct TreeNodes<'a> {
+    rulings: Rulings<'a>,
+    /// The nodes so far.
+    pub(crate) results: NodeResults,
+    /// Whether the current node is left out.
+    is_full: bool,
+}
+
+impl<'a> TreeNodes<'a> {
+    /// Starts a tree with this verdict.
+    pub(crate) fn new(verdict: Option<&'a PluginVerdict>) -> Self {
+        Self { rulings: Rulings::new(verdict), results: NodeResults::new(), is_full: false }
+    }
+
+    /// Adds an item, parents before children, and its facts to `known`. `above` are the items above it,
+    /// the root first. Returns whether a leaf counts as a failure.
+    pub(crate) fn item<A: Borrow<Item>>(
+        &mut self,
+        known: &mut Nodes,
+        above: &[A],
+        item: &Item,
+        is_leaf: bool,
+    ) -> Option<bool> {
+        if is_node(item) && self.results.last().is_none_or(|(last, _)| **last != *item.name) {
+            self.is_full = self.results.len() >= MAX_RESULTS;
+            if !self.is_full {
+                self.results.push((item.name.as_str().into(), false));
+            }
+        }
+        let above = above.iter().map(<A as Borrow<Item>>::borrow);
+        let node = above.clone().find(|above| is_node(above));
+        known.group(node, item);
+        if !is_leaf {
+            return None;
+        }
+        let path = above.skip(1).map(|above| above.name.as_str()).chain([item.name.as_str()]);
+        let ruled = self.rulings.next(path, &item.status);
+        let is_counted = ruled.map_or_else(|| is_failure(&item.status), |ruled| ruled.ruling.counts);
+        if let Some((_, failed)) = self.results.last_mut().filter(|_| node.is_some() && !self.is_full) {
+            *failed |= is_counted;
+        }
+        Some(is_counted)
     }
 }
 

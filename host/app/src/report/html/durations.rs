@@ -1,7 +1,7 @@
 //! The durations that changed since an earlier run, with links to the items, and the slowest tests.
 
 use maud::{Markup, html};
-use plumbline_core::{Item, Status, TestId};
+use plumbline_core::{Status, TestId};
 
 use crate::difference::{Change, Difference, Previous, TestKey, TestNames, total_durations};
 use crate::report::html::summary::status;
@@ -86,62 +86,40 @@ fn table(title: &str, listed: &[ChangedItem], all: usize) -> Markup {
     }
 }
 
-/// The most leaves in the table of slow ones.
-const MAX_SLOWEST: usize = 20;
-
 /// A slow leaf.
-struct Slow {
-    seconds: f64,
+pub(super) struct SlowItem {
     /// The number of its row.
-    item: u32,
+    number: u32,
     label: String,
     plugin: String,
     status: Status,
 }
 
-/// The slowest leaves, slowest first.
-#[derive(Default)]
-pub(super) struct Slowest(Vec<Slow>);
-
-impl Slowest {
-    pub(super) fn add(
-        &mut self,
-        seconds: Option<f64>,
-        number: u32,
-        label: &str,
-        node: Option<&str>,
-        item: &Item,
-        plugin: &str,
-    ) {
-        let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) else { return };
-        let at = self.0.partition_point(|slow| slow.seconds >= seconds);
-        if at >= MAX_SLOWEST {
-            return;
-        }
-        let label = node.map_or_else(|| label.to_owned(), |node| format!("{label} on {}", name(node)));
-        let (plugin, status) = (plugin.to_owned(), item.status.clone());
-        self.0.insert(at, Slow { seconds, item: number, label, plugin, status });
-        self.0.truncate(MAX_SLOWEST);
+impl SlowItem {
+    pub(super) fn new(number: u32, id: &TestId, status: &Status, plugin: &str) -> Self {
+        let node = id.node.as_ref().map(|node| format!(" on {}", name(node))).unwrap_or_default();
+        Self { number, label: name(&id.name) + &node, plugin: plugin.to_owned(), status: status.clone() }
     }
+}
 
-    pub(super) fn markup(&self) -> Markup {
-        html! {
-            section id="slowest" aria-labelledby="slowest-title" {
-                h2 id="slowest-title" { "Slowest" }
-                @if self.0.is_empty() { p.soft { "No item has a duration." } } @else {
-                    div.scroll tabindex="0" role="region" aria-label="Table of the slowest items" { table {
-                        thead { tr { th.n scope="col" { "took" } th scope="col" { "status" } th scope="col" { "name" } th scope="col" { "plugin" } } }
-                        tbody { @for slow in &self.0 { tr {
-                            td.n { (short_seconds(slow.seconds)) }
-                            td { (status(slow.status.as_str())) }
-                            td.long { a href={ "#item-" (slow.item) } { (slow.label) } }
-                            td { (slow.plugin) }
-                        } } }
-                    } }
-                }
+/// The table of the slowest leaves.
+pub(super) fn slowest(leaves: &[(f64, SlowItem)]) -> Markup {
+    html! {
+        section id="slowest" aria-labelledby="slowest-title" {
+            h2 id="slowest-title" { "Slowest" }
+            @if leaves.is_empty() { p.soft { "No item has a duration." } } @else {
+                div.scroll tabindex="0" role="region" aria-label="Table of the slowest items" { table {
+                    thead { tr { th.n scope="col" { "took" } th scope="col" { "status" } th scope="col" { "name" } th scope="col" { "plugin" } } }
+                    tbody { @for (seconds, slow) in leaves { tr {
+                        td.n { (short_seconds(*seconds)) }
+                        td { (status(slow.status.as_str())) }
+                        td.long { a href={ "#item-" (slow.number) } { (slow.label) } }
+                        td { (slow.plugin) }
+                    } } }
+                } }
             }
-            "\n"
         }
+        "\n"
     }
 }
 
@@ -186,18 +164,5 @@ mod tests {
         let page = durations.markup().into_string();
         assert!(page.contains(r##"<td class="n">1 min 0 s</td><td class="n">1.0 s</td>"##), "{page}");
         assert!(page.contains(r##"<a href="#item-2">p n1 t (c)</a>"##), "{page}");
-    }
-
-    #[test]
-    fn the_slowest_are_kept_in_order() {
-        let mut slowest = Slowest::default();
-        for n in 0..50_u32 {
-            let seconds = f64::from(n * 7 % 50);
-            slowest.add(Some(seconds), n, "t", Some("n1"), &Item::default(), "p");
-        }
-        slowest.add(None, 99, "t", None, &Item::default(), "p");
-        let seconds: Vec<f64> = slowest.0.iter().map(|slow| slow.seconds).collect();
-        assert_eq!(seconds, (30..50).rev().map(f64::from).collect::<Vec<_>>());
-        assert_eq!(slowest.0[0].label, "t on n1");
     }
 }

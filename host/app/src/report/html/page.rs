@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::difference::Previous;
 use crate::report::facts::ReportFacts;
 use crate::report::html::cluster::Cluster;
-use crate::report::html::durations::{Durations, Slowest};
+use crate::report::html::durations::{Durations, SlowItem, slowest};
 use crate::report::html::failed::Test;
 use crate::report::html::failures::{self, PageCause, causes_of};
 use crate::report::html::frame::{SCRIPT, head};
@@ -22,6 +22,7 @@ use crate::report::html::row::PluginRow;
 use crate::report::html::spool::{Spool, Strings, Texts, element};
 use crate::report::html::summary;
 use crate::report::nodes::Nodes;
+use crate::report::slowest::{MAX_SLOWEST, Slowest};
 use crate::report::text::name;
 use crate::timeline::Timeline;
 
@@ -98,7 +99,7 @@ pub(crate) struct Page {
     rules: Rules,
     pub(super) rows: Vec<PluginRow>,
     pub(super) tests: Vec<Test>,
-    pub(super) slowest: Slowest,
+    pub(super) slowest: Slowest<SlowItem>,
     pub(crate) nodes: Nodes,
     /// The durations that changed since an earlier run, if there is one.
     pub(super) durations: Option<Durations>,
@@ -121,7 +122,7 @@ impl Page {
             rules: Rules { known: HashMap::new(), spool: Spool::new()? },
             rows: Vec::new(),
             tests: Vec::new(),
-            slowest: Slowest::default(),
+            slowest: Slowest::new(MAX_SLOWEST),
             nodes: Nodes::default(),
             durations: None,
             cluster: Cluster::default(),
@@ -202,7 +203,7 @@ impl Page {
             (summary::nodes(&self.rows, &self.nodes))
             (summary::drift(&self.nodes.drift))
             (summary::timeline())
-            (self.slowest.markup())
+            (slowest(self.slowest.leaves()))
             @if let Some(durations) = &self.durations { (durations.markup()) }
             (PreEscaped("</main>\n"))
         };

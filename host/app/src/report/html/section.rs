@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::causes::Cause;
 use crate::report::failures::label;
+use crate::report::html::durations::SlowItem;
 use crate::report::html::failed::{Failed, FailedLeaf, Test, Texts};
 use crate::report::html::page::Page;
 use crate::report::html::row::PluginRow;
@@ -135,7 +136,10 @@ impl<'a> Section<'a> {
         if let Some(durations) = &mut self.page.durations {
             durations.add_item(&self.row.directory, &id, number);
         }
-        self.page.slowest.add(seconds(&item.meta), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
+        if let Some(seconds) = seconds(&item.meta).filter(|seconds| *seconds > 0.0) {
+            let slow = || SlowItem::new(number, &id, &item.status, &self.row.plugin);
+            self.page.slowest.add(seconds, slow);
+        }
         if is_bad {
             let cause = self.causes.remove(&leaf);
             let related = self.related.remove(&leaf).unwrap_or_default();
