@@ -45,7 +45,7 @@ pub(super) fn node_changes(before: Before<'_>, after: &NodeView, now: Timestamp)
         let text = format!("node {} joined the cluster", after.name);
         entries.push(TimelineEntry::new(now, TimelineKind::NodeAdded, "", &text));
     }
-    let (were, are) = (old.map_or(&[][..], |old| old.conditions.as_slice()), after.conditions.as_slice());
+    let (were, are) = (old.map(|old| old.conditions.as_slice()).unwrap_or_default(), after.conditions.as_slice());
     let has = |all: &[Condition], kind: &str| all.iter().any(|condition| condition.kind == kind);
     for Condition { kind, text, since } in are {
         if !has(were, kind) && (!is_first || CONDITIONS.contains(&kind.as_str())) {

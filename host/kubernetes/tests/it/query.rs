@@ -205,8 +205,11 @@ async fn an_overloaded_server_is_asked_again() {
 async fn secrets_come_when_they_are_named() {
     let bed = Bed::new().await;
     bed.double.put("secrets", json!({"metadata": {"namespace": "default", "name": "s"}}));
-    bed.survey(&only(&["secrets"])).await;
+    let summary = bed.survey(&only(&["secrets", "podlogs", "ghosts"])).await;
     assert_eq!(bed.names("resources/ns/default/core_v1_secrets.json"), ["s"]);
+    let errors = errors(&summary);
+    assert!(errors.len() == 1 && errors[0].contains("ghosts"), "{errors:?}");
+    assert!(errors[0].contains("the server has no such resource"), "{errors:?}");
 }
 
 #[tokio::test]

@@ -98,6 +98,7 @@ async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
     let error = result.unwrap_err();
     assert!(matches!(error, RetrieveError::Interrupted { have: 200_000, size: 500_000, .. }), "{error}");
     assert_eq!(error.stage(), Stage::Transfer);
+    assert!(error.hint().unwrap().contains(&format!("{ARCHIVE}.part")), "the hint names the partial file");
     assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.part"), format!("{ARCHIVE}.part.json")]);
     let (result, _) = bed.retrieve(&bed.options()).await;
     assert!(fs::read(&result.unwrap()[0].path).unwrap() == data);
@@ -111,7 +112,8 @@ async fn an_archive_with_another_digest_is_refused_and_kept_aside() {
     fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
     let (result, _) = bed.retrieve(&bed.options()).await;
     let error = result.unwrap_err();
-    assert!(matches!(&error, RetrieveError::Wrong { aside: Some(_), .. }), "{error}");
+    let RetrieveError::Wrong { aside: Some(aside), .. } = &error else { panic!("{error}") };
+    assert!(fs::read(aside).unwrap() == data);
     assert_eq!(bed.downloaded_files(), [format!("{ARCHIVE}.damaged")]);
 }
 
