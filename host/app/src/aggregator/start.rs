@@ -323,9 +323,11 @@ pub(super) fn aliases(namespace: &str) -> Vec<String> {
 
 /// The configuration as a JSON object, for the archive.
 pub(super) fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
-    let json = serde_json::json!(config);
-    // Every configuration is a JSON object.
-    json.as_object().cloned().unwrap_or_default()
+    match serde_json::to_value(config) {
+        Ok(serde_json::Value::Object(map)) => map,
+        // Every configuration is a JSON object.
+        _ => serde_json::Map::new(),
+    }
 }
 
 /// The identity of the cluster and the version of its API server, for the archive, as far as this

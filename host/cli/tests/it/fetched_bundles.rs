@@ -336,7 +336,8 @@ fn the_manifest_says_how_modules_are_delivered() {
     let (config, maps) = generated(&bed, secret, &["-p", &tagged, "--registry-ca", ca]);
     assert_eq!((&config["Plumbline"]["Bundles"], maps), (&Value::Null, 1), "small ones are carried");
 
-    let pulled = ["-p", &tagged, "--registry-ca", ca, "--bundle-delivery", "registry"];
+    // A plugin without modules has nothing to deliver, wherever it comes from.
+    let pulled = ["-p", &tagged, "-p", "systemd-logs", "--registry-ca", ca, "--bundle-delivery", "registry"];
     let (config, maps) = generated(&bed, secret, &[&pulled[..], &["--insecure-registry", "h:5000"]].concat());
     let own = &config["Plumbline"];
     let bundles = json!([{"Plugin": "smoke", "Reference": reference, "Digest": digest}]);

@@ -286,6 +286,12 @@ mod tests {
     }
 
     #[test]
+    fn an_uptime_and_a_load_without_numbers_are_errors() {
+        assert!(uptime("soon").unwrap_err().to_string().contains("found `soon`"));
+        assert!(load("0.50 x").unwrap_err().to_string().contains("found `0.50 x`"));
+    }
+
+    #[test]
     fn processors_are_counted_by_ranges() {
         for (ranges, want) in [("0", Some(1)), ("0-3", Some(4)), ("0-3,8-11", Some(8)), ("0,2,4-5", Some(4))] {
             assert_eq!(count(ranges), want, "{ranges}");

@@ -227,4 +227,14 @@ mod tests {
             json!({"console": ["tty0", "ttyS0"], "a": true, "b": true})
         );
     }
+
+    #[test]
+    fn selinux_in_force_without_a_configuration() {
+        let tree = Tree::new();
+        tree.file("/sys/fs/selinux/enforce", "1");
+        assert_eq!(
+            selinux(&Source::new(tree.root())),
+            json!({"status": "enabled", "policyvers": "unknown", "config_mode": "unknown", "mode": "enforcing", "type": "unknown"})
+        );
+    }
 }

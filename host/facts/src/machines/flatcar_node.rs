@@ -24,7 +24,7 @@ fn node() -> Tree {
         ),
         (
             "/var/lib/kubelet/config.yaml",
-            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 110\ncgroupDriver: systemd\nclusterDNS:\n- 10.96.0.10\nstaticPodURLHeader:\n  Authorization: [\"Bearer s3cr3t\"]\nevictionHard:\n  memory.available: 100Mi\n",
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 110\ncgroupDriver: systemd\nclusterDNS:\n- 10.96.0.10\nstaticPodURLHeader:\n  Authorization: [\"Bearer s3cr3t\"]\nevictionHard:\n  memory.available: 100Mi\nauthentication:\n  anonymous:\n    enabled: false\n",
         ),
         ("/proc/modules", "vxlan 1 0 - Live 0x0\nbr_netfilter 2 0 - Live 0x0\n"),
         ("/proc/sys/net/ipv4/ip_forward", "1\n"),
@@ -53,7 +53,7 @@ fn a_node_tells_what_drifts_between_nodes() {
             "config_file": "/var/lib/kubelet/config.yaml",
             "config": {
                 "maxPods": 110, "cgroupDriver": "systemd", "clusterDNS": "10.96.0.10",
-                "evictionHard.memory.available": "100Mi",
+                "evictionHard.memory.available": "100Mi", "authentication.anonymous.enabled": false,
             },
         })
     );
