@@ -398,9 +398,13 @@ impl Index {
 }
 
 fn read_tests(section: &[u8]) -> Option<Vec<TestKey>> {
-    let (texts, tests): (Vec<&str>, Vec<PackedTest>) = postcard::from_bytes(section).ok()?;
+    let (texts, rest) = postcard::take_from_bytes::<Vec<&str>>(section).ok()?;
+    let (count, mut bytes) = postcard::take_from_bytes::<usize>(rest).ok()?;
     let text = |number: usize| texts.get(number).map(|text| (*text).to_owned());
-    let test = |(plugin, node, class, name, suites): PackedTest| {
+    // One by one, because a list of all numbers would take much memory next to that of the tests.
+    let one = |_: usize| {
+        let ((plugin, node, class, name, suites), rest) = postcard::take_from_bytes::<PackedTest>(bytes).ok()?;
+        bytes = rest;
         let node = match node {
             Some(node) => Some(text(node)?),
             None => None,
@@ -409,7 +413,7 @@ fn read_tests(section: &[u8]) -> Option<Vec<TestKey>> {
         let test = TestId { node, suites, classname: text(class)?, name: text(name)? };
         Some(TestKey { plugin: text(plugin)?, test })
     };
-    tests.into_iter().map(test).collect()
+    (0..count).map(one).collect()
 }
 
 #[cfg(test)]

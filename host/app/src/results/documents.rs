@@ -1,5 +1,6 @@
 //! Results as data: a JSON array of trees, or a YAML document for each tree.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
@@ -150,7 +151,9 @@ impl Documents {
         let mut document = JsonTree::new(&mut self.file, column);
         let left_out = tree.items().each(trees, WHOLE_TEXT, &mut |depth, item, is_leaf| {
             tests.item(depth, item, is_leaf);
-            let named = Named { archive: tree.input.filter(|_| depth == 0), item: &bare(item) };
+            // Most texts are in leaves, and are not copied.
+            let item = if item.is_leaf() { Cow::Borrowed(item) } else { Cow::Owned(bare(item)) };
+            let named = Named { archive: tree.input.filter(|_| depth == 0), item: &item };
             document.item(depth, &named).map_err(not_stored)
         })?;
         trees.report_left_out(tree.plugin, left_out);

@@ -313,4 +313,12 @@ mod tests {
         as_sonobuoy(Cli::command()).debug_assert();
         WorkerCli::command().debug_assert();
     }
+
+    #[test]
+    fn plain_numbers_are_those_of_sonobuoy() {
+        assert_eq!(minutes("90"), Ok(Duration::from_secs(5400)));
+        assert_eq!(seconds("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(minutes("90s"), seconds("90"));
+        assert!(seconds("soon").is_err());
+    }
 }

@@ -9,7 +9,6 @@ use plumbline_archive::results::ResultsArchive;
 use plumbline_core::GLOBAL;
 use plumbline_kubernetes::names::plugin_of_pod;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::report::html::ansi::{KEPT, Part, parts, shortened};
 use crate::report::html::failed::Texts;
@@ -185,13 +184,20 @@ fn chosen(rows: &[PluginRow], first: usize, archive: &mut ResultsArchive, most: 
     ranked.into_iter().take(most).map(|(_, log)| log).collect()
 }
 
+/// The part of `meta/config.json` that is read here. The whole file as values could take much memory.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct Config {
+    namespace: String,
+}
+
 /// The namespace of the run, in which its plugins ran. An archive can have the logs of other runs too.
 /// If it does not name the namespace, it must have the logs of only one.
 fn namespace_of_run(archive: &mut ResultsArchive, logs: &[LogPath<'_>]) -> Option<String> {
     let config = archive.read(META_CONFIG, MAX_CONFIG).ok();
-    let config: Value = config.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    if let Some(namespace) = config.get("Namespace").and_then(Value::as_str).filter(|name| !name.is_empty()) {
-        return Some(namespace.to_owned());
+    let Config { namespace } = config.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    if !namespace.is_empty() {
+        return Some(namespace);
     }
     let first = logs.first()?.namespace;
     logs.iter().all(|log| log.namespace == first).then(|| first.to_owned())

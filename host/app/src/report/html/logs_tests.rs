@@ -3,7 +3,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use plumbline_core::{Item, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::report::facts::ReportFacts;
