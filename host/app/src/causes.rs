@@ -86,7 +86,7 @@ pub(crate) fn groups(causes: &[Cause]) -> Vec<&[usize]> {
     causes.iter().map(|cause| cause.items.as_slice()).collect()
 }
 
-/// A failed test as data.
+/// A test as data.
 #[derive(Debug, Serialize)]
 pub(crate) struct TestDocument {
     name: String,
@@ -98,27 +98,30 @@ pub(crate) struct TestDocument {
     classname: String,
 }
 
-/// Collects the failures of groups in a tree whose items come one by one. A group has the numbers of
+impl From<TestId> for TestDocument {
+    fn from(TestId { node, suites, classname, name }: TestId) -> Self {
+        Self { name, node, suites, classname }
+    }
+}
+
+/// Collects the failures of groups in a tree whose leaves come one by one. A group has the numbers of
 /// leaves, and a leaf may be in several groups.
 pub(crate) struct GroupedTests {
     by_leaf: HashMap<usize, Vec<usize>>,
     tests: Vec<Vec<TestDocument>>,
-    position: Position,
 }
 
 impl GroupedTests {
     pub(crate) fn new(groups: &[&[usize]]) -> Self {
         let tests = groups.iter().map(|_| Vec::new()).collect();
-        Self { by_leaf: by_leaf(groups), tests, position: Position::default() }
+        Self { by_leaf: by_leaf(groups), tests }
     }
 
-    /// Adds an item, parents before children. The root has depth 0.
-    pub(crate) fn item(&mut self, depth: usize, item: &Item, is_leaf: bool) {
-        let Some(number) = self.position.advance(depth, item, is_leaf) else { return };
+    /// Adds the leaf with this number. `above` are the items above it, the root first.
+    pub(crate) fn leaf(&mut self, number: usize, above: &[Item], leaf: &Item) {
         for at in self.by_leaf.get(&number).into_iter().flatten() {
             if let Some(tests) = self.tests.get_mut(*at) {
-                let TestId { node, suites, classname, name } = TestId::of(self.position.above.iter(), item);
-                tests.push(TestDocument { name, node, suites, classname });
+                tests.push(TestId::of(above.iter(), leaf).into());
             }
         }
     }

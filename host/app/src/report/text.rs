@@ -136,11 +136,19 @@ pub fn print_json_line(value: &impl Serialize, out: &mut impl Write) -> io::Resu
 /// Prints `value` as a YAML document. If a text in it contains control characters, it is printed as
 /// JSON, which is also YAML.
 pub fn print_yaml(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    print_yaml_or_json(value, out).map(drop)
+}
+
+/// Prints `value` like [`print_yaml`]. Returns whether it is printed as JSON.
+pub(crate) fn print_yaml_or_json(value: &impl Serialize, out: &mut impl Write) -> io::Result<bool> {
     let text = serde_saphyr::to_string(value).map_err(io::Error::other)?;
-    if text.chars().any(|c| steers_terminal(c) && !matches!(c, '\n' | '\t')) {
-        return print_json(value, out);
+    let is_json = text.chars().any(|c| steers_terminal(c) && !matches!(c, '\n' | '\t'));
+    if is_json {
+        print_json(value, out)?;
+    } else {
+        writeln!(out, "{}", text.trim_end())?;
     }
-    writeln!(out, "{}", text.trim_end())
+    Ok(is_json)
 }
 
 /// Escapes characters in JSON that control a terminal, and starts of commands such as `##[` that CI

@@ -48,12 +48,7 @@ impl<W: Write> JsonTree<W> {
             self.line(self.column + 2)?;
             self.out.write_all(b"]")?;
         }
-        let text = pretty(rest)?;
-        let keys = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"\n}")).unwrap_or_default();
-        if !keys.is_empty() {
-            self.out.write_all(b",")?;
-            self.indented(self.column, keys)?;
-        }
+        add_keys(rest, self.column, &mut self.out)?;
         self.line(self.column)?;
         self.out.write_all(b"}")
     }
@@ -86,6 +81,17 @@ impl<W: Write> JsonTree<W> {
     fn indented(&mut self, column: usize, text: &[u8]) -> io::Result<()> {
         Indented { out: &mut self.out, column }.write_all(text)
     }
+}
+
+/// Writes the keys of `value` after the last key of an object at `column`.
+pub(super) fn add_keys(value: &impl Serialize, column: usize, out: &mut impl Write) -> io::Result<()> {
+    let text = pretty(value)?;
+    let keys = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"\n}")).unwrap_or_default();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    out.write_all(b",")?;
+    Indented { out, column }.write_all(keys)
 }
 
 fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {

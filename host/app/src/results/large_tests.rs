@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use plumbline_core::Verdict;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
@@ -182,9 +182,23 @@ fn data(trees: &mut Trees, view: &mut dyn View, is_streamed: bool) -> Result<Ver
     Ok(Verdict::Passed)
 }
 
+/// Adds a list of three nodes, of which the first has another kernel, to an archive.
+fn add_nodes(dir: &TempDir) {
+    let node = |n: u32| {
+        let kernel = if n == 1 { "old" } else { "new" };
+        json!({"metadata": {"name": format!("n{n}")}, "status": {"nodeInfo": {"kernelVersion": kernel}}})
+    };
+    let resources = dir.path().join("resources/cluster");
+    fs::create_dir_all(&resources).unwrap();
+    fs::write(resources.join("core_v1_nodes.json"), json!([node(1), node(2), node(3)]).to_string()).unwrap();
+}
+
 #[test]
 fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
-    let dir = archive(&[("large", LARGE)]);
+    let third =
+        "  meta:\n    type: node\n- name: n3\n  status: passed\n  meta:\n    duration: \"2.5\"\n    type: node\n";
+    let dir = archive(&[("large", &format!("{LARGE}{third}"))]);
+    add_nodes(&dir);
     let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
     let mut json = |is_streamed| {
         let mut out = Vec::new();
@@ -193,6 +207,7 @@ fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
     };
     let whole = json(false);
     assert!(whole.contains("\"template\": \"why <*>\"") && whole.contains("\"name\": \"second\""), "{whole}");
+    assert!(whole.contains("\"seconds\": 2.5") && whole.contains("\"property\": \"kernelVersion\""), "{whole}");
     assert_eq!(json(true), whole);
     let mut yaml = |is_streamed| {
         let mut out = Vec::new();
@@ -203,5 +218,48 @@ fn data_that_is_written_item_by_item_is_that_of_the_whole_tree() {
     };
     let whole = yaml(false);
     assert_eq!(whole.len(), 2);
+    assert_eq!(whole[0]["node-distinctions"][0]["value"], "old", "{whole:#?}");
     assert_eq!(yaml(true), whole);
+}
+
+#[test]
+fn facts_of_a_later_tree_distinguish_the_nodes_of_an_earlier_one() {
+    let tree = |plugin: &str, status: &str, node: &dyn Fn(u32) -> String| {
+        format!("name: {plugin}\nstatus: {status}\nitems:\n{}{}{}", node(1), node(2), node(3))
+    };
+    let status = |n: u32| if n == 1 { "failed" } else { "passed" };
+    let checks = tree("checks", "failed", &|n| {
+        let status = status(n);
+        format!(
+            "- name: n{n}\n  status: {status}\n  meta:\n    type: node\n  items:\n  - name: check\n    status: {status}\n"
+        )
+    });
+    let facts = tree("facts", "passed", &|n| {
+        let kernel = if n == 1 { "old" } else { "new" };
+        format!(
+            "- name: n{n}\n  status: passed\n  meta:\n    type: node\n  items:\n  - name: host-facts.json\n    status: passed\n    \
+             meta:\n      type: file\n    items:\n    - name: kernel\n      status: passed\n      details:\n        release: \"{kernel}\"\n"
+        )
+    });
+    let dir = archive(&[("checks", &checks), ("facts", &facts)]);
+    let mut trees = Trees::open(&Context::new(crate::context::Silent), dir.path(), Reprocess::default()).unwrap();
+    let mut out = Vec::new();
+    Documents::print(DataFormat::Json, &mut out, |view| {
+        // The facts of a run say nothing about the nodes of the next one.
+        for plugins in [&["checks", "facts"][..], &["checks"]] {
+            view.begin(None, &mut trees)?;
+            for plugin in plugins {
+                let root = Item::default();
+                view.tree(&mut trees, ResultTree { is_streamed: true, ..ResultTree::new(None, plugin, root) })?;
+            }
+        }
+        Ok(Verdict::Failed)
+    })
+    .unwrap();
+    let found: Value = serde_json::from_slice(&out).unwrap();
+    let release = json!([{"property": "kernel: release", "value": "old", "failed-nodes": {"count": 1, "of": 1},
+        "other-nodes": {"count": 0, "of": 2}}]);
+    let distinctions: Vec<Option<&Value>> =
+        found.as_array().unwrap().iter().map(|tree| tree.get("node-distinctions")).collect();
+    assert_eq!(distinctions, [Some(&release), None, None]);
 }

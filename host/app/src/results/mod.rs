@@ -10,6 +10,7 @@ mod large_tests;
 mod rendered;
 mod shown;
 mod text_view;
+mod tree_document;
 mod views;
 
 use std::collections::BTreeSet;

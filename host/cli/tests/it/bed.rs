@@ -169,8 +169,9 @@ impl Bed {
             serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err));
         // They are not a part of the tree.
         let tree = trees[0].as_object_mut().unwrap();
-        tree.remove("causes");
-        tree.remove("run");
+        for key in ["causes", "slowest", "run", "node-distinctions"] {
+            tree.remove(key);
+        }
         trees[0].take()
     }
 

@@ -124,6 +124,10 @@ fn durations_are_in_every_format_that_has_room_for_them() {
         "{markdown}"
     );
     assert!(show("html").contains("<td class=\"n\">10 min 0 s</td>"));
+    let trees: serde_json::Value = serde_json::from_str(&show("json")).unwrap();
+    let slow = |seconds: f64, status: &str, name: &str| json!({"seconds": seconds, "status": status, "name": name, "suites": ["suite"]});
+    let slowest = [slow(600.0, "failed", "new"), slow(12.25, "failed", "known"), slow(0.5, "passed", "good")];
+    assert_eq!(trees[0]["slowest"], json!(slowest));
 }
 
 #[test]
@@ -222,8 +226,15 @@ fn the_run_and_its_nodes_are_in_every_report() {
     let run = json!({"verdict": "failed", "archive": "a", "id": "7f3a9c00-0000-4000-8000-000000000000", "tool": "Plumbline 0.1.0",
         "cluster": "0b5f8a4e-1111-4222-8333-444444444444", "kubernetes": "v1.36.3", "nodes": 3, "started": "2026-11-25T09:00:00Z", "seconds": 5400.0});
     assert_eq!(trees[0]["run"], run);
+    let distinctions = json!([{"property": "kernelVersion", "value": "6.1.0-17", "failed-nodes": {"count": 1, "of": 1},
+        "other-nodes": {"count": 0, "of": 2}}]);
+    assert_eq!(trees[0]["node-distinctions"], distinctions);
     let yaml: serde_json::Value = serde_saphyr::from_str(show("yaml").trim_start_matches("---\n")).unwrap();
     for key in ["verdict", "cluster", "nodes"] {
         assert_eq!(yaml["run"][key], run[key], "{key}");
     }
+    assert_eq!(yaml["node-distinctions"], distinctions);
+    let both = bed.plumbline(&["results", &archive, &archive, "-o", "json"]).expect(1).out;
+    let both: serde_json::Value = serde_json::from_str(&both).unwrap();
+    assert_eq!([&both[0], &both[1]].map(|tree| &tree["node-distinctions"]), [&distinctions; 2]);
 }

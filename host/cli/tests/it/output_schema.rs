@@ -40,6 +40,9 @@ fn trees_causes_and_verdicts_have_the_published_schema() {
         ("/0/items/0/name", json!(null)),
         ("/0/verdict/status", json!("fine")),
         ("/0/causes/0/count", json!("6")),
+        ("/0/slowest/0/seconds", json!(0)),
+        ("/0/slowest/0/status", json!(null)),
+        ("/0/slowest/0/name", json!(null)),
         ("/0/run/verdict", json!("fine")),
         ("/0/run/id", json!(7)),
         ("/0/run/started", json!(7)),
@@ -68,6 +71,33 @@ fn cluster_events_have_the_published_schema() {
         let mut changed = trees.clone();
         let event = changed[0]["cluster-events"][0].as_object_mut().unwrap();
         assert!(event.insert(key.to_owned(), wrong).is_some(), "{key}");
+        assert!(violations(&bed, &changed).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn what_distinguishes_nodes_has_the_published_schema() {
+    let bed = Bed::new();
+    let node = |n: u32| {
+        let status = if n == 1 { "failed" } else { "passed" };
+        let item = json!({"name": format!("n{n}"), "status": status, "meta": {"type": "node"}, "items": [{"name": "check", "status": status}]});
+        (item, json!({"metadata": {"name": format!("n{n}"), "labels": {"old": (n == 1).to_string()}}}))
+    };
+    let (items, nodes): (Vec<Value>, Vec<Value>) = (1..=3).map(node).unzip();
+    bed.write("run/meta/info.json", r#"{"plugins": ["p"]}"#);
+    let tree = json!({"name": "p", "status": "failed", "items": items});
+    bed.write("run/plugins/p/sonobuoy_results.yaml", &tree.to_string());
+    bed.write("run/resources/cluster/core_v1_nodes.json", &json!(nodes).to_string());
+    let printed = bed.plumbline(&["results", "run", "-o", "json"]).expect(1).out;
+    let trees: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(violations(&bed, &trees), None);
+    let share = json!({"count": 1});
+    for (key, wrong) in
+        [("property", json!(7)), ("value", json!(null)), ("failed-nodes", share.clone()), ("other-nodes", share)]
+    {
+        let mut changed = trees.clone();
+        let distinction = changed[0]["node-distinctions"][0].as_object_mut().unwrap();
+        assert!(distinction.insert(key.to_owned(), wrong).is_some(), "{key}");
         assert!(violations(&bed, &changed).is_some(), "{key}");
     }
 }
