@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plumbline_profile::Profile;
+use plumbline_bundle::profile::Profile;
 
 fuzz_target!(|yaml: &[u8]| {
     match Profile::parse(yaml) {

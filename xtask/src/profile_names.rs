@@ -9,7 +9,7 @@ use crate::paths::Workspace;
 use crate::steps::Outcome;
 
 /// The crates that run suites.
-const CRATES: [&str; 5] = ["app", "bundle", "cli", "conformance", "profile"];
+const CRATES: [&str; 4] = ["app", "bundle", "cli", "conformance"];
 
 /// Checks the source of these crates, without tests.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_bundle::profile::MAX_REQUIRED;
 use plumbline_conformance::suite::{self, RerunError, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
-use plumbline_profile::MAX_REQUIRED;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, quoted};

@@ -4,9 +4,10 @@ use std::io::Read as _;
 use std::sync::{LazyLock, OnceLock};
 
 use flate2::read::DeflateDecoder;
-pub use plumbline_profile::Place as Environment;
-use plumbline_profile::VERSION_PLACEHOLDER;
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
+
+pub use crate::profile::Place as Environment;
+use crate::profile::VERSION_PLACEHOLDER;
 
 /// A module that is embedded in this program.
 #[derive(Debug)]
@@ -158,6 +159,7 @@ mod tests {
     use plumbline_sandbox::SandboxConfig;
 
     use super::*;
+    use crate::profile::{Profile, Settings};
 
     #[test]
     fn every_built_in_module_loads_without_being_compiled_and_says_what_it_is() {
@@ -232,10 +234,10 @@ mod tests {
     #[test]
     fn every_built_in_profile_fits_its_definition() {
         for built_in in profiles() {
-            let profile = plumbline_profile::Profile::parse(built_in.profile).unwrap();
+            let profile = Profile::parse(built_in.profile).unwrap();
             let definition = Definition::parse(built_in.plugin.cluster.unwrap()).unwrap().definition;
-            let settings = plumbline_profile::Settings::choose(&profile, None, &[]).unwrap();
-            settings.apply(&definition, plumbline_profile::Place::Cluster, &[]).unwrap();
+            let settings = Settings::choose(&profile, None, &[]).unwrap();
+            settings.apply(&definition, Environment::Cluster, &[]).unwrap();
             for (key, pattern) in profile.files() {
                 let (before, after) = pattern.split_once('*').unwrap_or((pattern.as_str(), ""));
                 let fits = |(name, _): &(&str, &[u8])| name.starts_with(before) && name.ends_with(after);

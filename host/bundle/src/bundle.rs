@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_core::definition::{Definition, is_module_name};
-use plumbline_profile::{PROFILE_FILE, Profile, ProfileError};
 use plumbline_sandbox::{ModuleInfo, inspect};
 
 use crate::error::{BundleError, BundleWarning};
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_MODULES, MAX_WARNINGS};
+use crate::profile::{PROFILE_FILE, Profile, ProfileError};
 use crate::selection::{DEFINITION_FILES, Selection, name_in_bundle};
 use crate::ustar::{Packed, Writer};
 use crate::walk;

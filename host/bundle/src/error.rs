@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use plumbline_core::definition::{DefinitionError, Warning};
 use plumbline_core::size::Bytes;
 use plumbline_core::text::Printable;
-use plumbline_profile::ProfileError;
 use plumbline_sandbox::InspectError;
 
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_MODULES, MAX_WALKED};
 use crate::name::EntryFault;
+use crate::profile::ProfileError;
 use plumbline_core::Digest;
 
 /// Error while opening or packing a bundle.

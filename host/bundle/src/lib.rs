@@ -12,6 +12,7 @@
 //! | bundles of single runs | [`Cache`] |
 //! | definitions that Sonobuoy installed | [`SonobuoyCache`] |
 //! | a set of plugins, by digest | [`Lock`] |
+//! | `profile.yaml`, and the definition that its options make | [`profile`] |
 //!
 //! All functions block, so call them from threads that may block. They neither run nor compile
 //! modules, and they do not use the network.
@@ -26,6 +27,7 @@ mod lock;
 #[cfg(test)]
 mod messages;
 mod name;
+pub mod profile;
 mod selection;
 pub mod signing;
 mod sonobuoy;

@@ -4,10 +4,10 @@ use plumbline_archive::member::NameFault;
 use plumbline_catalogue::{Catalogue, samples};
 use plumbline_core::Digest;
 use plumbline_core::definition::{DefinitionError, Warning};
-use plumbline_profile::ProfileError;
 use plumbline_sandbox::InspectError;
 
 use crate::name::EntryFault;
+use crate::profile::ProfileError;
 use crate::signing::{EnvelopeError, KeyError, SigningError};
 use crate::{BundleError, BundleWarning, CacheError, LockError, StoreError, UnpackError};
 

@@ -3,8 +3,9 @@
 
 use globset::{GlobSet, GlobSetBuilder};
 use plumbline_core::definition::Definition;
-use plumbline_profile::{PROFILE_FILE, Profile};
 use plumbline_sandbox::file_pattern;
+
+use crate::profile::{PROFILE_FILE, Profile};
 
 /// File names of a definition, in order of precedence.
 pub const DEFINITION_FILES: [&str; 2] = ["plugin.yaml", "plugin.yml"];

@@ -9,11 +9,11 @@ use std::path::Path;
 use plumbline_archive::atomic::{TEMPORARY_PREFIX, parent_directory};
 use plumbline_archive::disk::Disk;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
-use plumbline_profile::{MAX_PROFILE_BYTES, PROFILE_FILE};
 
 use crate::bundle::{missing_file, parse_profile};
 use crate::error::UnpackError;
 use crate::name::{EntryFault, shown};
+use crate::profile::{MAX_PROFILE_BYTES, PROFILE_FILE};
 use crate::selection::{DEFINITION_FILES, Selection};
 use crate::ustar::Reader;
 use plumbline_core::Digest;

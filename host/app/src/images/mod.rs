@@ -8,6 +8,7 @@ mod question;
 use std::path::{Path, PathBuf};
 
 use plumbline_bundle::built_in::Environment;
+use plumbline_bundle::profile::Listing;
 use plumbline_conformance::images::{
     Event, ImageSet, Job, Outcome, Prefix, SetError, TransferResult, images_of, is_suite, rewrite, transfer,
 };
@@ -16,7 +17,6 @@ use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_core::size::Bytes;
 use plumbline_kubernetes::{Cluster, ConnectOptions, ServerVersion};
-use plumbline_profile::Listing;
 use plumbline_registry::{Client, Platform};
 
 use crate::context::Context;
@@ -396,7 +396,7 @@ fn is_complete(moved: &[TransferResult]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use plumbline_profile::ListingFormat;
+    use plumbline_bundle::profile::ListingFormat;
 
     use super::*;
 

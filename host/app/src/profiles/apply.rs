@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_core::Definition;
-use plumbline_kubernetes::ConnectOptions;
-use plumbline_local::SecretValues;
-use plumbline_profile::{
+use plumbline_bundle::profile::{
     Applied, Given, MAX_REQUIRED, MAX_VALUE_BYTES, OptionType, Place, Profile, ProfileOption, SECRET, Settings,
     SettingsError,
 };
+use plumbline_core::Definition;
+use plumbline_kubernetes::ConnectOptions;
+use plumbline_local::SecretValues;
 
 use super::find::{FoundProfile, of_plugin};
 use super::lists::read_list;

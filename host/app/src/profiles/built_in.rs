@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use plumbline_bundle::built_in::BuiltInProfile as BuiltInBundle;
+use plumbline_bundle::profile::{Listing, PROFILE_FILE, Profile, ProfileError, ProfileMode};
 use plumbline_conformance::images::is_suite;
 use plumbline_conformance::lists::Embedded;
 use plumbline_core::closest;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
-use plumbline_profile::{Listing, PROFILE_FILE, Profile, ProfileError, ProfileMode};
 
 use super::apply::ProfileRun;
 use crate::error::AppError;

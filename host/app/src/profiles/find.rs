@@ -4,8 +4,8 @@ use std::path::Path;
 
 use plumbline_bundle::Bundle;
 use plumbline_bundle::built_in::Environment;
+use plumbline_bundle::profile::Profile;
 use plumbline_core::closest;
-use plumbline_profile::Profile;
 
 use super::built_in::{BuiltInProfile, built_in};
 use crate::context::Context;

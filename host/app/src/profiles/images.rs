@@ -1,7 +1,7 @@
 //! The images of a suite: its own, as options set it, and those that its tests use.
 
+use plumbline_bundle::profile::{Listing, MAX_TESTS, Place};
 use plumbline_core::Definition;
-use plumbline_profile::{Listing, MAX_TESTS, Place};
 
 use super::apply::{ProfileRun, applied, choose};
 use super::find::profile_of;

@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use plumbline_bundle::Bundle;
-use plumbline_conformance::lists::{TestList, from_program};
-use plumbline_core::definition::K8S_VERSION_VARIABLE;
-use plumbline_profile::{
+use plumbline_bundle::profile::{
     ListingFormat, MAX_TESTS, Place, Profile, Settings, VERSION_PLACEHOLDER, Version, parse_tests,
 };
+use plumbline_conformance::lists::{TestList, from_program};
+use plumbline_core::definition::K8S_VERSION_VARIABLE;
 
 use super::apply::{ProfileRun, applied, choose};
 use super::find::FoundProfile;

@@ -1,8 +1,8 @@
 //! Reads the lists of tests in a profile's bundle.
 
 use plumbline_bundle::Bundle;
+use plumbline_bundle::profile::{ListError, MAX_LIST_BYTES, Settings, VERSION_PLACEHOLDER, parse_tests};
 use plumbline_conformance::lists::{ListError as PackedError, MAX_PACKED, read_version};
-use plumbline_profile::{ListError, MAX_LIST_BYTES, Settings, VERSION_PLACEHOLDER, parse_tests};
 
 use crate::error::AppError;
 use crate::files::{read_bytes, read_start};

@@ -1,8 +1,8 @@
 //! Checks before a run that the expressions of a user select tests.
 
 use plumbline_bundle::Bundle;
+use plumbline_bundle::profile::{MAX_TESTS, Settings};
 use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list};
-use plumbline_profile::{MAX_TESTS, Settings};
 
 use super::lists::read_list;
 use crate::context::Context;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use plumbline_archive::atomic::parent_directory;
 use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
+use plumbline_bundle::profile::{Profile, Source, SubmittedFile};
 use plumbline_bundle::signing::named_path;
 use plumbline_conformance::submission::{Finding, rules};
 use plumbline_core::Definition;
 use plumbline_core::size::Bytes;
-use plumbline_profile::{Profile, Source, SubmittedFile};
 use serde_json::Value;
 
 use super::find::FoundProfile;

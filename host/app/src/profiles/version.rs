@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plumbline_bundle::profile::{Profile, Settings, Version};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions};
-use plumbline_profile::{Profile, Settings, Version};
 
 use crate::error::AppError;
 use crate::runtime::one_thread;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Command};
+use plumbline_bundle::profile::{self, Given, Place};
 use plumbline_conformance::suite::{
     self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Settings, latest_version, takes_credentials,
 };
@@ -15,7 +16,6 @@ use plumbline_core::Config;
 use plumbline_core::definition::Definition;
 use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::MAX_CONFIG_MAP_BYTES;
-use plumbline_profile::{Given, Place};
 use serde_json::json;
 
 use crate::context::Context;
@@ -141,7 +141,7 @@ impl SuiteOptions {
     /// # Errors
     ///
     /// A value, or the name of the mode or of an option, does not fit the profile.
-    pub fn settings(&self) -> Result<plumbline_profile::Settings<'static>, AppError> {
+    pub fn settings(&self) -> Result<profile::Settings<'static>, AppError> {
         let profile = &suite_profile()?.profile;
         let run = ProfileRun { set: self.set.clone(), set_files: self.set_files.clone(), ..ProfileRun::default() };
         let flags = [
@@ -157,7 +157,7 @@ impl SuiteOptions {
             .into_iter()
             .filter_map(|(name, value)| Some(Given { name: name.to_owned(), value: value?, from_file: false }));
         let given: Vec<Given> = run.given(profile)?.into_iter().chain(flags).collect();
-        plumbline_profile::Settings::choose_changes(profile, self.mode.as_deref(), &given)
+        profile::Settings::choose_changes(profile, self.mode.as_deref(), &given)
             .map_err(|error| wrong_settings(profile, &error))
     }
 
@@ -267,7 +267,7 @@ pub async fn apply(
 /// Applies the mode and the values of options to a definition of the suite. `required` has the tests
 /// of a rerun, each of which must run.
 fn changed(
-    changes: &plumbline_profile::Settings<'_>,
+    changes: &profile::Settings<'_>,
     definition: &Definition,
     required: &[String],
 ) -> Result<Definition, AppError> {

@@ -4,11 +4,11 @@ use std::error::Error;
 use std::io::{self, Read};
 use std::path::Path;
 
+use plumbline_bundle::profile::{ListingFormat, Profile};
 use plumbline_conformance::lists::{
     Embedded, ListError, MAX_PACKED, Selection, TestList, is_suite_node, near, parse, read_dir, read_file, resolve,
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions};
-use plumbline_profile::{ListingFormat, Profile};
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use plumbline_bundle::profile::ProfileError;
 use plumbline_bundle::{Bundle, BundleError, BundleWarning, Digest, UnpackError, unpack};
-use plumbline_profile::ProfileError;
 
 use crate::make::{Bed, executable, tar_of};
 

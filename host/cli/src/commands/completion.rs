@@ -16,11 +16,11 @@ use plumbline_app::profiles::modes;
 use plumbline_app::runtime::one_thread;
 use plumbline_app::sources::sonobuoy;
 use plumbline_bundle::Store;
+use plumbline_bundle::profile::Profile;
 use plumbline_core::Driver;
 use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode};
 use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::{Cluster, ConnectOptions, contexts};
-use plumbline_profile::Profile;
 
 use crate::error::USAGE;
 use crate::output::print_raw;

@@ -18,12 +18,12 @@ use plumbline_app::runtime::runtime;
 use plumbline_app::suite::{SuiteOptions, default_plugins};
 use plumbline_app::{AppError, Explain as _, sources};
 use plumbline_bundle::built_in::Environment;
+use plumbline_bundle::profile::profile_schema_text;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_core::duration::parse_duration;
 use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
 use plumbline_kubernetes::names;
-use plumbline_profile::profile_schema_text;
 use serde_json::{Value, json};
 
 use crate::args::global::{Global, Level};

@@ -7,8 +7,8 @@ use plumbline_app::profiles::{self, CLUSTER_VERSION, ChosenProfile, FoundProfile
 use plumbline_app::sources::SourceKind;
 use plumbline_app::suite::{SuiteOption, suite_options};
 use plumbline_app::{AppError, Context};
+use plumbline_bundle::profile::{OptionType, Profile, ProfileMode, ProfileOption, Source, SubmittedFile, Version};
 use plumbline_core::text::Printable;
-use plumbline_profile::{OptionType, Profile, ProfileMode, ProfileOption, Source, SubmittedFile};
 use serde_json::{Value, json};
 
 use crate::args::shared::{OutputArgs, RemoteArgs, context, insert};
@@ -125,13 +125,13 @@ fn origin(found: &FoundProfile) -> String {
 fn version(profile: &Profile) -> String {
     let shown = profile.shown_version();
     match &profile.version {
-        plumbline_profile::Version::Fixed(text) => text.clone(),
-        plumbline_profile::Version::Option(name) => match shown {
+        Version::Fixed(text) => text.clone(),
+        Version::Option(name) => match shown {
             Some(version) => format!("{version} (option `{name}`)"),
             None => format!("value of the option `{name}`"),
         },
-        plumbline_profile::Version::Cluster => CLUSTER_VERSION.to_owned(),
-        plumbline_profile::Version::Crd { name, annotation } => {
+        Version::Cluster => CLUSTER_VERSION.to_owned(),
+        Version::Crd { name, annotation } => {
             format!("that of the cluster (annotation `{annotation}` of custom resource definition `{name}`)")
         }
     }

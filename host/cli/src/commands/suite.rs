@@ -12,9 +12,9 @@ use plumbline_app::profiles::{
 };
 use plumbline_app::report::{self, print_json};
 use plumbline_app::suite::test_names::{self, OFFLINE, STDIN, TestSource, image_of, is_image};
+use plumbline_bundle::profile::ProfileMode;
 use plumbline_conformance::lists::{TestList, tags};
 use plumbline_kubernetes::ConnectOptions;
-use plumbline_profile::ProfileMode;
 use serde::Serialize;
 use serde_json::{Value, json};
 

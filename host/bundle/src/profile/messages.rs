@@ -1,9 +1,9 @@
-//! Every error of this crate, with its cause, hint and exit code.
+//! Every error of profiles, with its cause, hint and exit code.
 
 use plumbline_catalogue::{Catalogue, samples};
 use plumbline_core::definition::DefinitionError;
 
-use crate::{ApplyError, ListError, ProfileError, SettingsError, ValueError};
+use super::{ApplyError, ListError, ProfileError, SettingsError, ValueError};
 
 #[test]
 fn every_error_is_in_the_catalogue() {

@@ -13,8 +13,8 @@ use super::rules::{
     is_option_key, is_pattern_free, line, prose, scalar, variable, word,
 };
 use super::submission::submission;
-use crate::error::ProfileError;
-use crate::model::{
+use crate::profile::error::ProfileError;
+use crate::profile::model::{
     LocalForm, OptionType, Profile, ProfileMode, ProfileOption, TestSelection, VALUE_PLACEHOLDER, VERSION_PLACEHOLDER,
     Version, is_version,
 };

@@ -2,8 +2,8 @@
 
 use super::raw::{RawSubmitted, Text};
 use super::rules::{cut, invalid, is_file_name, is_relative};
-use crate::error::ProfileError;
-use crate::model::{OptionType, ProfileOption, Source, SubmittedFile};
+use crate::profile::error::ProfileError;
+use crate::profile::model::{OptionType, ProfileOption, Source, SubmittedFile};
 
 /// Checks the list of submitted files. An option that gives the content of one must have the type
 /// `file`, and must not be a secret: the archive does not contain its value.

@@ -6,8 +6,8 @@ use plumbline_core::Definition;
 use plumbline_core::definition::{DefinitionError, SuiteRun};
 use serde_json::{Map, Value, json};
 
-use crate::model::{OptionType, ProfileOption, VALUE_PLACEHOLDER};
-use crate::settings::Settings;
+use super::model::{OptionType, ProfileOption, VALUE_PLACEHOLDER};
+use super::settings::Settings;
 
 /// Name of the Secret with the values of secret options. A local run uses no Secret, but its
 /// definition is the same.

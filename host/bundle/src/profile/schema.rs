@@ -5,7 +5,7 @@
 /// The reader accepts no document that the schema rejects, apart from limits of its own. It also
 /// checks what refers to something else, such as a mode that sets an option.
 pub fn profile_schema_text() -> &'static str {
-    include_str!("../../../docs/profile.schema.json")
+    include_str!("../../../../docs/profile.schema.json")
 }
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{Profile, ProfileError};
+    use crate::profile::{Profile, ProfileError};
 
     fn schema() -> Value {
         serde_json::from_str(profile_schema_text()).unwrap()
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn both_accept_the_same_documents() {
         let (schemas, index) = compiled();
-        for (yaml, good) in crate::read::tests::DOCUMENTS {
+        for (yaml, good) in crate::profile::read::tests::DOCUMENTS {
             let value: Value = serde_saphyr::from_str(yaml).unwrap();
             let by_schema = schemas.validate(&value, index);
             let by_reader = Profile::parse(yaml.as_bytes());

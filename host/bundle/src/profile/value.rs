@@ -5,7 +5,7 @@ use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::size::Bytes;
 use url::Url;
 
-use crate::model::OptionType;
+use super::model::OptionType;
 
 /// Maximum size of a value in bytes. In a cluster, a run shares 1 MiB for all of them.
 pub const MAX_VALUE_BYTES: usize = 256 << 10;

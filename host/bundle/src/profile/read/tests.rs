@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{OptionType, Version};
+use crate::profile::model::{OptionType, Version};
 
 /// A profile with every key.
 pub(crate) const WHOLE: &str = "\
@@ -112,9 +112,9 @@ fn every_key_is_read() {
     let selection = profile.selection.as_ref().unwrap();
     assert_eq!(selection.options().collect::<Vec<_>>(), ["focus", "skip", "snapshots"]);
     assert_eq!((selection.strip.as_str(), selection.prefix.as_str()), ("[It] ", "Storage "));
-    assert_eq!(profile.submission.last().unwrap().source, crate::Source::Option("product".to_owned()));
+    assert_eq!(profile.submission.last().unwrap().source, crate::profile::Source::Option("product".to_owned()));
     let listing = profile.listing.as_ref().unwrap();
-    assert_eq!((listing.program.as_str(), listing.format), ("bin/suite", crate::ListingFormat::Ginkgo));
+    assert_eq!((listing.program.as_str(), listing.format), ("bin/suite", crate::profile::ListingFormat::Ginkgo));
     assert_eq!((&listing.tests[..], listing.required.len()), (&["--list".to_owned(), "all".to_owned()][..], 1));
     let files: Vec<_> = profile.files().collect();
     let named = |key, file: &str| (key, file.to_owned());

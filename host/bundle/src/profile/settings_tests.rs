@@ -1,5 +1,5 @@
 use super::*;
-use crate::read::tests::WHOLE;
+use crate::profile::read::tests::WHOLE;
 
 fn profile() -> Profile {
     Profile::parse(WHOLE.as_bytes()).unwrap()

@@ -6,8 +6,8 @@ use plumbline_core::closest;
 use plumbline_core::definition::SuiteRun;
 use plumbline_core::text::shortened;
 
-use crate::model::{OptionType, Profile, ProfileMode, ProfileOption, VERSION_PLACEHOLDER, Version, is_version};
-use crate::value::ValueError;
+use super::model::{OptionType, Profile, ProfileMode, ProfileOption, VERSION_PLACEHOLDER, Version, is_version};
+use super::value::ValueError;
 
 /// A value that a user gives.
 #[derive(Debug, Clone, PartialEq, Eq)]

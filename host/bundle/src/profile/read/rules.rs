@@ -4,8 +4,8 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::raw::Text;
-use crate::error::ProfileError;
-use crate::model::VALUE_PLACEHOLDER;
+use crate::profile::error::ProfileError;
+use crate::profile::model::VALUE_PLACEHOLDER;
 
 /// Maximum length of texts for people, and of other texts, in bytes.
 const MAX_PROSE: usize = 1000;

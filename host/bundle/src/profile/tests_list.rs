@@ -2,7 +2,7 @@
 
 use plumbline_core::size::Bytes;
 
-use crate::model::is_version;
+use super::model::is_version;
 
 /// Maximum size of a list in bytes.
 pub const MAX_LIST_BYTES: usize = 8 << 20;

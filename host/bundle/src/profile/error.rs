@@ -3,7 +3,7 @@
 use plumbline_core::NameError;
 use plumbline_core::size::Bytes;
 
-use crate::model::MAX_PROFILE_BYTES;
+use super::model::MAX_PROFILE_BYTES;
 
 /// Error while reading a profile. Messages name the key and the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,8 +4,8 @@ use serde_saphyr::Spanned;
 
 use super::raw::RawListing;
 use super::rules::{MAX_TEXT, invalid, is_relative};
-use crate::error::ProfileError;
-use crate::model::{Listing, ListingFormat};
+use crate::profile::error::ProfileError;
+use crate::profile::model::{Listing, ListingFormat};
 
 /// Checks the program and its arguments.
 pub(super) fn listing(raw: RawListing) -> Result<Listing, ProfileError> {

@@ -9,8 +9,8 @@ mod submission;
 use plumbline_core::closest;
 use serde_saphyr::{Error, Location};
 
-use crate::error::ProfileError;
-use crate::model::{MAX_PROFILE_BYTES, Profile};
+use super::error::ProfileError;
+use super::model::{MAX_PROFILE_BYTES, Profile};
 
 impl Profile {
     /// Parses and checks a profile from the bytes of its file. Unknown keys are errors.

@@ -1,9 +1,9 @@
 use plumbline_core::definition::SuiteRun;
 
 use super::*;
-use crate::read::tests::WHOLE;
-use crate::settings::Given;
-use crate::{Profile, Settings};
+use crate::profile::read::tests::WHOLE;
+use crate::profile::settings::Given;
+use crate::profile::{Profile, Settings};
 
 const DEFINITION: &str = "
 sonobuoy-config: {driver: Job, plugin-name: storage, result-format: junit}
