@@ -7,13 +7,13 @@ use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Finding, Preflight};
 use plumbline_kubernetes::{Change, Cluster, ConnectOptions, ServerVersion, create, plan_creation, title};
-use plumbline_local::SecretValues;
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, SELECT_OTHERS};
 use crate::files::read_input_text;
 use crate::judges;
+use crate::local::SecretValues;
 use crate::manifest::options::not_scheduled;
 use crate::manifest::{self, Circumstances, SuiteChecks};
 use crate::options::{RunOptions, SkipPreflight};

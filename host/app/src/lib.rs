@@ -12,6 +12,7 @@
 //!   bundles, checks their signatures, and distributes them.
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
+//! * [`local`]: the dispatcher that runs plugins as processes on this machine.
 //! * [`profiles`]: profiles of other suites: lists them, and applies them to a run.
 //! * [`aggregator`], [`process`], [`run_check`]: roles of the program in a run.
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
@@ -56,6 +57,7 @@ mod files;
 pub mod history;
 pub mod images;
 pub mod judges;
+pub mod local;
 pub mod local_run;
 pub mod local_runs;
 pub mod manifest;

@@ -12,8 +12,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// The crates whose texts are messages.
 #[rustfmt::skip]
 const CRATES: &[&str] = &[
-    "aggregator", "app", "archive", "author", "bundle", "cli", "conformance", "core", "facts", "kubernetes", "local",
-    "phonehome", "profile", "registry", "sandbox", "telemetry", "worker",
+    "aggregator", "app", "archive", "author", "bundle", "cli", "conformance", "core", "facts", "kubernetes",
+    "phonehome", "registry", "sandbox", "telemetry", "worker",
 ];
 
 /// Directories and files with other texts: tests and their data.

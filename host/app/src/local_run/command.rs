@@ -25,7 +25,7 @@ pub(super) fn plugin(options: &LocalRunArgs, work: &Path) -> Result<ResolvedPlug
         .parse()
         .usage_error(format_args!("invalid plugin name `--name {name}`"))
         .hint("choose another name with `--name`")?;
-    let (results, config) = plumbline_local::directories(work, &name);
+    let (results, config) = crate::local::directories(work, &name);
     let prepared = prepare(command, &results, &config, |name| std::env::var(name).ok());
     let definition = definition(&name, options.result_format(), &prepared)?;
     Ok(ResolvedPlugin::of_definition(definition, command.join(" ")))

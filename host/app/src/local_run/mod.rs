@@ -15,12 +15,12 @@ use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{RunId, shell_path};
-use plumbline_local::{LocalDispatcher, LocalOptions, SecretValues, StartDirectories};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, SELECT_OTHERS};
 use crate::judges;
+use crate::local::{LocalDispatcher, LocalOptions, SecretValues, StartDirectories};
 use crate::local_runs::{self, LocalRun, absolute, log_dir};
 use crate::modules::{self, Limits};
 use crate::options::{LocalRunArgs, RunOptions};

@@ -10,7 +10,6 @@ use plumbline_bundle::profile::{
 };
 use plumbline_core::Definition;
 use plumbline_kubernetes::ConnectOptions;
-use plumbline_local::SecretValues;
 
 use super::find::{FoundProfile, of_plugin};
 use super::lists::read_list;
@@ -19,6 +18,7 @@ use super::version;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::read_text;
+use crate::local::SecretValues;
 use crate::reruns::{Retries, failed_tests_of};
 use crate::sources::ResolvedPlugin;
 

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_app::AppError;
+use plumbline_app::local::LocalDispatcher;
 use plumbline_app::local_run::{FinishedRun, StartedRun, prepare};
 use plumbline_app::report::outcome::{outcome_document, outcome_text};
 use plumbline_app::runtime::runtime;
 use plumbline_app::signing::signing_key;
 use plumbline_core::Verdict;
-use plumbline_local::LocalDispatcher;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 

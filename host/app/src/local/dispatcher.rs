@@ -7,9 +7,9 @@ use plumbline_aggregator::{BoxFuture, Completed, DispatchError, Dispatcher, Exit
 use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::LocalOptions;
-use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
-use crate::process::kill_recorded;
+use super::command::LocalOptions;
+use super::execution::{self, Control, Execution, ExecutionContext, LastOutput};
+use super::process::kill_recorded;
 
 /// The node name of a machine whose own name is not valid.
 const FALLBACK_NAME: &str = "localhost";
@@ -116,7 +116,7 @@ impl Dispatcher for LocalDispatcher {
 }
 
 /// Returns this machine as a node, as Kubernetes would describe it.
-pub fn this_machine() -> Node {
+fn this_machine() -> Node {
     let uname = rustix::system::uname();
     let host = uname.nodename().to_string_lossy().to_ascii_lowercase();
     let name: NodeName = host.parse().or_else(|_| FALLBACK_NAME.parse()).unwrap_or_else(|_| NodeName::global());

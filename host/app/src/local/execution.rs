@@ -16,9 +16,9 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::{self, ExecutionPaths, LocalOptions, plugin_variables, worker_variables};
-use crate::ended::{self, Ended};
-use crate::process::{Process, ProcessExit, Program, record_process};
+use super::command::{self, ExecutionPaths, LocalOptions, plugin_variables, worker_variables};
+use super::ended::{self, Ended};
+use super::process::{Process, ProcessExit, Program, record_process};
 
 /// The directory of an execution for results.
 const RESULTS: &str = "results";
@@ -90,8 +90,8 @@ pub(crate) enum Control {
 /// Returns the directories for results and for the files of the definition, for a plugin that runs
 /// once in a local run.
 ///
-/// `work` is the [`LocalOptions::work`](crate::LocalOptions::work) of the run. A command line that
-/// contains these paths needs them before the run starts.
+/// `work` is the [`LocalOptions::work`] of the run. A command line that contains these paths needs
+/// them before the run starts.
 pub fn directories(work: &Path, plugin: &PluginName) -> (PathBuf, PathBuf) {
     let home = work.join(plugin.as_str()).join(GLOBAL);
     (home.join(RESULTS), home.join(CONFIG))
