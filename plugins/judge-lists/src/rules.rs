@@ -112,7 +112,11 @@ impl Rules for Skips {
                 Some(not_allowed(reason, entry.source()))
             }
             None => {
-                let required = self.required.as_ref().is_none_or(|pattern| pattern.is_match(leaf.name.as_bytes()));
+                let names = [leaf.name, leaf.full_name];
+                let required = self
+                    .required
+                    .as_ref()
+                    .is_none_or(|pattern| names.iter().any(|name| pattern.is_match(name.as_bytes())));
                 let reason = "it was skipped, and is not in the list of what may be".to_owned();
                 required.then(|| not_allowed(reason, String::new()))
             }

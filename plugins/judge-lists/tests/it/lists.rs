@@ -122,6 +122,20 @@ fn skips_are_allowed_or_not() {
 }
 
 #[test]
+fn a_required_test_may_be_named_by_its_class() {
+    let skipped = |class: &str| leaf("test_x", Status::Skipped).meta("classname", class);
+    let file = Item::new(0, "junit.xml").status(Status::Skipped).meta("type", "file");
+    let case =
+        Case::new().format("allowed-skips").results("global", [file, skipped("tests.core"), skipped("tests.more")]);
+    for (pattern, rejected) in
+        [(r"tests\.core", 1), (r"^test_x \(tests\.more\)$", 1), ("^test_x$", 2), (r"tests\.other", 0)]
+    {
+        let said = judged(&case.clone().option("required", pattern));
+        assert_eq!(said.count("skip-not-allowed"), rejected, "{pattern}");
+    }
+}
+
+#[test]
 fn every_problem_is_named_with_its_place() {
     let list = "- test: a\n  untill: 2027-03-31\n- pattern: '('\n- [sig-apps]\n- fine\n- {test: b, until: soon}\n";
     let said = known(list, "2026-11-21").file("data/other.json", "{}").judge::<Lists>();
