@@ -96,11 +96,25 @@ impl SuiteSettings {
 /// Returns whether arguments request a dry run. The separator may be another character than a
 /// space, which does not matter here.
 fn asks_for_dry_run(arguments: &str) -> bool {
-    arguments.split("--").skip(1).any(|argument| {
-        let flag =
-            argument.split(|c: char| !c.is_ascii_alphanumeric() && !"-.=".contains(c)).next().unwrap_or_default();
-        let (name, value) = flag.split_once('=').unwrap_or((flag, "true"));
-        DRY_RUN_FLAGS.contains(&name) && value != "false"
+    let ends = |text: &str| {
+        text.starts_with("--") || !text.starts_with(|c: char| c.is_ascii_alphanumeric() || "-.=".contains(c))
+    };
+    let is_true = |after: &str| match after.strip_prefix('=') {
+        None => ends(after),
+        Some(value) => !value.strip_prefix("false").is_some_and(ends),
+    };
+    arguments.match_indices('-').any(|(at, _)| {
+        let (before, flag) = arguments.split_at(at);
+        // Go accepts one dash or two. One can also be a part of a name or value.
+        let begins = match before.chars().next_back() {
+            Some('-') => false,
+            Some(c) if c == '=' || c.is_ascii_alphanumeric() => flag.starts_with("--"),
+            _ => true,
+        };
+        begins && {
+            let flag = flag.trim_start_matches('-');
+            DRY_RUN_FLAGS.iter().any(|name| flag.strip_prefix(name).is_some_and(is_true))
+        }
     })
 }
 
@@ -128,10 +142,25 @@ mod tests {
             assert_eq!(settings(&[("E2E_DRYRUN", value)]).submittable(), Err(NotSubmittable::DryRun), "{value}");
         }
         assert_eq!(settings(&[("E2E_DRYRUN", "")]).submittable(), Ok(()));
-        for args in ["--a=b --dry-run", "--ginkgo.dryRun=true", "--a,--ginkgo.dry-run,--b"] {
+        for args in [
+            "--a=b --dry-run",
+            "--ginkgo.dryRun=true",
+            "--a,--ginkgo.dry-run,--b",
+            "--ginkgo.dry-run--b",
+            "-ginkgo.dry-run",
+            "-a=b -dry-run",
+            "-a;-ginkgo.dryRun=true;-b",
+        ] {
             assert_eq!(settings(&[("E2E_EXTRA_ARGS", args)]).submittable(), Err(NotSubmittable::DryRun), "{args}");
         }
-        assert_eq!(settings(&[("E2E_EXTRA_GINKGO_ARGS", "--dry-run=false --dry-runner")]).submittable(), Ok(()));
+        for args in ["--dry-run=false --dry-runner", "-dry-run=false", "--no-dry-run -ginkgo.skip=server-side-dry-run"]
+        {
+            assert_eq!(settings(&[("E2E_EXTRA_GINKGO_ARGS", args)]).submittable(), Ok(()), "{args}");
+        }
+        // Many dashes take no quadratic time.
+        for args in ["-".repeat(1 << 20), "--a".repeat(1 << 18)] {
+            assert_eq!(settings(&[("E2E_EXTRA_ARGS", args.as_str())]).submittable(), Ok(()));
+        }
         // Empty values mean the image's defaults. Its default for parallel runs is to skip serial
         // tests.
         assert_eq!(settings(&[("E2E_FOCUS", ""), ("E2E_PARALLEL", "false")]).submittable(), Ok(()));
