@@ -94,6 +94,9 @@ pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submissi
     let (release, kubernetes) = version(options, &facts)?;
     check_mode(context, options, &facts)?;
     let cases = read_cases(&facts.junit)?;
+    if cases.dry_run {
+        return Err(not_submittable(&NotSubmittable::DryRun));
+    }
     check_results(context, options, &cases, release, facts.suite.as_deref())?;
     let place = place(options, &product, release)?;
     let readme = match &options.readme {
@@ -170,11 +173,15 @@ fn version(options: &AssembleOptions, facts: &RunFacts) -> Result<(Release, Stri
 
 fn check_mode(context: &Context, options: &AssembleOptions, facts: &RunFacts) -> Result<(), AppError> {
     let Err(problem) = facts.settings.submittable() else { return Ok(()) };
-    let error = AppError::usage("this run cannot be submitted")
-        .because(&problem)
-        .hint("run the suite with `--submission-dir`, which selects all required tests");
+    let error = not_submittable(&problem);
     // A dry run tests nothing, so no option makes it a result.
     if problem == NotSubmittable::DryRun { Err(error) } else { reject(context, options, &error) }
+}
+
+fn not_submittable(problem: &NotSubmittable) -> AppError {
+    AppError::usage("this run cannot be submitted")
+        .because(problem)
+        .hint("run the suite with `--submission-dir`, which selects all required tests")
 }
 
 fn check_results(

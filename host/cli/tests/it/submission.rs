@@ -168,6 +168,11 @@ fn only_runs_of_the_whole_suite_are_submitted() {
         assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"), "{value}");
         assert!(!bed.path("out").exists());
     }
+    // Whoever asked for it, the report says that it is of a dry run.
+    let dry_run = format!("<properties><property name='DryRun' value='true'/></properties>{GOOD}");
+    archive(&bed, &dry_run, CERTIFIED);
+    assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"));
+    assert!(!bed.path("out").exists());
 
     // A real archive, of a run that only repeated failed tests.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");

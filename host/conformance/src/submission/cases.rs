@@ -41,6 +41,10 @@ const ROOT: &str = "testsuites";
 const SUITE: &str = "testsuite";
 const CASE: &str = "testcase";
 
+/// The settings of Ginkgo in a suite, and the one that says that no test really ran.
+const PROPERTIES: &str = "properties";
+const DRY_RUN: &str = "DryRun";
+
 /// The conformance tests that ran, as the verifier finds them in a file of results. Names are those
 /// that the verifier compares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,6 +60,9 @@ pub struct Cases {
     pub ran: u64,
     /// Number of skipped tests.
     pub skipped: u64,
+    /// Whether it is the report of a dry run, in which Ginkgo reports every test as passed. The
+    /// verifier does not look at that.
+    pub dry_run: bool,
     /// Test cases that the verifier does not read: in nested suites, outside of suites, or after the
     /// outermost element.
     pub(super) unread: u64,
@@ -142,13 +149,24 @@ impl<'a> Reader<'a> {
 
     fn suite(&mut self) -> Result<(), String> {
         while let Some(child) = self.child()? {
-            if child.local_name() == CASE {
-                // The last attribute of several applies.
-                let name = child.values("name").next_back().unwrap_or_default().to_owned();
-                self.case(name)?;
-            } else {
-                self.skip(child)?;
+            match child.local_name() {
+                CASE => {
+                    // The last attribute of several applies.
+                    let name = child.values("name").next_back().unwrap_or_default().to_owned();
+                    self.case(name)?;
+                }
+                PROPERTIES => self.properties()?,
+                _ => self.skip(child)?,
             }
+        }
+        Ok(())
+    }
+
+    fn properties(&mut self) -> Result<(), String> {
+        while let Some(child) = self.child()? {
+            let has = |attribute: &str, wanted: &str| child.values(attribute).any(|value| value == wanted);
+            self.cases.dry_run |= has("name", DRY_RUN) && has("value", "true");
+            self.skip(child)?;
         }
         Ok(())
     }
@@ -271,6 +289,24 @@ mod tests {
         assert_eq!((nested.ran, nested.unread), (0, 2));
         let behind = Cases::read(b"<testsuites/><testsuites><testsuite><testcase/></testsuite></testsuites> &");
         assert_eq!((behind.problem, behind.unread), (None, 1));
+    }
+
+    #[test]
+    fn a_report_says_whether_it_is_of_a_dry_run() {
+        let of = |value: &str| {
+            read(&format!(
+                "<properties><property name='FailFast' value='true'/><property name='DryRun' value='{value}'></property>\
+                 </properties><testcase name='a [Conformance]'/>"
+            ))
+        };
+        for (value, dry_run) in [("true", true), ("false", false), ("", false)] {
+            let cases = of(value);
+            assert_eq!((cases.dry_run, cases.passed.len(), &cases.problem), (dry_run, 1, &None), "{value}");
+        }
+        assert!(!read("<testcase name='a'/>").dry_run);
+        // What is in other places is counted as before.
+        let nested = read("<properties><property><testcase name='a'/></property><testCase/></properties>");
+        assert_eq!((nested.ran, nested.unread), (0, 2));
     }
 
     #[test]

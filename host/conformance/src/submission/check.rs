@@ -142,6 +142,9 @@ fn human_review(contents: &Contents<'_>) -> Finding {
             .filter(|folder| release_of(folder).is_none())
             .map(|folder| format!("folder `{folder}` is not `vX.YY/product`")),
     );
+    if contents.cases.is_some_and(|cases| cases.dry_run) {
+        problems.push(format!("`{JUNIT}` is the report of a dry run, in which nothing was tested"));
+    }
     if let Some(cases) = contents.cases.filter(|cases| cases.unread > 0) {
         let unread = usize::try_from(cases.unread).unwrap_or(usize::MAX);
         problems.push(format!(

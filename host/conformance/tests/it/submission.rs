@@ -184,6 +184,8 @@ fn results_that_the_verifier_cannot_read() {
     let nested =
         good.replace("<testcase name='[It] c'>", "<testsuite><testcase name='d'/></testsuite><testcase name='[It] c'>");
     assert_eq!(with(&nested).broken(), ["human-review"]);
+    let dry_run = "<testsuite><properties><property name='DryRun' value='true'/></properties>";
+    assert_eq!(with(&good.replace("<testsuite>", dry_run)).broken(), ["human-review"]);
     let mut log = Submission::good();
     log.log = LogVersions::read("kube-apiserver version: v1.29.9");
     assert_eq!(log.broken(), ["log-version"]);
