@@ -25,23 +25,41 @@ struct Query {
     error: Option<Value>,
 }
 
+/// The directories of the survey.
+const SURVEYED: [&str; 3] = ["podlogs", "hosts", "resources"];
+
+/// Returns whether the survey wrote this file.
+pub(crate) fn is_of_survey(path: &str) -> bool {
+    path.split('/').next().is_some_and(|dir| SURVEYED.contains(&dir))
+}
+
 /// The directories of an archive that lack files, with the reasons.
-#[derive(Debug, Default)]
-pub(crate) struct Gaps(Vec<(String, String)>);
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    found: Vec<(String, String)>,
+    /// Whether the survey wrote down its queries, which it does at its end.
+    has_ended: bool,
+}
 
 impl Gaps {
-    /// Reads the file. Without one, there was no survey.
+    /// Reads the file. Without one, there was no survey, or it did not end: it was interrupted, or
+    /// the disk was full.
     pub(crate) fn read(file: Option<InputFile>) -> Self {
-        let Some(mut file) = file else { return Self::default() };
-        match read_json::<Option<Vec<Query>>>(&mut file) {
-            Ok(queries) => Self(queries.unwrap_or_default().iter().flat_map(gaps_of).collect()),
-            Err(why) => Self(["podlogs", "hosts", "resources"].map(|dir| (dir.to_owned(), why.clone())).into()),
-        }
+        let Some(mut file) = file else { return Self { found: Vec::new(), has_ended: false } };
+        let found = match read_json::<Option<Vec<Query>>>(&mut file) {
+            Ok(queries) => queries.unwrap_or_default().iter().flat_map(gaps_of).collect(),
+            Err(why) => SURVEYED.map(|dir| (dir.to_owned(), why.clone())).into(),
+        };
+        Self { found, has_ended: true }
     }
 
-    /// Returns why files that `glob` matches may be missing, or `None` if none is.
-    pub(crate) fn in_files(&self, glob: &str) -> Option<&str> {
-        self.0.iter().find(|(dir, _)| may_match_below(glob, dir)).map(|(_, why)| why.as_str())
+    /// Returns why files that `glob` matches may be missing, or `None` if none is. `surveyed` says
+    /// whether it matches a file of the survey.
+    pub(crate) fn in_files(&self, glob: &str, surveyed: bool) -> Option<String> {
+        if surveyed && !self.has_ended {
+            return Some(format!("because the survey did not write `{QUERIES}`"));
+        }
+        self.found.iter().find(|(dir, _)| may_match_below(glob, dir)).map(|(_, why)| why.clone())
     }
 }
 

@@ -8,7 +8,7 @@ use plumbline_sdk::text::{counted, shortened};
 
 use crate::check::{Log, Unit};
 use crate::evaluate::{Amount, Found, Gap};
-use crate::gaps::Gaps;
+use crate::gaps::{Gaps, is_of_survey};
 use crate::quantity::{Kind, Quantity, number, quantity};
 use crate::samples::{Measure, Samples};
 
@@ -24,6 +24,8 @@ pub(crate) struct Scan {
     log: Box<Log>,
     samples: Samples,
     files: u64,
+    /// Whether one of them is a file of the survey.
+    surveyed: bool,
     /// Why there is no value, whatever else the files have.
     wrong: Option<String>,
     /// What of the files was not examined, and why.
@@ -32,7 +34,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn new(log: Box<Log>, samples: Samples) -> Self {
-        Self { log, samples, files: 0, wrong: None, unread: None }
+        Self { log, samples, files: 0, surveyed: false, wrong: None, unread: None }
     }
 
     fn line(&mut self, path: &str, line: &[u8], is_cut: bool) {
@@ -74,7 +76,7 @@ impl Scan {
     }
 
     pub(crate) fn found(self, gaps: &Gaps) -> Result<Found, String> {
-        let Self { log, samples, files, wrong, unread } = self;
+        let Self { log, samples, files, surveyed, wrong, unread } = self;
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
@@ -84,7 +86,8 @@ impl Scan {
                 "file `{glob}` not found: list the files of the archive that it needs under `evidence`"
             ));
         }
-        let missing = || gaps.in_files(&log.glob).map(|why| format!("files of `{glob}` may be missing, {why}"));
+        let missing =
+            || gaps.in_files(&log.glob, surveyed).map(|why| format!("files of `{glob}` may be missing, {why}"));
         let missing = unread.or_else(missing);
         let (lines, names) = (counted(samples.count, "line"), counted(files, "file"));
         let Some(value) = samples.measure()? else {
@@ -114,6 +117,7 @@ pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
         let read = each_line(file, |line, is_cut| wanting.iter_mut().for_each(|scan| scan.line(&path, line, is_cut)));
         for scan in wanting {
             scan.files += 1;
+            scan.surveyed |= is_of_survey(&path);
             if let Err(error) = &read {
                 scan.unread.get_or_insert_with(|| format!("failed to read `{}`: {error}", shortened(&path, MAX_SHOWN)));
             }

@@ -28,7 +28,15 @@ const LIST: &str = r#"
   want: "== 0"
 "#;
 
+/// The queries of a survey.
+const QUERIES: &str = "meta/query-time.json";
+
 fn two(list: &str) -> Case {
+    of_survey(list).file(QUERIES, "[]")
+}
+
+/// Returns a case without the queries of the survey.
+fn of_survey(list: &str) -> Case {
     checks(list)
         .file("podlogs/kube-system/etcd-n1/logs/etcd.txt", ETCD)
         .file("podlogs/kube-system/etcd-n2/logs/etcd.txt", "all is well\r\n")
@@ -54,7 +62,7 @@ fn numbers_have_the_given_unit() {
         let list = format!(
             "- {{id: X, log: {{files: '**/m.log', pattern: 'v=(\\S+)', unit: {unit}, measure: {measure}}}, want: '{want}'}}\n"
         );
-        shown(&checks(&list).file("hosts/n1/m.log", "v=10\nv=20 v=99\nx\nv=40.5\n"))
+        shown(&checks(&list).file("plugins/p/m.log", "v=10\nv=20 v=99\nx\nv=40.5\n"))
     };
     assert!(of("ms", "max", "<= 40ms").contains("FAILED") && of("ms", "max", "<= 41ms").contains("got 40.5ms |"));
     assert!(of("number", "mean", "> 23").contains("got 23.5 |"));
@@ -82,14 +90,30 @@ fn a_log_without_values_is_unknown() {
     assert!(broken.contains("X unknown") && broken.contains("failed to read `b/1.log`: the disk is gone"), "{broken}");
 }
 
+/// Returns the IDs of the checks that are unknown.
+fn unknown(case: &Case) -> Vec<String> {
+    let shown = shown(case);
+    let unknown = shown.lines().filter_map(|line| line.split_once(" unknown: "));
+    unknown.map(|(id, _)| id.trim().to_owned()).collect()
+}
+
+#[test]
+fn logs_of_a_survey_that_did_not_end_are_not_taken_for_all() {
+    let case = of_survey(LIST);
+    assert_eq!(unknown(&case), ["ETCD-002", "ETCD-004"], "{}", shown(&case));
+    let line = shown(&case);
+    assert_eq!(line.matches(" FAILED: ").count(), 2, "{line}");
+    let why = "| files of `podlogs/kube-system/etcd-*/logs/*.txt` may be missing, because the survey did not write `meta/query-time.json`";
+    assert!(line.contains(why), "{line}");
+    // Without files of a survey, there was none.
+    let list = "- {id: X, log: {files: '**/*.log', pattern: error, measure: count}, want: '== 0'}\n";
+    assert_eq!(unknown(&checks(list).file("plugins/p/results/global/podlogs/a.log", "fine")), [""; 0]);
+    assert_eq!(unknown(&checks(list).file("plugins/p/a.log", "fine").file("hosts/n1/a.log", "fine")), ["X"]);
+}
+
 #[test]
 fn logs_that_were_not_collected_are_not_taken_for_empty_ones() {
-    let queries = |entries: &str| two(LIST).file("meta/query-time.json", entries);
-    let unknown = |case: &Case| {
-        let shown = shown(case);
-        let unknown = shown.lines().filter_map(|line| line.split_once(" unknown: "));
-        unknown.map(|(id, _)| id.trim().to_owned()).collect::<Vec<_>>()
-    };
+    let queries = |entries: &str| of_survey(LIST).file(QUERIES, entries);
     let none: [&str; 0] = [];
     let whole = r#"[{"queryobj": "podlogs", "namespace": "kube-system", "time": "1ms"}]"#;
     assert_eq!(unknown(&queries(whole)), none);
