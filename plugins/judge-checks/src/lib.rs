@@ -54,7 +54,7 @@
 //! | checks | 500 | an error |
 //! | `meta/clusterhealth.json` | 64 MiB | its checks are `unknown` |
 //! | `meta/query-time.json` | 64 MiB | checks of collected logs are `unknown` |
-//! | a line of a log | 64 KiB | the check is `unknown`, unless the pattern matches before or the check fails anyway |
+//! | a line of a log | 64 KiB | the check is `unknown`, unless the pattern matches before, whatever the rest is, or the check fails anyway |
 //! | values of a percentile; of all checks | 1,000,000; 4,000,000 | the check is `unknown` |
 #![forbid(unsafe_code)]
 

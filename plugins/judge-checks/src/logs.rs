@@ -38,8 +38,7 @@ impl Scan {
     }
 
     fn line(&mut self, path: &str, line: &[u8], is_cut: bool) {
-        // The rest of a line may match, or make a match longer.
-        if is_cut && self.log.pattern.find(line).is_none_or(|found| found.end() == line.len()) {
+        if is_cut && !self.is_settled(line) {
             self.unread.get_or_insert_with(|| {
                 let (path, kib) = (shortened(path, MAX_SHOWN), MAX_LINE >> 10);
                 format!("a line of `{path}` is longer than {kib} KiB, and the rest of it was not examined")
@@ -73,6 +72,17 @@ impl Scan {
                 });
             }
         }
+    }
+
+    /// Returns whether the match in the start of a line is that of the whole line, whatever the rest
+    /// of it is.
+    fn is_settled(&self, line: &[u8]) -> bool {
+        let pattern = &self.log.pattern;
+        // The rest of a line may match, or make a match longer.
+        let Some(found) = pattern.find(line).filter(|found| found.end() < line.len()) else { return false };
+        // A greedy pattern, such as `.*took (\S+)`, finds the last value of a line.
+        self.log.measure == Measure::Count
+            || pattern.find(&[line, found.as_bytes()].concat()).is_some_and(|again| again.range() == found.range())
     }
 
     pub(crate) fn found(self, gaps: &Gaps) -> Result<Found, String> {

@@ -160,6 +160,19 @@ fn what_was_not_examined_of_a_line_is_not_taken_for_nothing() {
         assert!(line.starts_with("X unknown") && line.contains(why), "{line}");
     }
     assert!(of(format!("panic: 1{long}")).contains("X passed: values in a.log: want <= 1, got 1"));
+    // A greedy pattern finds the last value, which may be in the rest.
+    let values = |pattern: &str| {
+        let list = format!(
+            "- {{id: X, log: {{files: 'a.log', pattern: '{pattern}', unit: s, measure: max}}, want: '< 10s'}}\n"
+        );
+        shown(&checks(&list).file("a.log", format!("took 5 {long} took 50")))
+    };
+    for pattern in [r".*took (\d+)", "took (.*) ", r"(\d+) x*"] {
+        assert!(values(pattern).starts_with("X unknown"), "{pattern}: {}", values(pattern));
+    }
+    for pattern in [r"took (\d+)", r"^.*?took (\d+) "] {
+        assert!(values(pattern).contains("X passed: values in a.log: want < 10s, got 5s |"), "{}", values(pattern));
+    }
     // A further match cannot repair it.
     let line = of(format!("panic: 1\npanic: 2\n{long}panic: 3"));
     assert!(line.starts_with("X FAILED") && line.contains("2 lines of 1 file `a.log`; a line of `a.log` is"), "{line}");
