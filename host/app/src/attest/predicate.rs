@@ -3,7 +3,7 @@
 use plumbline_conformance::chain::Chain;
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
-use plumbline_core::rollup::meaning;
+use plumbline_core::rollup::{meaning, worst};
 use plumbline_core::text::excerpt;
 use plumbline_core::{GLOBAL, Item, Status, Verdict};
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,8 @@ impl Tests {
             list.push(test_name(plugin, &path));
         }
         let Some(verdict) = verdict else { return };
-        for item in &verdict.items {
+        // Nothing is excused by a ruling on a test that was skipped or passed.
+        for item in verdict.items.iter().filter(|item| item.ruling.counts || worst(&item.status).is_some()) {
             let list = if item.ruling.counts { &mut self.failed } else { &mut self.warned };
             let set = Some(item.set.as_str()).filter(|set| !set.is_empty() && *set != GLOBAL);
             let path: Vec<&str> = set.into_iter().chain(item.path.iter().map(String::as_str)).collect();
@@ -161,6 +162,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use plumbline_core::Ruling;
+    use plumbline_core::judgement::RuledItem;
     use serde_json::{Value, json};
 
     use super::*;
@@ -256,6 +259,26 @@ mod tests {
         fs::write(plugin.join("definition.json"), json!({"Definition": definition}).to_string()).unwrap();
         let (result, verdict) = predicate(&mut open(dir.path()), None, None).unwrap();
         assert_eq!((result.result, verdict), (TestOutcome::Failed, Verdict::Incomplete));
+    }
+
+    #[test]
+    fn only_what_would_have_counted_was_excused() {
+        let statuses = [("a", "skipped"), ("b", "failed"), ("c", "unknown"), ("d", "passed")];
+        let leaves = statuses.map(|(name, status)| json!({"name": name, "status": status}));
+        let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": leaves})).unwrap();
+        let excused = |(name, status): (&str, &str)| RuledItem {
+            set: GLOBAL.to_owned(),
+            path: vec![name.to_owned()],
+            status: Status::from(status),
+            ruling: Ruling { class: "known".into(), counts: false, reason: String::new(), source: String::new() },
+            judge: "mine".to_owned(),
+        };
+        let items = statuses.map(excused).to_vec();
+        let verdict = PluginVerdict { failures: 1, items, ..PluginVerdict::default() };
+        let mut tests = Tests::default();
+        tests.add("e2e", &root, Some(&verdict));
+        assert_eq!(tests.warned, ["e2e › b", "e2e › c"]);
+        assert_eq!((tests.passed.as_slice(), tests.failed.len()), (&["e2e › d".to_owned()][..], 0));
     }
 
     #[test]
