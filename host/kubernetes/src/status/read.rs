@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::{Event, Namespace};
 use kube::Api;
 use kube::api::ListParams;
+use plumbline_core::Verdict;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 
 use super::error::StatusError;
@@ -11,7 +12,7 @@ use crate::aggregator_pod::find;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
-use crate::pod_view::{PodObject, PodView, Role, pod_api};
+use crate::pod_view::{ContainerView, PodObject, PodView, Role, pod_api};
 
 /// Maximum number of events to show. The last ones explain the current state.
 const MAX_EVENTS: usize = 5;
@@ -130,6 +131,7 @@ pub(super) fn look(
     };
     let waiting = Waiting::of(pod).map(Box::new);
     match (pod.phase.as_str(), status) {
+        ("Failed", Some(Ok(status))) if ended_with_verdict(pod, &status) => Ok(seen(status)),
         ("Failed", status) => {
             let why = own_words(status.as_ref()).unwrap_or_else(|| why_it_ended(pod));
             Err(failed(why, status))
@@ -150,6 +152,17 @@ pub(super) fn look(
         ("Running", None) => Err(StatusError::NoAnnotation { waiting, namespace, pod: name }),
         _ => Err(StatusError::Pending { waiting, events: Vec::new(), namespace, pod: name }),
     }
+}
+
+/// Returns whether the aggregator of a scheduled run ended with the exit code of the verdict on this
+/// complete run, other than passed.
+///
+/// Otherwise something else happened after the run was complete: its archive was not uploaded, or
+/// the pod was evicted. Then the status does not count.
+fn ended_with_verdict(pod: &PodView, status: &RunStatus) -> bool {
+    let code = i64::from(Verdict::from_run(status).exit_code());
+    let end = pod.container(names::AGGREGATOR_CONTAINER).and_then(ContainerView::ended);
+    status.status == RunPhase::Complete && code != 0 && end.is_some_and(|end| end.code == code)
 }
 
 /// Returns why the run failed, if the aggregator reported it before it ended. The exit of the

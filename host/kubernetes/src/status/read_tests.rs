@@ -75,6 +75,32 @@ fn the_status_of_a_running_pod_is_read() {
 }
 
 #[test]
+fn a_scheduled_run_that_did_not_pass_has_its_verdict_although_its_pod_failed() {
+    let ended = |phase: &str, result: &str, code: i64| {
+        let plugins = json!([{"plugin": "a", "node": "global", "status": "complete", "result-status": result}]);
+        let state = json!({"terminated": {"exitCode": code, "reason": "Error"}});
+        let statuses = json!([{"name": "kube-sonobuoy", "restartCount": 0, "state": state}]);
+        let status = json!({"status": phase, "plugins": plugins}).to_string();
+        seen(&pod("Failed", Some(&status), json!({"containerStatuses": statuses})))
+    };
+    let failed = ended("complete", "failed", 1).unwrap();
+    assert!(failed.is_over());
+    assert_eq!(Verdict::from_run(&failed.status), Verdict::Failed);
+    // The archive was not uploaded, the run was not over, or something else ended the pod.
+    for (phase, result, code) in [
+        ("complete", "passed", 4),
+        ("complete", "failed", 4),
+        ("running", "failed", 3),
+        ("complete", "failed", 137),
+        ("complete", "passed", 0),
+        ("complete", "failed", 0),
+    ] {
+        let ended = ended(phase, result, code);
+        assert!(matches!(ended, Err(StatusError::PodFailed { last: Some(_), .. })), "{phase} {result} {code}");
+    }
+}
+
+#[test]
 fn the_last_events_are_listed_in_their_order() {
     let event = |n: u32, time: Value| {
         let mut event = json!({"metadata": {}, "involvedObject": {}, "reason": format!("R{n}"), "message": "a\n b"});
