@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
-use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
+use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage, URL_VARIABLE};
 use crate::error::ClusterError;
 use crate::names;
-use crate::parts::put;
+use crate::parts::{name, put};
 use crate::retry::{Listing, PATIENCE, Refusal, list, retry_while, send_with_retry};
 
 /// Interval between checks of an object from an earlier attempt that is being deleted. The first
@@ -90,8 +90,9 @@ impl From<ClusterError> for Obstacle {
 
 /// Creates `object`, or adopts the existing one if it has the same plugin and session.
 ///
-/// If the existing object is being deleted, this waits until it is gone. If its owner is gone, or it
-/// belongs to an earlier run, this deletes it. An adopted Secret gets the new data.
+/// If the existing object is being deleted, this waits until it is gone. If its owner is gone, it
+/// belongs to an earlier run, or its workers know another address of the aggregator, this deletes
+/// it. An adopted Secret gets the new data.
 pub(crate) async fn create(
     cluster: &Cluster,
     namespace: &str,
@@ -171,7 +172,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         let cause = "an object of that name exists and does not belong to this run";
         return Err(ClusterError::new(what, cause).hint("delete it if it is no longer needed").into());
     }
-    if is_orphan(&found, object) || is_of_another_run(&found, object) {
+    if is_orphan(&found, object) || is_of_another_run(&found, object) || has_another_address(&found, object) {
         remove(cluster, &collection, kind, name, &found).await?;
         let cause = "the object of an earlier aggregator is still being deleted";
         return Err(Obstacle { error: ClusterError::new(what, cause), passes: true });
@@ -227,6 +228,24 @@ fn is_orphan(found: &Value, object: &Value) -> bool {
 fn is_of_another_run(found: &Value, object: &Value) -> bool {
     let run = text(object, &["metadata", "annotations", names::RUN_ANNOTATION]);
     run.is_some() && run != text(found, &["metadata", "annotations", names::RUN_ANNOTATION])
+}
+
+/// Returns true if the workers of `found` connect to another address than those of `object`.
+///
+/// The address is that of the aggregator's pod, which another pod of a Job does not have, nor the
+/// same pod after a restart of its node. The results of these workers would never arrive.
+fn has_another_address(found: &Value, object: &Value) -> bool {
+    let addresses = address_for_workers(found).zip(address_for_workers(object));
+    addresses.is_some_and(|(found, own)| found != own)
+}
+
+/// Returns the address of the aggregator in the worker's container of a pod or DaemonSet.
+fn address_for_workers(object: &Value) -> Option<&str> {
+    let spec = object.pointer("/spec/template/spec").or_else(|| object.get("spec"))?;
+    let containers = ["initContainers", "containers"].into_iter().filter_map(|list| spec.get(list)?.as_array());
+    let worker = containers.flatten().find(|container| name(container) == Some(names::WORKER_CONTAINER))?;
+    let mut variables = worker.get("env")?.as_array()?.iter();
+    text(variables.find(|variable| name(variable) == Some(URL_VARIABLE))?, &["value"])
 }
 
 /// Deletes an object of an earlier aggregator, but only if it is still the one that was found.

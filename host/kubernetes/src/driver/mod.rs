@@ -19,5 +19,6 @@ pub use error::DriverError;
 pub use pod_spec::{default_pod_spec, progress_ports};
 pub(crate) use pod_spec::{level_of, uses_host_network};
 pub use stage::{Stage, WorkerSecurity};
+pub(crate) use worker::URL_VARIABLE;
 pub use worker::secret;
 pub use workload::{SKIP_CLEANUP_ANNOTATION, workload};

@@ -23,6 +23,9 @@ const LOGGING: [&str; 3] = ["--level=trace", "-v=6", "--logtostderr"];
 /// The environment variable that tells plugin and worker the port of the progress relay.
 pub(super) const PROGRESS_PORT_VARIABLE: &str = "SONOBUOY_PROGRESS_PORT";
 
+/// The environment variable that tells the worker the address of the aggregator.
+pub(crate) const URL_VARIABLE: &str = "AGGREGATOR_URL";
+
 /// The environment variables that name the results directory.
 pub(super) const RESULTS_VARIABLES: [&str; 2] = ["RESULTS_DIR", "SONOBUOY_RESULTS_DIR"];
 
@@ -72,7 +75,7 @@ fn variables(stage: &Stage, definition: &Definition, access: &WorkerAccess, mut 
     env.extend([
         field_variable("NODE_NAME", "spec.nodeName"),
         variable("RESULT_TYPE", definition.name.as_str()),
-        variable("AGGREGATOR_URL", &access.aggregator_url),
+        variable(URL_VARIABLE, &access.aggregator_url),
         variable("CA_CERT", &access.ca_cert),
         from_secret("CLIENT_CERT", certificate_key(&definition.name)),
         from_secret("CLIENT_KEY", private_key_key(&definition.name)),

@@ -8,7 +8,7 @@ use plumbline_kubernetes::names;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, OWNER, refusal, session};
-use super::samples::{DAEMON_SET, JOB};
+use super::samples::{DAEMON_SET, JOB, access};
 
 fn job_name() -> String {
     format!("sonobuoy-hello-job-{}", session("hello"))
@@ -242,6 +242,33 @@ async fn objects_of_a_lost_aggregator_are_replaced() {
         assert!(after.iter().all(|uid| !before.contains(uid)), "{before:?} {after:?}");
         let owners = ["secrets", "pods", "daemonsets"].iter().flat_map(|resource| bed.double.list(resource));
         assert!(owners.into_iter().all(|object| object["metadata"]["ownerReferences"][0]["uid"] == OWNER));
+    }
+}
+
+#[tokio::test]
+async fn objects_whose_workers_know_another_address_are_replaced() {
+    for (yaml, resource, spec) in [(JOB, "pods", "/spec"), (DAEMON_SET, "daemonsets", "/spec/template/spec")] {
+        let bed = Bed::new().await;
+        bed.launch(yaml).await.unwrap();
+        // The aggregator continues in another pod of its Job, or in its pod after a restart of the node.
+        let name = bed.names(resource).remove(0);
+        let own = access().aggregator_url;
+        let changed = bed.double.update(resource, "checks", &name, |object| {
+            object["metadata"]["ownerReferences"][0]["name"] = json!("plumbline-schedule-29700000-abcde");
+            *object = object.to_string().replace(&own, "https://10.0.0.9:8080").parse().unwrap();
+        });
+        assert!(changed);
+        let before = bed.double.get(resource, "checks", &name).unwrap();
+        assert!(before.to_string().contains("https://10.0.0.9:8080"));
+        let bed = bed.restart().await;
+        bed.launch(yaml).await.unwrap();
+        let after = bed.double.get(resource, "checks", &name).unwrap();
+        assert_ne!(before["metadata"]["uid"], after["metadata"]["uid"]);
+        assert!(after.pointer(spec).unwrap().to_string().contains(&own));
+        // A worker that knows the address goes on with its work.
+        let bed = bed.restart().await;
+        bed.launch(yaml).await.unwrap();
+        assert_eq!(bed.double.get(resource, "checks", &name).unwrap(), after);
     }
 }
 
