@@ -38,15 +38,29 @@ pub type WorkerAccess = ClientConfig;
 pub struct WorkerContact {
     look: Arc<Look>,
     missing: Arc<Missing>,
+    clock: Arc<Clock>,
 }
 
 type Look = dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync;
 type Missing = dyn Fn(&ResultKey) -> bool + Send + Sync;
+type Clock = dyn Fn() -> Timestamp + Send + Sync;
 
 impl WorkerContact {
-    /// Creates a value that returns the result of `look`, and reports every result as missing.
+    /// Creates a value that returns the result of `look`, and reports every result as missing. Times
+    /// are those of this machine.
     pub fn new(look: impl Fn(&ResultKey) -> Option<Timestamp> + Send + Sync + 'static) -> Self {
-        Self { look: Arc::new(look), missing: Arc::new(|_| true) }
+        Self { look: Arc::new(look), missing: Arc::new(|_| true), clock: Arc::new(Timestamp::now) }
+    }
+
+    /// Uses the clock of the heartbeats, which may differ from that of this machine.
+    #[must_use]
+    pub fn with_clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// Returns the current time of the clock of the heartbeats.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
     }
 
     /// Uses `missing` to decide which results are missing.

@@ -197,9 +197,10 @@ impl Run {
     }
 
     fn heard(&self) -> WorkerContact {
-        let (state, results) = (self.state.clone(), self.state.clone());
+        let (state, results, clock) = (self.state.clone(), self.state.clone(), self.state.clone());
         WorkerContact::new(move |key| state.read(|ledger| ledger.last_heard(key)))
             .with_missing(move |key| results.read(|ledger| ledger.is_missing(key)))
+            .with_clock(move || clock.now())
     }
 
     fn deadline(&self) -> Option<Timestamp> {

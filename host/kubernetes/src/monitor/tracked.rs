@@ -12,7 +12,8 @@ use super::assess::{Kind, Problem};
 use super::options::Watched;
 use crate::pod_view::PodView;
 
-/// A moment. Grace periods use a monotonic clock, and heartbeats have wall clock times.
+/// A moment. Grace periods use a monotonic clock. Heartbeats have times of the ledger's clock, which is
+/// ahead of this machine's after that was set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Now {
     /// The time since the monitor started.

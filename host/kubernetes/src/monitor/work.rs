@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::core::ApiResource;
 use kube::runtime::watcher::{Config, Event};
-use plumbline_aggregator::{Exit, Report};
+use plumbline_aggregator::{Exit, Report, WorkerContact};
 use plumbline_core::timeline::Change;
 use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
@@ -130,6 +130,8 @@ struct Settling {
 struct Work {
     options: Arc<MonitorOptions>,
     started: Instant,
+    /// The clock of the heartbeats. All plugins of a run share it.
+    clock: Option<WorkerContact>,
     index: Index,
     reports: BTreeMap<PluginName, mpsc::Sender<Report>>,
     settling: Vec<Settling>,
@@ -153,6 +155,7 @@ impl Work {
             events: Events::new(&options.cluster, &options.namespace),
             options: Arc::new(options),
             started: Instant::now(),
+            clock: None,
             reports: BTreeMap::new(),
             settling: Vec::new(),
             news: BTreeMap::new(),
@@ -188,7 +191,8 @@ impl Work {
     }
 
     fn now(&self) -> Now {
-        Now { at: self.started.elapsed(), wall: Timestamp::now() }
+        let wall = self.clock.as_ref().map_or_else(Timestamp::now, WorkerContact::now);
+        Now { at: self.started.elapsed(), wall }
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -231,6 +235,7 @@ impl Work {
             Command::Watch(watched, reports) => {
                 self.observer.plugin(watched.plugin.as_str(), Change::Start);
                 self.reports.insert(watched.plugin.clone(), reports);
+                self.clock = Some(watched.heard.clone());
                 let pods = self.index.pods_of(&watched.session);
                 self.index.watch(*watched, self.now());
                 pods.iter().for_each(|pod| self.report_end(pod));

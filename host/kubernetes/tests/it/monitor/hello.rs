@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_aggregator::WorkerContact;
 use plumbline_kubernetes::monitor::GracePeriods;
 use serde_json::json;
@@ -65,6 +65,21 @@ async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
         assert_eq!(event["involvedObject"]["name"], "scan-x");
         assert!(event["message"].as_str().unwrap().contains(lasted), "{event}");
     }
+}
+
+#[tokio::test]
+async fn silence_is_noticed_although_the_clock_was_set_back() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-x", "w1", running()));
+    let mut bed = Bed::new(double, graces(300)).await;
+    // The ledger does not follow: its time is an hour ahead of this machine's.
+    let clock = || Timestamp::now() + SignedDuration::from_hours(1);
+    let said = clock();
+    let mut watched = watched(&["w1"]);
+    watched.heard = WorkerContact::new(move |_| Some(said)).with_clock(clock);
+    bed.watch(watched).await;
+    let (key, error) = bed.failed().await;
+    assert_eq!((key.as_str(), &error.details["reason"]), ("scan/w1", &"Silent".into()));
 }
 
 #[tokio::test]
