@@ -10,7 +10,8 @@
 //! * While the adapter is running, an invalid file is read again until it has not changed for a
 //!   while, because it may be incomplete.
 //! * A file of another format says what the tests found, and not whether all of them ran. So the end
-//!   of the adapter takes precedence over a success in it.
+//!   of the adapter takes precedence over a success in it, and the file waits while a pod that was
+//!   read before cannot be read.
 
 use std::time::Duration;
 
@@ -224,7 +225,8 @@ impl Machine {
         }
         match &self.file {
             FileLook::Invalid { why, .. } if settled => Next::Done(Outcome::invalid(why, None)),
-            FileLook::Pending { .. } if settled => Next::Process,
+            // News of the pod can make a file settled that was read before.
+            FileLook::Pending { .. } if settled && looked => Next::Process,
             _ => Next::Wait(self.wait()),
         }
     }
@@ -243,15 +245,20 @@ impl Machine {
     }
 
     /// Returns when the file has not changed for long enough to be evaluated while the adapter
-    /// runs. The file of an adapter that is restarted waits for the end.
+    /// runs. The file of an adapter that is restarted, or that may have ended, waits for the end.
     fn settles(&self) -> Option<Duration> {
-        let waits = matches!(self.file, FileLook::Pending { .. }) && self.is_restarting();
+        let waits = matches!(self.file, FileLook::Pending { .. }) && (self.is_restarting() || self.is_outdated());
         self.file.mark().filter(|_| !waits).map(|_| self.since.saturating_add(self.rules.settle))
     }
 
     /// Returns true if the adapter failed, and was or will be restarted.
     fn is_restarting(&self) -> bool {
         self.pod().is_some_and(|pod| matches!(&pod.state, AdapterState::Restarting { last, .. } if failed(last)))
+    }
+
+    /// Returns true if the pod was read before, and cannot be read now.
+    fn is_outdated(&self) -> bool {
+        self.pod.is_some() && self.blind.is_some()
     }
 
     fn wait(&self) -> Duration {
@@ -302,10 +309,11 @@ impl Machine {
 
     /// Returns what prevents the adapter from having a result, if known.
     fn note(&self) -> Option<String> {
-        if matches!(self.file, FileLook::Pending { .. }) && !self.is_restarting() {
+        let unread = matches!(self.file, FileLook::Pending { .. }) && !self.is_restarting();
+        if unread && !self.is_outdated() {
             return Some("the result file was still being written".to_owned());
         }
-        let Some(pod) = self.pod() else {
+        let Some(pod) = self.pod().filter(|_| !unread) else {
             return self.blind.as_ref().map(|why| format!("failed to read the pod: {why}"));
         };
         match (&pod.state, &pod.adapter) {

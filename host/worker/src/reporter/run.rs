@@ -164,7 +164,14 @@ impl<'a> Observer<'a> {
         let follower = tokio::spawn(follow(Arc::clone(self.access), self.subject.clone(), self.pace, hurried, sender));
         let mut event = Event::File(self.file.look().await);
         let outcome = loop {
-            event = match self.machine.on(self.start.elapsed(), event) {
+            let mut next = self.machine.on(self.start.elapsed(), event);
+            if next == Next::Process {
+                // A watch that broke silently shows an adapter that has crashed as running.
+                self.confirm_pod().await;
+                let look = self.file.look().await;
+                next = self.machine.on(self.start.elapsed(), Event::File(look));
+            }
+            event = match next {
                 Next::Done(outcome) => break outcome,
                 Next::Process => Event::Processed(self.file.process().await),
                 Next::Confirm { pod } => {
@@ -224,11 +231,11 @@ impl<'a> Observer<'a> {
 
     /// Reads the pod once more before the end.
     async fn confirm_pod(&mut self) {
-        let Ok(asked) = timeout(self.pace.last_look, self.subject.ask(self.access)).await else { return };
-        let seen = match asked {
-            Ok((seen, _)) => seen,
-            Err(error) if error.is_not_found() && self.machine.pod().is_some() => PodNews::Gone,
-            Err(error) => PodNews::Unknown(error.cause),
+        let seen = match timeout(self.pace.last_look, self.subject.ask(self.access)).await {
+            Ok(Ok((seen, _))) => seen,
+            Ok(Err(error)) if error.is_not_found() && self.machine.pod().is_some() => PodNews::Gone,
+            Ok(Err(error)) => PodNews::Unknown(error.cause),
+            Err(_) => PodNews::Unknown(format!("no answer within {:?}", self.pace.last_look)),
         };
         self.machine.on(self.start.elapsed(), Event::Pod(seen));
     }

@@ -1,9 +1,12 @@
 //! API server failures: the outcome is written anyway.
 
 use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_dev::FaultKind;
+use plumbline_worker::reporter::Outcome;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +42,26 @@ async fn connections_that_break_pass() {
         bed.fault("PATCH", STATUS, FaultKind::Reset, 1);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_crash_while_the_server_is_away_is_not_hidden_by_a_success_in_another_format() {
+    let mut bed = Bed::with(&[("RESULT_FORMAT", "junit")]).await;
+    bed.processor =
+        Some(Arc::new(|_: &Path, _: &[u8]| Ok(Outcome::new(true, "ChecksPassed", "the first suite passed", None))));
+    bed.run_with(async {
+        bed.watched().await;
+        // The server is away for longer than the file takes to settle.
+        bed.refuse("GET", "/pods", 503, u32::MAX);
+        bed.double.drop_watches();
+        bed.write("<first/>");
+        bed.ends(1, "Error");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        bed.double.clear_faults();
+    })
+    .await;
+    let message = "Adapter container exited with code 1: Error (its results: the first suite passed)";
+    bed.expect("False", "AdapterExitedWithError", message);
 }
 
 #[tokio::test]

@@ -335,6 +335,30 @@ fn a_file_of_another_format_waits_for_an_adapter_that_is_restarted() {
 }
 
 #[test]
+fn a_file_of_another_format_waits_for_a_pod_that_cannot_be_read_any_more() {
+    let outdated = || {
+        let mut machine = machine();
+        machine.on(s(1), seen(pod(AdapterState::Running)));
+        assert_eq!(machine.on(s(2), Event::File(pending(1))), Next::Wait(s(7)));
+        machine.on(s(3), Event::Pod(PodNews::Unknown("no answer".into())));
+        assert_eq!(machine.on(s(60), Event::File(pending(1))), Next::Wait(s(300)));
+        machine
+    };
+    let mut crashed = outdated();
+    assert_eq!(crashed.on(s(61), seen(pod(exit(1, "Error")))), Next::Confirm { pod: false });
+    assert_eq!(crashed.on(s(61), Event::File(pending(1))), Next::Process);
+    let passed = || Event::Processed(Ok(Box::new(Outcome::new(true, "R", "3 passed", None))));
+    assert_eq!(done(crashed.on(s(61), passed())).reason, reasons::EXITED);
+    let mut running = outdated();
+    assert_eq!(running.on(s(61), seen(pod(AdapterState::Running))), Next::Wait(s(7)), "the file is read at once");
+    assert_eq!(running.on(s(61), Event::File(pending(1))), Next::Process);
+    assert!(done(running.on(s(61), passed())).success);
+    let outcome = done(outdated().on(s(300), Event::File(pending(1))));
+    assert_eq!(outcome.reason, reasons::TIMEOUT);
+    assert!(outcome.message.ends_with("within 5m0s (failed to read the pod: no answer)"), "{}", outcome.message);
+}
+
+#[test]
 fn messages_stay_within_their_bounds() {
     let why = Some("x".repeat(5000));
     let mut machine = machine();
