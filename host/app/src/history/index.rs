@@ -66,6 +66,21 @@ pub(super) struct FileKey {
     pub(super) modified: i64,
 }
 
+impl FileKey {
+    /// The modification time in the key of an archive that is read again next time. No file has it.
+    const UNSETTLED: i64 = i64::MIN;
+
+    /// The key of an archive of which a part could not be read, or that changed while it was read.
+    pub(super) fn unsettled(self) -> Self {
+        Self { modified: Self::UNSETTLED, ..self }
+    }
+
+    /// Whether the archive was read completely and without a change.
+    pub(super) fn is_settled(&self) -> bool {
+        self.modified != Self::UNSETTLED
+    }
+}
+
 /// A plugin of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PluginFacts {

@@ -107,8 +107,12 @@ fn excess<'a>(
     now: Timestamp,
 ) -> Vec<&'a IndexedRun> {
     let is_written = |run: &IndexedRun| written.file_name().is_some_and(|name| name == run.file.name.as_str());
-    let mut runs: Vec<&IndexedRun> =
-        runs.iter().copied().filter(|run| run.facts.is_from_a_run() && !is_pinned(dir, &run.file.name)).collect();
+    // What is never removed takes no place of other archives.
+    let is_removable = |run: &&IndexedRun| {
+        let name = &run.file.name;
+        run.facts.is_from_a_run() && run.file.is_settled() && !is_pinned(dir, name) && !is_link(dir, name)
+    };
+    let mut runs: Vec<&IndexedRun> = runs.iter().copied().filter(is_removable).collect();
     // The newest first, and before all others the one that was just written.
     runs.sort_by_key(|run| (!is_written(run), std::cmp::Reverse((run.facts.started, run.file.name.clone()))));
     let age = limits.days.map(|days| Duration::from_secs(days.saturating_mul(DAY)));
@@ -130,6 +134,10 @@ fn excess<'a>(
 fn is_pinned(dir: &Path, archive: &str) -> bool {
     // If it is not known whether the file exists, the archive stays.
     dir.join(format!("{archive}{PIN}")).try_exists().unwrap_or(true)
+}
+
+fn is_link(dir: &Path, archive: &str) -> bool {
+    fs::symlink_metadata(dir.join(archive)).is_ok_and(|metadata| metadata.is_symlink())
 }
 
 impl Removal {

@@ -65,3 +65,23 @@ fn archives_that_changed_after_indexing_are_kept() {
     let removal = Removal::of(&index.runs[0], dir.path());
     assert!(removal.result.is_err() && removal.path.exists());
 }
+
+#[test]
+fn archives_that_cannot_be_read_and_links_take_no_place() {
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("c", dir.path().join("newest")).unwrap();
+    let mut index = runs(&[("a", 30), ("b", 20), ("newest", 10), ("c", 10)]);
+    let file = FileKey { name: "damaged".into(), size: 10, modified: 0 };
+    let facts = RunFacts { started: now().as_second(), ..index.runs[0].facts.clone() };
+    index.add(file.unsettled(), facts, Vec::new()).unwrap();
+    let of = |keep: KeepLimits, written: &str| excess(keep, &index, dir.path(), written);
+    let (size, number) = (
+        KeepLimits { bytes: Some(30), ..KeepLimits::default() },
+        KeepLimits { runs: Some(3), ..KeepLimits::default() },
+    );
+    for written in ["c", "damaged"] {
+        assert_eq!((of(size, written), of(number, written)), (Vec::new(), Vec::new()), "{written}");
+    }
+    let none = KeepLimits { runs: Some(0), ..KeepLimits::default() };
+    assert_eq!(of(none, "c"), ["a", "b"], "they stay");
+}

@@ -294,9 +294,9 @@ fn keep(
         }
     };
     // An archive with a problem is read again next time, so that the problem is reported again. So
-    // is one that changed while it was read. No file has this size.
+    // is one that changed while it was read.
     let whole = unchanged && problems.is_empty();
-    let key = FileKey { size: if whole { file.key.size } else { u64::MAX }, ..file.key.clone() };
+    let key = if whole { file.key.clone() } else { file.key.clone().unsettled() };
     loaded.problems.extend(problems);
     match loaded.index.add(key, facts, outcomes) {
         Ok(()) => whole,

@@ -276,6 +276,28 @@ fn a_run_is_judged_by_the_history_in_a_directory_with_the_measured_rates() {
     assert!(judged[0][2].contains("2 of 6 (33 %)"), "{judged:?}");
 }
 
+#[test]
+fn an_archive_with_a_plugin_that_cannot_be_read_does_not_displace_older_archives() {
+    let bed = Bed::new();
+    bed.plugin(
+        "good",
+        "result-format: raw",
+        "echo > \"$SONOBUOY_RESULTS_DIR/x\"; printf %s \"$SONOBUOY_RESULTS_DIR\" > \"$SONOBUOY_RESULTS_DIR/done\"",
+    );
+    six(&bed);
+    let config = r#"{"UUID": "00000000-0000-4000-8000-000000000016", "Version": "v0.57.0", "PlumblineVersion": "0.1.0", "PlumblineStarted": "2026-11-16T03:00:00Z"}"#;
+    bed.write("bad/meta/config.json", config);
+    bed.write("bad/meta/info.json", r#"{"plugins": ["unit"]}"#);
+    bed.write("bad/plugins/unit/sonobuoy_results.yaml", "- foreign\n");
+    pack(&bed.path("bad"), &bed.path("runs/202611160300_plumbline_16.tar.gz"));
+    let done =
+        bed.plumbline(&["run", "--local", "-p", "good.yaml", "--history", "runs", "--keep-size", "1GiB"]).expect(0);
+    assert!(done.err.contains("failed to read the result tree of plugin `unit`"), "{}", done.err);
+    assert!(!done.err.contains("removed runs/"), "{}", done.err);
+    let left = entries(&bed.path("runs")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "gz"));
+    assert_eq!(left.count(), 8);
+}
+
 /// A server that speaks S3, with the bucket `audits`. It is stopped when this is dropped.
 struct Moto {
     child: Child,
