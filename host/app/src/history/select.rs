@@ -1,7 +1,7 @@
 //! Selects runs and tests of a history.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use plumbline_conformance::lists::GoRegex;
@@ -41,7 +41,8 @@ pub(super) struct SelectedRun<'a> {
     pub(super) run: &'a IndexedRun,
 }
 
-/// The selected runs, the oldest first.
+/// The selected runs, the oldest first. Of several archives of a run, one counts: a copy is no further
+/// evidence.
 pub(super) fn runs<'a>(history: &'a History, selection: &Selection) -> Result<Vec<SelectedRun<'a>>, AppError> {
     let of_source = |(source, loaded): (usize, &'a super::Loaded)| {
         loaded.index.runs.iter().map(move |run| SelectedRun { source, run })
@@ -49,6 +50,12 @@ pub(super) fn runs<'a>(history: &'a History, selection: &Selection) -> Result<Ve
     let mut runs: Vec<SelectedRun<'_>> = history.loaded.iter().enumerate().flat_map(of_source).collect();
     runs.retain(|one| is_selected(one.run, selection));
     runs.sort_by_key(|one| (one.run.facts.started, &one.run.file.name));
+    let mut seen = HashSet::new();
+    runs.retain(|one| {
+        let facts = &one.run.facts;
+        // Manifests of Sonobuoy have an ID, which all runs that use one share.
+        facts.run.is_empty() || seen.insert((&facts.run, &facts.cluster, facts.started))
+    });
     if let Some(last) = selection.last {
         runs.drain(..runs.len().saturating_sub(last));
     }

@@ -207,6 +207,17 @@ fn tests_of_all_chunks_have_their_outcomes_whatever_the_order_in_sources() {
 }
 
 #[test]
+fn a_copy_of_an_archive_is_no_further_evidence() {
+    let runs = [("c", "v1", '.', None), ("c", "v1", 'F', None), ("c", "v1", '.', None)];
+    let mut twice = history(&runs);
+    twice.loaded.extend(history(&runs).loaded);
+    let report = twice.report(&Selection::default()).unwrap();
+    assert_eq!((report.runs.len(), report.tests[0].outcomes.as_str(), flaky_tests(&report).len()), (3, ".F.", 0));
+    let last = Selection { last: Some(2), ..Selection::default() };
+    assert_eq!(twice.report(&last).unwrap().tests[0].outcomes, "F.");
+}
+
+#[test]
 fn known_failures_and_flaky_tests_need_evidence() {
     let known = |letters: &str, runs| known_failures(&one_cluster(letters), runs).len();
     assert_eq!((known(".FFF", 3), known("..FF", 3), known("FF", 3), known("FFF.", 3)), (1, 0, 1, 0));

@@ -1,6 +1,7 @@
 //! Keeps the index of a directory up to date: reads new archives in parallel, and writes the index.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::error::AppError;
 use crate::history::index::{FileKey, Index};
 use crate::history::scan::{ScanError, ScanInput, ScannedRun, scan};
 use crate::modules::{Limits, cache_root};
-use crate::results::archive_files;
+use crate::results::{archive_files, is_archive_file};
 
 /// The file with the index, next to the archives.
 pub const INDEX_FILE: &str = ".plumbline-history";
@@ -56,18 +57,29 @@ pub(super) struct Loaded {
 /// the archives themselves.
 pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> Result<Loaded, AppError> {
     let mut files = Vec::new();
+    let whole = dir.canonicalize().ok();
     for path in archive_files(dir)? {
         // A file that has just been removed is no longer a part of the history.
         let Ok(metadata) = fs::metadata(&path) else { continue };
-        if metadata.is_file() {
+        if metadata.is_file() && !is_another_name(&path, whole.as_deref()) {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             files.push(Found::file(path, name, Some(&metadata)));
         }
     }
     let mut places = vec![dir.join(INDEX_FILE)];
-    places.extend(dir.canonicalize().ok().and_then(|whole| cached(whole.as_os_str().as_encoded_bytes())));
+    places.extend(whole.and_then(|whole| cached(whole.as_os_str().as_encoded_bytes())));
     let too_many = || format!("directory `{}` has more than {MAX_RUNS} archives", dir.display());
     load(Reading { context, limits }, files, &places, too_many)
+}
+
+/// Whether `path` is a link to another archive of the directory, such as to the newest one.
+fn is_another_name(path: &Path, dir: Option<&Path>) -> bool {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    is_link
+        && path.canonicalize().is_ok_and(|target| {
+            let name = target.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+            target.parent() == dir && is_archive_file(&name)
+        })
 }
 
 /// The name of the copy of an object, in a directory of its own.

@@ -277,6 +277,34 @@ fn a_run_is_judged_by_the_history_in_a_directory_with_the_measured_rates() {
 }
 
 #[test]
+fn a_link_to_an_archive_of_the_directory_is_no_run_of_its_own() {
+    let bed = Bed::new();
+    six(&bed);
+    let alone = report(&bed, 0, &[]);
+    // The start of this run is in the name of its archive.
+    fs::copy(SONOBUOY, bed.path("runs/202611160300_sonobuoy_00000000-0000-4000-8000-000000000016.tar.gz")).unwrap();
+    let seven = report(&bed, 0, &[]);
+    for (target, link) in [
+        ("202611150300_plumbline_15.tar.gz", "newest.tar.gz"),
+        ("202611160300_sonobuoy_00000000-0000-4000-8000-000000000016.tar.gz", "sonobuoy.tar.gz"),
+    ] {
+        std::os::unix::fs::symlink(target, bed.path("runs").join(link)).unwrap();
+    }
+    assert_eq!(report(&bed, 0, &[])["runs"], seven["runs"]);
+    // A directory of links to archives elsewhere is a history.
+    fs::create_dir(bed.path("links")).unwrap();
+    for day in 10..16 {
+        let name = format!("202611{day}0300_plumbline_{day}.tar.gz");
+        std::os::unix::fs::symlink(bed.path("runs").join(&name), bed.path("links").join(&name)).unwrap();
+    }
+    let linked = bed.plumbline(&["history", "links", "-o", "json"]).expect(0).out;
+    assert_eq!(serde_json::from_str::<Value>(&linked).unwrap()["tests"], alone["tests"]);
+    // The same archives from two sources are the same runs.
+    let both = bed.plumbline(&["history", "links", "runs", "-p", "unit", "-o", "json"]).expect(0).out;
+    assert_eq!(serde_json::from_str::<Value>(&both).unwrap()["tests"], alone["tests"]);
+}
+
+#[test]
 fn an_archive_with_a_plugin_that_cannot_be_read_does_not_displace_older_archives() {
     let bed = Bed::new();
     bed.plugin(
