@@ -25,7 +25,7 @@ use crate::difference::{Outcome, TestKey};
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 /// The tests of a chunk. A query skips chunks without a selected test.
 pub(super) const CHUNK: usize = 512;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::iter;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -32,6 +33,9 @@ const MAX_FILES: usize = 25_000;
 
 /// The names of the file with the definition of a plugin. Sonobuoy misspelt it before v0.56.6.
 const DEFINITION_FILES: [&str; 2] = ["definition.json", "defintion.json"];
+
+/// The most reruns that follow one another. `--retry-failed` makes at most 5.
+const MAX_RERUNS: usize = 100;
 
 /// The most different tests of one run.
 const MAX_TESTS: usize = 200_000;
@@ -90,7 +94,7 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
     })?;
     let info = archive.info();
     let missing = info.plugins.iter().any(|plugin| archive.tree(plugin).is_none());
-    let mut run = RunContent::default();
+    let mut run = RunContent { reruns: files.reruns(&info.plugins), ..RunContent::default() };
     if missing {
         // Trees that the archive does not have are computed.
         let reprocess = Reprocess { limits: limits.clone(), ..Reprocess::default() };
@@ -174,6 +178,21 @@ impl Files {
         document.get("Definition").cloned().or(Some(document))
     }
 
+    /// The plugin whose tests a rerun runs, by the name of the rerun. A rerun of a rerun has those of the
+    /// first attempt.
+    fn reruns(&self, plugins: &[String]) -> BTreeMap<String, String> {
+        let named =
+            |plugin: &String| Some(self.definition(plugin)?.pointer("/plumbline/reruns/plugin")?.as_str()?.to_owned());
+        let before: BTreeMap<&str, String> =
+            plugins.iter().filter_map(|plugin| Some((plugin.as_str(), named(plugin)?))).collect();
+        let first = |plugin: &String| {
+            // In a forged archive, reruns may follow each other in a circle.
+            let attempts = iter::successors(before.get(plugin.as_str()), |plugin| before.get(plugin.as_str()));
+            Some((plugin.clone(), attempts.take(MAX_RERUNS).last()?.clone()))
+        };
+        plugins.iter().filter_map(first).collect()
+    }
+
     fn document(&self, file: ClusterFile) -> Value {
         // Of several lists of namespaces, the last one by name counts, as in `Trees::cluster`.
         let found = self.0.iter().rev().find(|(name, _)| ClusterFile::of(name) == Some(file));
@@ -189,6 +208,8 @@ impl Files {
 /// The tests of a run, and its plugins.
 #[derive(Default)]
 struct RunContent {
+    /// The plugin whose tests a rerun runs, by the name of the rerun.
+    reruns: BTreeMap<String, String>,
     tests: Tests,
     plugins: Vec<PluginFacts>,
     problems: Vec<AppError>,
@@ -198,19 +219,18 @@ impl RunContent {
     /// Adds the tree of a plugin. Tests of a plugin that reruns failures of another one are further
     /// attempts of that one's tests.
     fn add(&mut self, files: &Files, plugin: &str, root: Item) {
-        let definition = files.definition(plugin);
-        let reruns = definition.as_ref().and_then(|found| found.pointer("/plumbline/reruns/plugin")?.as_str());
+        let reruns = self.reruns.get(plugin);
         let before = self.tests.len();
-        difference::add(&mut self.tests, reruns.unwrap_or(plugin), &root);
+        difference::add(&mut self.tests, reruns.map_or(plugin, String::as_str), &root);
         root.dismantle();
         if reruns.is_none() && self.tests.len() > before {
             let name = first_chars(plugin, MAX_NAME).to_owned();
-            self.plugins.push(PluginFacts { name, digest: digest(definition), has_classes: false });
+            self.plugins.push(PluginFacts { name, digest: digest(files.definition(plugin)), has_classes: false });
         }
     }
 
     fn finished(self, info: &ArchiveInfo, files: &Files, input: ScanInput<'_>) -> Result<ScannedRun, AppError> {
-        let Self { tests, mut plugins, problems } = self;
+        let Self { tests, mut plugins, problems, .. } = self;
         if tests.len() > MAX_TESTS {
             return Err(AppError::usage(format!("failed to read archive `{}`", input.shown))
                 .cause(format!("it has {} different tests, more than {MAX_TESTS}", tests.len())));
@@ -296,6 +316,8 @@ fn digest(definition: Option<Value>) -> u64 {
 mod tests {
     use std::fs;
 
+    use serde_json::json;
+
     use super::*;
     use crate::context::Silent;
 
@@ -319,5 +341,45 @@ mod tests {
             }
             _ => panic!("the archive was read"),
         }
+    }
+    #[test]
+    fn reruns_of_reruns_are_attempts_of_the_same_tests() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: String, text: String| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "meta/info.json".to_owned(),
+            r#"{"plugins": ["e2e", "e2e-retry-1", "e2e-retry-2", "x", "y"]}"#.to_owned(),
+        );
+        // The last two follow each other in a circle, as only a forged archive has it.
+        for (plugin, reruns, flaky, bad) in [
+            ("e2e", None, "failed", "failed"),
+            ("e2e-retry-1", Some("e2e"), "failed", "failed"),
+            ("e2e-retry-2", Some("e2e-retry-1"), "passed", "failed"),
+            ("x", Some("y"), "passed", "passed"),
+            ("y", Some("x"), "passed", "passed"),
+        ] {
+            let plumbline = reruns.map_or(json!({}), |reruns| json!({"reruns": {"plugin": reruns}}));
+            write(
+                format!("plugins/{plugin}/definition.json"),
+                json!({"Definition": {"plumbline": plumbline}}).to_string(),
+            );
+            let items = json!([{"name": "flaky", "status": flaky}, {"name": "bad", "status": bad}]);
+            write(
+                format!("plugins/{plugin}/sonobuoy_results.yaml"),
+                json!({"name": plugin, "status": "failed", "items": items}).to_string(),
+            );
+        }
+        let input = ScanInput { path: dir.path(), shown: "run", modified: 0 };
+        let Ok(run) = scan(&Context::new(Silent), &Limits::default(), input) else { panic!("it cannot be read") };
+        let names: Vec<&str> = run.facts.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        assert_eq!(names, ["e2e"]);
+        let of_suite = run.outcomes.iter().filter(|(key, ..)| key.plugin.starts_with("e2e"));
+        let outcomes: Vec<_> =
+            of_suite.map(|(key, outcome, _)| (key.plugin.as_str(), key.test.name.as_str(), *outcome)).collect();
+        assert_eq!(outcomes, [("e2e", "bad", Outcome::Failed), ("e2e", "flaky", Outcome::Flaky)]);
     }
 }
