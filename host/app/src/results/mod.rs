@@ -162,7 +162,7 @@ fn previous(
     let mut after = Tests::new();
     for plugin in plugins {
         // A plugin that cannot be read is reported when it is shown.
-        let Ok(root) = trees.item(plugin) else { continue };
+        let Ok(root) = trees.judged_item(plugin) else { continue };
         difference::add(&mut after, plugin, &root);
         root.dismantle();
     }
@@ -458,7 +458,7 @@ fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, AppError> {
     let mut tests = Tests::new();
     let present = trees.plugins();
     for plugin in plugins.iter().filter(|plugin| present.contains(plugin)) {
-        let root = trees.item(plugin)?;
+        let root = trees.judged_item(plugin)?;
         difference::add(&mut tests, plugin, &root);
         root.dismantle();
     }

@@ -48,7 +48,7 @@ impl TreeFacts {
     }
 
     pub(super) fn new(root: Item, is_leaf: bool) -> Self {
-        let is_empty = is_leaf && root.meta.get("type").is_some_and(|kind| kind == "summary");
+        let is_empty = is_leaf && is_summary(&root);
         let (tally, below) = (Tally::default(), Severity::default());
         Self { root, has_missing: false, is_empty, tally, below, unread: 0 }
     }
@@ -94,6 +94,25 @@ pub(super) fn correct_root(root: &mut Item) {
     let reason = format!("its status in the archive is `{archived}`, but an item below it {found}");
     root.meta.insert(REASON.to_owned(), reason);
     root.status = status;
+}
+
+/// Gives what Sonobuoy marks as passed although nothing was read its status for a verdict: files, and a
+/// plugin without results.
+pub(super) fn mark_unread(root: &mut Item) {
+    if root.is_leaf() && is_summary(root) && root.status == Status::Passed {
+        root.status = Status::NotRead;
+    }
+    let mut open = vec![root];
+    while let Some(item) = open.pop() {
+        if item.is_leaf() && is_unread_file(item) {
+            item.status = Status::NotRead;
+        }
+        open.extend(&mut item.items);
+    }
+}
+
+fn is_summary(root: &Item) -> bool {
+    root.meta.get("type").is_some_and(|kind| kind == "summary")
 }
 
 /// The item without its children.

@@ -187,6 +187,16 @@ impl Trees {
         Ok(root)
     }
 
+    /// Reads the tree of `plugin` as [`Trees::item`] does, with the statuses that leaves have for a
+    /// verdict: what Sonobuoy did not read has not passed.
+    pub(crate) fn judged_item(&mut self, plugin: &str) -> Result<Item, AppError> {
+        let mut root = self.item(plugin)?;
+        if self.archive.info().plumbline_version.is_none() {
+            facts::mark_unread(&mut root);
+        }
+        Ok(root)
+    }
+
     /// Reports that this number of details of the tree of `plugin` is not in the output.
     pub(crate) fn report_left_out(&self, plugin: &str, left_out: u64) {
         if left_out > 0 {

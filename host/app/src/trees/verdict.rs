@@ -101,7 +101,7 @@ impl Trees {
             judge.module.wait().map_err(|error| cannot(&error))?;
             judge.warnings.iter().for_each(|warning| self.reporter.warning(&format!("plugin `{plugin}`: {warning}")));
         }
-        let root = self.item(plugin)?;
+        let root = self.judged_item(plugin)?;
         let no_room = |error: io::Error| {
             AppError::system(format!("failed to judge plugin `{plugin}`"))
                 .because(&error)

@@ -210,6 +210,15 @@ fn files_that_sonobuoy_did_not_read_are_not_unknown() {
     assert!(done.err.contains("1 file was collected and not read"), "{}", done.err);
     archive(&bed, "alone", &[("logs", logs)]);
     bed.plumbline(&["results", "alone"]).expect(5);
+    // Judges and comparisons do not take them for tests that passed.
+    bed.write("known.yaml", "[]\n");
+    bed.plumbline(&["results", "alone", "--known-failures", "known.yaml"]).expect(5);
+    archive(&bed, "before", &[("logs", tree("logs", "passed", &["passed"]))]);
+    archive(&bed, "empty", &[("logs", json!({"name": "logs", "status": "passed", "meta": {"type": "summary"}}))]);
+    for after in ["alone", "empty"] {
+        let done = bed.plumbline(&["results", "diff", "before", after]).expect(5);
+        assert!(done.out.starts_with("1 tests ran before, 0 after\n"), "{}", done.out);
+    }
 }
 
 #[test]
