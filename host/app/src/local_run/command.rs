@@ -129,7 +129,10 @@ pub(super) fn prepare(
 ) -> Prepared {
     let command = command.to_vec();
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let Some((program, args)) = unwrapped(&words).split_first() else { return Prepared::default() };
+    let inner = unwrapped(&words);
+    // The words of a manager of environments stay in front.
+    let start = words.len() - inner.len();
+    let Some((program, args)) = inner.split_first() else { return Prepared::default() };
     let report = results.join(REPORT);
     match (base_name(program), args) {
         ("pytest" | "py.test", _) => pytest(command, &report, variable),
@@ -139,14 +142,18 @@ pub(super) fn prepare(
             // JSON escapes are a subset of those of TOML.
             let path = Value::from(report.display().to_string());
             Prepared {
-                command: inserted(command, 3, ["--tool-config-file".into(), format!("plumbline:{}", config.display())]),
+                command: inserted(
+                    command,
+                    start + 3,
+                    ["--tool-config-file".into(), format!("plumbline:{}", config.display())],
+                ),
                 files: vec![(NEXTEST_CONFIG, format!("[profile.default.junit]\npath = {path}\n"))],
                 no_tests: vec![4],
                 ..Prepared::default()
             }
         }
         ("go", ["test", rest @ ..]) if !rest.iter().any(|arg| matches!(*arg, "-json" | "--json")) => {
-            Prepared { command: inserted(command, 2, ["-json".into()]), ..Prepared::default() }
+            Prepared { command: inserted(command, start + 2, ["-json".into()]), ..Prepared::default() }
         }
         _ => Prepared { command, ..Prepared::default() },
     }
@@ -248,6 +255,10 @@ mod tests {
             prepared.command,
             words("cargo nextest run --tool-config-file plumbline:/c/nextest.toml --workspace")
         );
+        assert_eq!(
+            super::prepare(&words("uv run cargo nextest run"), Path::new("/r"), Path::new("/c"), |_| None).command,
+            words("uv run cargo nextest run --tool-config-file plumbline:/c/nextest.toml")
+        );
         let config = "[profile.default.junit]\npath = \"/r \\\"x/test-results.xml\"\n";
         assert_eq!(prepared.files, [("nextest.toml", config.to_owned())]);
     }
@@ -255,6 +266,7 @@ mod tests {
     #[test]
     fn go_prints_events_and_other_commands_stay_as_they_are() {
         assert_eq!(prepared("go test ./...").command, words("go test -json ./..."));
+        assert_eq!(prepared("uv run go test ./...").command, words("uv run go test -json ./..."));
         for line in ["go test -json ./...", "go vet ./...", "./check.sh", "cargo test", "python3 pytest.py"] {
             assert_eq!(prepared(line), Prepared { command: words(line), ..Prepared::default() });
         }
