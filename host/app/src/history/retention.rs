@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use jiff::Timestamp;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_bundle::signing::SignatureFile;
@@ -15,6 +16,7 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::history::History;
 use crate::history::index::IndexedRun;
+use crate::history::remote::url_of;
 use crate::history::scan::unreadable;
 use crate::modules::Limits;
 
@@ -30,11 +32,19 @@ const DAY: u64 = 24 * 3600;
 pub struct Retention {
     /// Directory for this archive and those of earlier runs; nothing is removed from it without one of
     /// the limits below
-    #[arg(long, value_name = "DIR", conflicts_with = "dir", group = ARCHIVES)]
+    #[arg(long, value_name = "DIR", conflicts_with = "dir", group = ARCHIVES, value_parser = directory())]
     pub history: Option<PathBuf>,
     /// Which archives are kept.
     #[command(flatten)]
     pub keep: KeepOptions,
+}
+
+/// Parses a directory. Other options for a history also take the URL of a bucket or a repository.
+fn directory() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match url_of(&path) {
+        Some(_) => Err("it is a URL, and not a directory of this machine"),
+        None => Ok(path),
+    })
 }
 
 /// The option that says where archives are collected, in its group.

@@ -521,4 +521,8 @@ fn a_run_adds_its_archive_and_removes_the_oldest_that_are_not_pinned() {
     let attested = |day: u32| bed.path(&format!("runs/202611{day}0300_plumbline_{day}.tar.gz.sigstore.json")).exists();
     assert_eq!((attested(10), attested(11), attested(15)), (true, false, true));
     bed.plumbline(&["run", "-p", "good.yaml", "--history", "runs"]).expect(2);
+    // A history can be in a bucket, but archives are not collected there.
+    let away = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--history", "s3://audits", "--keep-runs", "3"]);
+    assert!(away.code == 2 && away.err.contains("it is a URL"), "{} {}", away.code, away.err);
+    assert!(!bed.path("s3:").exists());
 }
