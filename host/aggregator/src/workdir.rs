@@ -27,8 +27,9 @@ use serde_json::Value;
 use crate::dispatcher::{BoxFuture, DispatchError, Vault};
 use crate::plan::Provenance;
 
-/// Maximum size of a file that a restart reads completely, in bytes.
-const MAX_FILE: u64 = 64 << 20;
+/// Maximum size of a file that a restart reads completely, in bytes. A definition can have lists of 16
+/// MiB for judges, and each of five reruns has them too.
+const MAX_FILE: u64 = 256 << 20;
 /// How long a killed process may still hold its lock: 2 s.
 const DYING: Duration = Duration::from_secs(2);
 /// Name prefix of directories that are being removed.
@@ -172,6 +173,8 @@ impl WorkDir {
     pub fn begin(&self, record: &RunRecord) -> Result<(), WorkDirError> {
         let bytes = serde_json::to_vec_pretty(record)
             .map_err(|source| WorkDirError::Record { path: self.root.join(RECORD), source })?;
+        let unreadable = |source| WorkDirError::Io { what: "write", path: self.root.join(RECORD), source };
+        check_readable(bytes.len() as u64).map_err(unreadable)?;
         self.write(RECORD, &bytes, 0o600)
     }
 
@@ -213,6 +216,15 @@ impl Vault for WorkDir {
         let written = self.write("ca.pem", pem.as_bytes(), 0o600);
         Box::pin(ready(written.map_err(|error| DispatchError::new(error.to_string()))))
     }
+}
+
+/// Checks that a restart can read a file of this many bytes. Otherwise, nothing could resume the run.
+fn check_readable(bytes: u64) -> io::Result<()> {
+    if bytes > MAX_FILE {
+        let reason = format!("it has more than {} MiB", MAX_FILE >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(())
 }
 
 /// Takes the lock. A killed holder keeps it until its memory is released.
@@ -265,6 +277,14 @@ mod tests {
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(work.root().join("ca.pem")), 0o600);
         assert_eq!(mode(work.root().to_owned()), 0o700);
+    }
+
+    #[test]
+    fn a_record_that_a_restart_could_not_read_is_not_written() {
+        check_readable(MAX_FILE).unwrap();
+        assert_eq!(check_readable(MAX_FILE + 1).unwrap_err().to_string(), "it has more than 256 MiB");
+        // The lists of a chain for a suite and five reruns. Escaped, a text has at most twice its size.
+        const { assert!(6 * 2 * (16 << 20) < MAX_FILE) };
     }
 
     #[test]
