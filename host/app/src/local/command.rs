@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{DispatchError, Launch};
+use plumbline_archive::atomic::write_atomic;
 use plumbline_core::definition::{Definition, EnvValue, PROGRESS_VARIABLE};
 use plumbline_core::{CHECK_VARIABLE, CheckRun, PluginName, ResultKey};
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ pub struct StartDirectories {
 impl StartDirectories {
     /// Records the directories in `work`, the working directory of the run.
     pub fn save(&self, work: &Path) -> io::Result<()> {
-        fs::write(work.join(RECORD), serde_json::to_vec(self)?)
+        write_atomic(&work.join(RECORD), &serde_json::to_vec(self)?)
     }
 
     /// Reads the record in `work`, or returns `None` if there is none.
@@ -254,6 +255,19 @@ mod tests {
         assert_eq!(command.program, bundle.path().join("./check.sh"));
         assert_eq!(command.directory, current.path());
         assert_eq!(command.args, ["a"]);
+    }
+
+    #[test]
+    fn the_start_directories_are_replaced_and_never_a_part_of_them() {
+        let work = tempfile::tempdir().unwrap();
+        let start = |current: &str| StartDirectories { current: current.into(), definitions: BTreeMap::new() };
+        start("/a").save(work.path()).unwrap();
+        // A file that is truncated before it is written is empty on a full disk.
+        let earlier = work.path().join("earlier");
+        fs::hard_link(work.path().join(RECORD), &earlier).unwrap();
+        start("/b").save(work.path()).unwrap();
+        assert_eq!(StartDirectories::load(work.path()).unwrap(), Some(start("/b")));
+        assert_eq!(serde_json::from_slice::<StartDirectories>(&fs::read(earlier).unwrap()).unwrap(), start("/a"));
     }
 
     #[test]
