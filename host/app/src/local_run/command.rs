@@ -256,7 +256,7 @@ mod tests {
             words("cargo nextest run --tool-config-file plumbline:/c/nextest.toml --workspace")
         );
         assert_eq!(
-            super::prepare(&words("uv run cargo nextest run"), Path::new("/r"), Path::new("/c"), |_| None).command,
+            prepare(&words("uv run cargo nextest run"), Path::new("/r"), Path::new("/c"), |_| None).command,
             words("uv run cargo nextest run --tool-config-file plumbline:/c/nextest.toml")
         );
         let config = "[profile.default.junit]\npath = \"/r \\\"x/test-results.xml\"\n";
