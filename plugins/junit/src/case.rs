@@ -90,6 +90,9 @@ const NO_FAILURE: &str = "an attribute says that the test case failed, but no fa
 /// running when it was interrupted.
 const NO_NAME: &str = "a test case without a name and without an outcome: the run was interrupted";
 
+/// The reason of a test case that passed according to a dry run.
+const DRY_RUN: &str = "the test did not run: the report is of a dry run";
+
 /// Maximum number of bytes of a message that is kept as a separate detail: 64 KiB. The detail with
 /// message and body has the rest.
 const MAX_MESSAGE: usize = 64 << 10;
@@ -263,6 +266,14 @@ impl Case {
             Status::Skipped
         } else {
             Status::Passed
+        }
+    }
+
+    /// Marks a test case of a dry run, unless it has another outcome than `passed`.
+    pub(crate) fn set_not_run(&mut self) {
+        if self.status() == Status::Passed {
+            self.skipped = true;
+            self.texts.push((Part::Skipped.key().to_owned(), DRY_RUN.to_owned()));
         }
     }
 

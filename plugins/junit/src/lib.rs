@@ -35,6 +35,9 @@
 //!   `failure-message` or `error-message` is the message alone.
 //! * A `failure` or `error` in a suite, but outside of any test case, becomes an item below the
 //!   suite.
+//! * A suite with the property `DryRun` is a dry run of Ginkgo, which reports tests as passed that did
+//!   not run. They are `skipped`. If the property follows test cases, the item `dry run` with status
+//!   `unknown` follows them.
 //! * Ginkgo's setup nodes, such as `[SynchronizedBeforeSuite]`, are not tests. A failed one becomes
 //!   a failed item. The others have no item, but those before the first test case are listed in the
 //!   detail `setup-nodes` of their suite.

@@ -2,12 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use crate::tag::Tag;
+use crate::tag::{Tag, local, same, same_in_any_case};
 use crate::text::{Text, value};
 
 /// Maximum size in bytes of all properties of one element: 1 MiB. Surefire writes the Java system
 /// properties, about 10 KiB.
 const MAX_PROPERTIES: usize = 1 << 20;
+
+/// Returns whether a tag is the property with which Ginkgo says that its suite was a dry run.
+pub(crate) fn is_dry_run(tag: &Tag<'_>) -> bool {
+    let has = |key: &[u8], wanted: &[u8]| tag.attribute(key).is_some_and(|value| same(&value, wanted));
+    same_in_any_case(local(tag.name()), b"property") && has(b"name", b"DryRun") && has(b"value", b"true")
+}
 
 /// Properties that are being collected.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use plumbline_sdk::{Item, Output, Status, log};
 use crate::case::{Case, Part};
 use crate::heading::{Heading, Options};
 use crate::kind::Kind;
-use crate::properties::Properties;
+use crate::properties::{Properties, is_dry_run};
 use crate::scan::Handler;
 use crate::tag::{Tag, local, same};
 use crate::text::Text;
@@ -27,6 +27,9 @@ const MAX_SHOWN: usize = 60;
 
 /// Maximum number of open test cases. No tool nests them on purpose.
 const MAX_OPEN_CASES: usize = 8;
+
+/// The reason why a dry run is `unknown` whose test cases were emitted before it was known.
+const LATE_DRY_RUN: &str = "the property `DryRun` follows test cases, which then did not run";
 
 /// Prefixes of the names of Ginkgo's setup nodes. Ginkgo reports the code around its tests as test
 /// cases with such names.
@@ -50,6 +53,8 @@ pub(crate) struct Report<'a> {
     outer: Vec<Case>,
     /// The totals of the open suites and their containers, outermost first.
     totals: Vec<Totals>,
+    /// The length of `totals` when an open suite stated that it is a dry run.
+    dry_run: Option<usize>,
     /// Whether more test cases failed than the totals of a suite say.
     understated: bool,
     /// Whether the totals of a suite state that it has no test.
@@ -76,6 +81,7 @@ impl<'a> Report<'a> {
             case: None,
             outer: Vec::new(),
             totals: Vec::new(),
+            dry_run: None,
             understated: false,
             states_none: false,
             malformed: None,
@@ -232,6 +238,18 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Handles an element of this kind that may state that the innermost suite is a dry run.
+    fn check_dry_run(&mut self, kind: Kind, tag: &Tag<'_>) {
+        let is_of_suite = matches!(kind, Kind::Property | Kind::OtherInSuite) && self.case.is_none();
+        if !is_of_suite || self.dry_run.is_some() || !is_dry_run(tag) {
+            return;
+        }
+        self.dry_run = Some(self.totals.len());
+        if self.totals.last().is_some_and(Totals::has_cases) {
+            self.tree.leaf(Item::new(0, "dry run").status(Status::Unknown).meta("error", LATE_DRY_RUN));
+        }
+    }
+
     fn finish_element(&mut self, kind: Kind) {
         match kind {
             Kind::Suites => self.check_totals(),
@@ -268,8 +286,11 @@ impl<'a> Report<'a> {
     }
 
     fn finish_case(&mut self) {
-        let Some(case) = self.case.take() else { return };
+        let Some(mut case) = self.case.take() else { return };
         self.case = self.outer.pop();
+        if self.dry_run.is_some() {
+            case.set_not_run();
+        }
         let (failures, retries) = (case.failures, case.retries);
         let item = case.into_item();
         if let Some(totals) = self.totals.last_mut() {
@@ -288,6 +309,7 @@ impl<'a> Report<'a> {
     /// Compares the totals of the ending element with its test cases.
     fn check_totals(&mut self) {
         let Some(mut totals) = self.totals.pop() else { return };
+        self.dry_run = self.dry_run.filter(|length| self.totals.len() >= *length);
         self.understated |= totals.understate();
         let invalid = totals.invalid.take().map(|reason| ("invalid totals", reason));
         for (name, reason) in invalid.into_iter().chain(totals.missing()) {
@@ -340,6 +362,7 @@ impl Handler for Report<'_> {
         }
         let kind = self.kind(local(name))?;
         self.begin(kind, tag);
+        self.check_dry_run(kind, tag);
         self.open.push((self.names.len(), kind));
         if kind.name().is_none_or(|usual| !same(usual.as_bytes(), name)) {
             self.names.extend_from_slice(name);

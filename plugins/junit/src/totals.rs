@@ -90,6 +90,11 @@ impl Totals {
         own.retries = own.retries.saturating_add(listed.retries);
     }
 
+    /// Returns whether any test cases were read.
+    pub(crate) fn has_cases(&self) -> bool {
+        self.listed.cases > 0
+    }
+
     /// Returns a name and a sentence if the totals are higher than the test cases show. `self` then
     /// counts as complete, so that the outer suite does not report the same again.
     pub(crate) fn missing(&mut self) -> Option<(&'static str, String)> {

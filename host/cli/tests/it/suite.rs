@@ -4,8 +4,10 @@
 use plumbline_app::profiles::modes;
 use serde_json::{Value, json};
 
+use crate::attestations::statement;
 use crate::bed::{Bed, dev_program};
 use crate::generate::{documents, of_kind};
+use crate::signing::keygen;
 
 const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
@@ -293,6 +295,25 @@ fn the_configured_suite_runs_and_its_failures_are_rerun() {
     // A run without failures has nothing to rerun.
     let nothing = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &again.archive()]).expect(2);
     assert!(nothing.err.contains("no test failed"), "{}", nothing.err);
+}
+
+#[test]
+fn a_dry_run_of_the_suite_has_nothing_to_judge() {
+    for judges in [&["--known-failures", "known.yaml"][..], &[]] {
+        let bed = Bed::new();
+        keygen(&bed, "release");
+        bed.write("known.yaml", "- {pattern: c, reason: known}\n");
+        played(&bed, &["--mode", "certified-conformance", "--e2e-dry-run"], &[]);
+        let done = bed.run(&["e2e"], &[judges, &["--sign", "release.key"]].concat());
+        assert!(matches!(done.code, 3 | 5), "{judges:?}: {} {}", done.code, done.err);
+        let archive = bed.archive();
+        assert!(outcomes(&bed, &archive).is_empty(), "no test ran");
+        let report = bed.plumbline(&["results", &archive, "-p", "e2e"]);
+        assert!(report.out.contains("Total: 7203\nPassed: 0\nFailed: 0\nSkipped: 7203\n"), "{}", report.out);
+        assert_ne!(report.code, 0, "{judges:?}");
+        let predicate = &statement(&bed, &archive)["predicate"];
+        assert_eq!((&predicate["result"], &predicate["passedTests"]), (&json!("FAILED"), &json!([])), "{judges:?}");
+    }
 }
 
 #[test]

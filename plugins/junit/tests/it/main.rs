@@ -6,6 +6,7 @@ mod broken;
 mod classes;
 mod common;
 mod dialects;
+mod dry_runs;
 mod durations;
 mod encodings;
 mod golden;

@@ -83,6 +83,7 @@ fn token() -> impl Strategy<Value = &'static str> {
         "text",
         "<properties>",
         "<property name='p' value='v'/>",
+        "<property name='DryRun' value='true'/>",
         "</properties>",
         "<a:b xmlns:a='c'>",
         "</a:b>",
