@@ -97,6 +97,9 @@ pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submissi
     if cases.dry_run {
         return Err(not_submittable(&NotSubmittable::DryRun));
     }
+    if cases.retries {
+        reject(context, options, &not_submittable(&NotSubmittable::Retries))?;
+    }
     check_results(context, options, &cases, release, facts.suite.as_deref())?;
     let place = place(options, &product, release)?;
     let readme = match &options.readme {
@@ -179,9 +182,10 @@ fn check_mode(context: &Context, options: &AssembleOptions, facts: &RunFacts) ->
 }
 
 fn not_submittable(problem: &NotSubmittable) -> AppError {
-    AppError::usage("this run cannot be submitted")
-        .because(problem)
-        .hint("run the suite with `--submission-dir`, which selects all required tests")
+    AppError::usage("this run cannot be submitted").because(problem).hint(match problem {
+        NotSubmittable::Retries => "run the suite again, without `--flake-attempts`",
+        _ => "run the suite with `--submission-dir`, which selects all required tests",
+    })
 }
 
 fn check_results(

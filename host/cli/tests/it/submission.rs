@@ -174,6 +174,17 @@ fn only_runs_of_the_whole_suite_are_submitted() {
     assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"));
     assert!(!bed.path("out").exists());
 
+    // A test that failed first is in the report as passed.
+    let retried = Bed::new();
+    let cases = format!("<properties><property name='FlakeAttempts' value='3'></property></properties>{GOOD}");
+    archive(&retried, &cases, CERTIFIED);
+    let done = assemble(&retried, &[]).expect(2);
+    assert!(done.err.contains("it ran failed tests again") && done.err.contains("--flake-attempts"), "{}", done.err);
+    assert!(!retried.path("out").exists());
+    let done = assemble(&retried, &["--anyway"]).expect(0);
+    assert!(done.err.contains("warning: this run cannot be submitted"), "{}", done.err);
+    assert_eq!(broken(&retried, "out"), ["human-review"]);
+
     // A real archive, of a run that only repeated failed tests.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");
     let args = [

@@ -41,9 +41,10 @@ const ROOT: &str = "testsuites";
 const SUITE: &str = "testsuite";
 const CASE: &str = "testcase";
 
-/// The settings of Ginkgo in a suite, and the one that says that no test really ran.
+/// The settings of Ginkgo in a suite: whether no test really ran, and how often a failed test ran.
 const PROPERTIES: &str = "properties";
 const DRY_RUN: &str = "DryRun";
+const FLAKE_ATTEMPTS: &str = "FlakeAttempts";
 
 /// The conformance tests that ran, as the verifier finds them in a file of results. Names are those
 /// that the verifier compares.
@@ -63,6 +64,9 @@ pub struct Cases {
     /// Whether it is the report of a dry run, in which Ginkgo reports every test as passed. The
     /// verifier does not look at that.
     pub dry_run: bool,
+    /// Whether Ginkgo ran failed tests again. It then reports a test as passed that failed before,
+    /// and the verifier does not look at that either.
+    pub retries: bool,
     /// Test cases that the verifier does not read: in nested suites, outside of suites, or after the
     /// outermost element.
     pub(super) unread: u64,
@@ -166,6 +170,7 @@ impl<'a> Reader<'a> {
         while let Some(child) = self.child()? {
             let has = |attribute: &str, wanted: &str| child.values(attribute).any(|value| value == wanted);
             self.cases.dry_run |= has("name", DRY_RUN) && has("value", "true");
+            self.cases.retries |= has("name", FLAKE_ATTEMPTS) && child.values("value").any(is_several);
             self.skip(child)?;
         }
         Ok(())
@@ -221,6 +226,12 @@ impl<'a> Reader<'a> {
             self.cases.unread += 1;
         }
     }
+}
+
+/// Returns whether a number of attempts is above one. Text that is not a number may be.
+fn is_several(attempts: &str) -> bool {
+    let attempts = attempts.trim();
+    !attempts.is_empty() && !attempts.parse::<i64>().is_ok_and(|attempts| attempts <= 1)
 }
 
 /// Checks the attributes of a suite that must be numbers.
@@ -307,6 +318,27 @@ mod tests {
         // What is in other places is counted as before.
         let nested = read("<properties><property><testcase name='a'/></property><testCase/></properties>");
         assert_eq!((nested.ran, nested.unread), (0, 2));
+    }
+
+    #[test]
+    fn a_report_says_whether_failed_tests_ran_again() {
+        for (value, retries) in [
+            ("0", false),
+            ("1", false),
+            ("", false),
+            (" 1 ", false),
+            ("-1", false),
+            ("2", true),
+            ("10", true),
+            ("x", true),
+        ] {
+            let cases = read(&format!(
+                "<properties><property name='FlakeAttempts' value='{value}'/></properties><testcase name='a [Conformance]'/>"
+            ));
+            assert_eq!((cases.retries, cases.passed.len(), &cases.problem), (retries, 1, &None), "{value}");
+        }
+        assert!(!read("<properties><property name='FlakeAttempts'/></properties><testcase name='a'/>").retries);
+        assert!(!read("<properties><property name='ParallelTotal' value='25'/></properties>").retries);
     }
 
     #[test]

@@ -145,6 +145,9 @@ fn human_review(contents: &Contents<'_>) -> Finding {
     if contents.cases.is_some_and(|cases| cases.dry_run) {
         problems.push(format!("`{JUNIT}` is the report of a dry run, in which nothing was tested"));
     }
+    if contents.cases.is_some_and(|cases| cases.retries) {
+        problems.push(format!("`{JUNIT}` hides failed tests that passed when they ran again (`FlakeAttempts`)"));
+    }
     if let Some(cases) = contents.cases.filter(|cases| cases.unread > 0) {
         let unread = usize::try_from(cases.unread).unwrap_or(usize::MAX);
         problems.push(format!(

@@ -30,6 +30,9 @@ pub enum NotSubmittable {
     /// The run was a dry run.
     #[error("it is a dry run: nothing was tested")]
     DryRun,
+    /// The suite ran failed tests again.
+    #[error("it ran failed tests again (`FlakeAttempts`): a test that passed only then has failed")]
+    Retries,
     /// The run had another focus than the conformance tests.
     #[error("it ran the tests that `{0}` selects, not all conformance tests")]
     Focus(String),

@@ -186,6 +186,12 @@ fn results_that_the_verifier_cannot_read() {
     assert_eq!(with(&nested).broken(), ["human-review"]);
     let dry_run = "<testsuite><properties><property name='DryRun' value='true'/></properties>";
     assert_eq!(with(&good.replace("<testsuite>", dry_run)).broken(), ["human-review"]);
+    for (attempts, rules) in [("0", &[][..]), ("1", &[]), ("2", &["human-review"])] {
+        let suite = format!(
+            "<testsuite><properties><property name='FlakeAttempts' value='{attempts}'></property></properties>"
+        );
+        assert_eq!(with(&good.replace("<testsuite>", &suite)).broken(), rules, "{attempts}");
+    }
     let mut log = Submission::good();
     log.log = LogVersions::read("kube-apiserver version: v1.29.9");
     assert_eq!(log.broken(), ["log-version"]);
