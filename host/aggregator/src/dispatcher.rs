@@ -261,7 +261,8 @@ pub trait Dispatcher: Send + Sync + 'static {
 
     /// Adds information about the environment to the tree that becomes the archive. It is called
     /// once, when every plugin is complete and before [`Dispatcher::cleanup`]. Problems are
-    /// recorded in the tree and never fail the run. Dropping the future ends it early.
+    /// recorded in the tree and never fail the run. Dropping the future ends it early, in an
+    /// interrupted run after it was polled once.
     fn survey(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }

@@ -37,26 +37,26 @@ pub(crate) fn is_of_survey(path: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Gaps {
     found: Vec<(String, String)>,
-    /// Whether the survey wrote down its queries, which it does at its end.
-    has_ended: bool,
+    /// Whether the file with the queries of the survey exists.
+    has_queries: bool,
 }
 
 impl Gaps {
-    /// Reads the file. Without one, there was no survey, or it did not end: it was interrupted, or
-    /// the disk was full.
+    /// Reads the file, which a survey writes first and replaces at its end. Without one, there was no
+    /// survey, or it could not write the file.
     pub(crate) fn read(file: Option<InputFile>) -> Self {
-        let Some(mut file) = file else { return Self { found: Vec::new(), has_ended: false } };
+        let Some(mut file) = file else { return Self { found: Vec::new(), has_queries: false } };
         let found = match read_json::<Option<Vec<Query>>>(&mut file) {
             Ok(queries) => queries.unwrap_or_default().iter().flat_map(gaps_of).collect(),
             Err(why) => SURVEYED.map(|dir| (dir.to_owned(), why.clone())).into(),
         };
-        Self { found, has_ended: true }
+        Self { found, has_queries: true }
     }
 
     /// Returns why files that `glob` matches may be missing, or `None` if none is. `surveyed` says
     /// whether it matches a file of the survey.
     pub(crate) fn in_files(&self, glob: &str, surveyed: bool) -> Option<String> {
-        if surveyed && !self.has_ended {
+        if surveyed && !self.has_queries {
             return Some(format!("because the survey did not write `{QUERIES}`"));
         }
         self.found.iter().find(|(dir, _)| may_match_below(glob, dir)).map(|(_, why)| why.clone())
@@ -72,8 +72,10 @@ fn gaps_of(query: &Query) -> Vec<(String, String)> {
             (namespace, "") => format!("podlogs/{namespace}"),
             (namespace, pod) => format!("podlogs/{namespace}/{pod}"),
         }],
+        // It did not finish, so nobody knows what else is missing.
+        "survey" => SURVEYED.map(str::to_owned).into(),
         // The namespaces of all lists and logs.
-        "namespaces" | "survey" => vec!["podlogs".to_owned(), "resources".to_owned()],
+        "namespaces" => vec!["podlogs".to_owned(), "resources".to_owned()],
         name if name == "hosts" || name.starts_with("hosts/") => vec![first_two(name)],
         _ => vec!["resources".to_owned()],
     };

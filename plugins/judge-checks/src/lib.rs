@@ -35,9 +35,9 @@
 //! no item may match the pattern or have a duration, or a captured text may not be a number. No
 //! check passes because nothing was found, or because a part of the evidence is missing:
 //! `meta/clusterhealth.json` lists nodes and pods that the survey could not read, and
-//! `meta/query-time.json` logs. A survey that did not end has no such file. Missing lines or logs do
-//! not excuse a `count` or `max` that is above its limit without them. Errors in a check itself are
-//! reported with their place, and the judge ends with an error. The other checks are still
+//! `meta/query-time.json` logs. The latter says if the survey did not finish. Missing lines or logs
+//! do not excuse a `count` or `max` that is above its limit without them. Errors in a check itself
+//! are reported with their place, and the judge ends with an error. The other checks are still
 //! evaluated, but the plugin does not pass.
 //!
 //! A class that is one letter away from a class of the built-in judges is an error. Any other class

@@ -44,10 +44,12 @@ impl Run {
         let publisher = tokio::spawn(publish_status(self.state.clone(), self.work.disk().clone(), status));
         let result = self.steer(&cancel).await;
         if result.is_ok() {
-            // An interrupted run must end soon, and its survey would read a whole cluster.
+            // An interrupted run must end soon, and its survey would read a whole cluster. It still
+            // begins, to leave a note that it did not finish.
             tokio::select! {
-                () = cancel.cancelled() => {}
+                biased;
                 () = self.dispatcher.survey() => {}
+                () = cancel.cancelled() => {}
             }
         }
         if let Err(error) = self.dispatcher.cleanup().await {

@@ -165,6 +165,9 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     let cluster = pod.double.list("namespaces").into_iter().find(|it| it["metadata"]["name"] == "kube-system").unwrap();
     assert_eq!(info["cluster"]["uid"], cluster["metadata"]["uid"], "{info}");
     assert!(info["cluster"]["uid"].is_string() && info["cluster"]["server-version"].is_string(), "{info}");
+    // Nobody takes the missing logs for those of a cluster without any.
+    let queries: Value = serde_json::from_str(&pod.bed.member("meta/query-time.json")).unwrap();
+    assert_eq!(queries[0]["error"]["message"], "the survey did not finish", "{queries}");
     ends_on_sigterm(running);
 }
 

@@ -47,6 +47,9 @@ pub struct Progress {
     pub latest: String,
 }
 
+/// The query that means the survey as a whole.
+pub(super) const SURVEY: &str = "survey";
+
 /// One line of `meta/query-time.json`.
 #[derive(Debug, Clone, Serialize)]
 struct Entry {
@@ -139,6 +142,18 @@ impl<'a> Recorder<'a> {
         let errors = kept.entries.into_iter().filter_map(error_of).collect();
         Summary { queries, files: kept.files, errors, duration }
     }
+}
+
+/// Returns the content of `meta/query-time.json` until a survey replaces it at its end. Without it,
+/// nobody could tell an interrupted survey from none.
+pub(super) fn unfinished() -> impl Serialize {
+    [Entry {
+        queryobj: SURVEY.to_owned(),
+        namespace: String::new(),
+        pod: String::new(),
+        time: go_duration(Duration::ZERO),
+        error: Some(Message { message: "the survey did not finish".to_owned() }),
+    }]
 }
 
 pub(super) fn not_written(path: &Path, error: &dyn std::error::Error) -> String {

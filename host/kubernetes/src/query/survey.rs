@@ -1,5 +1,6 @@
 //! The survey of a cluster, which runs all queries concurrently within the throttle's limits.
 
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ use super::health::{Incomplete, assess};
 use super::kubelets::{Nodes, query_kubelets};
 use super::list::{Selection, collect, list};
 use super::podlogs::pod_logs;
-use super::record::{Progress, Recorder, Summary, not_written};
+use super::record::{Progress, Recorder, SURVEY, Summary, not_written, unfinished};
 use super::selection::{NamespaceFilter, selected, valid_selector};
 use super::store::{Destination, ListFiles, Scratch};
 use crate::cluster::Cluster;
@@ -45,13 +46,14 @@ const SERVER_GROUPS: &str = "servergroups.json";
 /// which is surveyed if namespaces cannot be listed.
 ///
 /// No failure is fatal: failures are in `meta/query-time.json` and in the summary. If the future is
-/// dropped, all existing files are complete.
+/// dropped, all existing files are complete, and `meta/query-time.json` says that the survey is not.
+/// That file is written before the first request.
 pub async fn survey(cluster: &Cluster, config: &Config, out: &Path, observer: &(dyn Fn(&Progress) + Sync)) -> Summary {
     let record = Recorder::new(observer);
     let scratch = match Scratch::new(out) {
         Ok(scratch) => scratch,
         Err(error) => {
-            record.problem("survey", "", not_written(out, &error));
+            record.problem(SURVEY, "", not_written(out, &error));
             return record.summary();
         }
     };
@@ -59,6 +61,9 @@ pub async fn survey(cluster: &Cluster, config: &Config, out: &Path, observer: &(
     let burst = if config.burst > 0 { config.burst } else { BURST };
     let fetch = Fetch::new(cluster.client(), qps, burst);
     let work = Work { fetch: &fetch, record: &record, scratch: &scratch, config, incomplete: Mutex::default() };
+    if let Err(error) = work.put(layout::META_QUERY_TIME, &unfinished()) {
+        work.problem(layout::META_QUERY_TIME, &error);
+    }
     work.all().await;
     let (tree, incomplete) = (out.to_owned(), std::mem::take(&mut *work.incomplete()));
     match tokio::task::spawn_blocking(move || assess(&tree, incomplete)).await {
@@ -71,7 +76,7 @@ pub async fn survey(cluster: &Cluster, config: &Config, out: &Path, observer: &(
         Err(error) => record.problem("clusterhealth", "", error.to_string()),
     }
     // This is last, because it contains all earlier failures. If this file itself cannot be
-    // written, only the summary reports that.
+    // written, the first one stays, and the summary reports why.
     work.write(layout::META_QUERY_TIME, &record.query_times());
     record.summary()
 }
@@ -210,7 +215,7 @@ impl Work<'_> {
         let (files, metadata) = list(self.fetch, &what, &path, selection, files).await?;
         let finished = tokio::task::spawn_blocking(move || files.finish(&metadata)).await;
         let (count, left_out) = finished
-            .map_err(std::io::Error::other)
+            .map_err(io::Error::other)
             .and_then(|finished| finished)
             .map_err(|error| ClusterError::new(format!("write what `{what}` gave"), error.to_string()))?;
         if left_out.count > 0 {
@@ -261,13 +266,20 @@ impl Work<'_> {
     }
 
     fn write(&self, relative: &str, document: &impl Serialize) {
-        let written = serde_json::to_vec(document).map_err(std::io::Error::other).and_then(|mut bytes| {
-            bytes.push(b'\n');
-            self.scratch.write(relative, &bytes)
-        });
-        match written {
+        match self.put(relative, document) {
             Ok(()) => self.record.wrote(1),
-            Err(error) => self.record.problem(relative, "", not_written(&self.scratch.place(relative), &error)),
+            Err(error) => self.problem(relative, &error),
         }
+    }
+
+    fn put(&self, relative: &str, document: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(document)?;
+        bytes.push(b'\n');
+        self.scratch.write(relative, &bytes)
+    }
+
+    /// Records that a file could not be written.
+    fn problem(&self, relative: &str, error: &io::Error) {
+        self.record.problem(relative, "", not_written(&self.scratch.place(relative), error));
     }
 }

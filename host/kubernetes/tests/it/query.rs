@@ -274,8 +274,27 @@ async fn an_interrupted_query_leaves_whole_files() {
             () = collected => {}
         }
     }
-    assert_eq!(bed.files(), ["resources/ns/default/core_v1_configmaps.json"]);
+    assert_eq!(bed.files(), ["meta/query-time.json", "resources/ns/default/core_v1_configmaps.json"]);
     assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
+    let unfinished = json!([{"queryobj": "survey", "time": "0s", "error": {"message": "the survey did not finish"}}]);
+    assert_eq!(bed.json("meta/query-time.json"), unfinished);
+    // A survey in the same place replaces it, as after a restart.
+    bed.survey(&only(&["configmaps"])).await;
+    let times = bed.json("meta/query-time.json");
+    assert!(times.as_array().unwrap().iter().all(|entry| entry["queryobj"] != "survey"), "{times}");
+}
+
+#[tokio::test]
+async fn a_survey_that_is_dropped_at_once_is_not_taken_for_none() {
+    let bed = Bed::new().await;
+    let (options, out, observer) = (only(&["configmaps"]), bed.out(), |_: &Progress| {});
+    tokio::select! {
+        biased;
+        _ = survey(&bed.cluster, &options, &out, &observer) => panic!("it did not ask the API server"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(bed.files(), ["meta/query-time.json"]);
+    assert_eq!(bed.json("meta/query-time.json")[0]["error"]["message"], "the survey did not finish");
 }
 
 #[tokio::test]

@@ -112,6 +112,24 @@ fn logs_of_a_survey_that_did_not_end_are_not_taken_for_all() {
 }
 
 #[test]
+fn a_survey_that_did_not_finish_may_lack_any_of_its_files() {
+    const UNFINISHED: &str =
+        r#"[{"queryobj": "survey", "time": "0s", "error": {"message": "the survey did not finish"}}]"#;
+    assert_eq!(unknown(&of_survey(LIST).file(QUERIES, UNFINISHED)), ["ETCD-002", "ETCD-004"]);
+    let of = |glob: &str| {
+        let list = format!("- {{id: X, log: {{files: '{glob}', pattern: error, measure: count}}, want: '== 0'}}\n");
+        checks(&list).file(QUERIES, UNFINISHED).file("plugins/p/a.log", "fine").file("hosts/n1/b.log", "fine")
+    };
+    // The survey may have left no file that the pattern matches.
+    for glob in ["**/a.log", "*/p/a.log", "hosts/*/b.log"] {
+        let line = shown(&of(glob));
+        let why = "may be missing, according to `meta/query-time.json`: the survey did not finish";
+        assert!(line.starts_with("X unknown") && line.contains(why), "{glob}: {line}");
+    }
+    assert_eq!(unknown(&of("plugins/*/a.log")), [""; 0], "it is no file of a survey");
+}
+
+#[test]
 fn logs_that_were_not_collected_are_not_taken_for_empty_ones() {
     let queries = |entries: &str| of_survey(LIST).file(QUERIES, entries);
     let none: [&str; 0] = [];
