@@ -16,21 +16,28 @@ pub const MAX_FILE_BYTES: usize = 1 << 20;
 /// Maximum number of checks: more than people read.
 pub const MAX_CHECKS: usize = 500;
 
+/// The problem of a list without checks. Such a list must not pass, because it checks nothing.
+const NO_CHECKS: &str = "it has no checks, so there is nothing to check";
+
 /// Returns the checks of the option and of the files of `data`, in this order. Errors are added to
 /// `problems`.
 pub(crate) fn read(option: Option<&[Value]>, data: Vec<InputFile>, problems: &mut Problems) -> Vec<Check> {
     let mut checks = Checks::default();
-    checks.add("option `checks`", option.unwrap_or_default(), problems);
+    if let Some(values) = option {
+        checks.add("option `checks`", values, problems);
+    }
     let files = data.len();
     for mut file in data {
         let name = file.path().strip_prefix(DATA).unwrap_or(file.path()).to_owned();
         match yaml::read::<Option<Value>>(&mut file, MAX_FILE_BYTES) {
             Ok(Some(Value::Array(values))) => checks.add(&name, &values, problems),
-            Ok(Some(Value::Object(fields))) => match fields.get("checks") {
-                Some(Value::Array(values)) if fields.len() == 1 => checks.add(&name, values, problems),
+            Ok(Some(Value::Object(fields))) => match fields.get("checks").filter(|_| fields.len() == 1) {
+                Some(Value::Array(values)) => checks.add(&name, values, problems),
+                Some(Value::Null) => problems.add(&name, NO_CHECKS),
                 _ => problems.add(&name, "it must be a list of checks, alone or under the key `checks`"),
             },
-            Ok(_) => problems.add(&name, "it must be a list of checks, each beginning with `- `"),
+            Ok(None | Some(Value::Null)) => problems.add(&name, NO_CHECKS),
+            Ok(Some(_)) => problems.add(&name, "it must be a list of checks, each beginning with `- `"),
             Err(error) => problems.add(&name, &error),
         }
     }
@@ -49,6 +56,9 @@ struct Checks {
 
 impl Checks {
     fn add(&mut self, file: &str, values: &[Value], problems: &mut Problems) {
+        if values.is_empty() {
+            problems.add(file, NO_CHECKS);
+        }
         for (at, value) in values.iter().enumerate() {
             if self.seen == MAX_CHECKS {
                 return problems.add(file, &format!("there are more than {MAX_CHECKS} checks"));

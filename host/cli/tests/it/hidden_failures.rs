@@ -334,5 +334,9 @@ fn checks_that_find_nothing_do_not_pass() {
     }
     let done = judge("- {class: failures, want: '== 0', id: A}\n").expect(2);
     assert!(done.err.contains("unknown class `failures`: did you mean `failure`?"), "{}", done.err);
+    for list in ["", "[]\n", "checks: []\n"] {
+        let done = judge(list).expect(2);
+        assert!(done.err.contains("checks.yaml: it has no checks, so there is nothing to check"), "{}", done.err);
+    }
     judge("- {class: failure, want: '== 0', id: A}\n").expect(0);
 }

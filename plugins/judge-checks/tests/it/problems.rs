@@ -43,10 +43,25 @@ fn checks_come_from_the_option_and_from_files() {
     assert!(odd.contains("unknown field `check`"), "{odd}");
     for (list, says) in [
         ("a: b\n", "checks.yaml: it must be a list of checks, alone or under the key `checks`"),
-        ("", "checks.yaml: it must be a list of checks, each beginning with `- `"),
+        ("{checks: [], a: b}\n", "checks.yaml: it must be a list of checks, alone or under the key `checks`"),
+        ("A\n", "checks.yaml: it must be a list of checks, each beginning with `- `"),
         ("- {id: A, id: B}\n", "checks.yaml: it cannot be read: "),
     ] {
         let error = checks(list).judge::<Checks>().outcome.unwrap_err();
         assert!(error.starts_with(says), "{error}");
     }
+}
+
+#[test]
+fn a_list_without_checks_is_an_error() {
+    let good = json!([{"id": "A", "items": "failed", "want": "== 0"}]);
+    for list in ["", "\n", "# none\n", "null\n", "[]\n", "checks: []\n", "checks:\n", r#"{"checks": []}"#] {
+        let says = "checks.yaml: it has no checks, so there is nothing to check";
+        assert_eq!(checks(list).judge::<Checks>().outcome.unwrap_err(), says, "{list:?}");
+        // Checks from elsewhere do not replace those that the user thinks are in the file.
+        let judged = checks(list).option("checks", good.clone()).judge::<Checks>();
+        assert_eq!((judged.outcome.unwrap_err().as_str(), judged.checks.len()), (says, 1), "{list:?}");
+    }
+    let error = Case::new().option("checks", json!([])).judge::<Checks>().outcome.unwrap_err();
+    assert_eq!(error, "option `checks`: it has no checks, so there is nothing to check");
 }
