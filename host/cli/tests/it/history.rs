@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::pack::{PackOptions, pack_directory};
@@ -13,7 +14,7 @@ use plumbline_core::Digest;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::bed::{Bed, Done, entries, wait_for};
+use crate::bed::{Bed, Done, entries};
 use crate::registries::Registry;
 
 const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
@@ -347,12 +348,14 @@ impl Moto {
             eprintln!("SKIPPED: PLUMBLINE_MOTO_SERVER names no program; `cargo xtask test` installs it");
             return None;
         };
-        // A port that was free a moment ago. The server does not report a port that it chose itself.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        let moto = Self { child: command.spawn().unwrap(), host: format!("127.0.0.1:{port}") };
-        wait_for("the S3 server", || TcpStream::connect(&moto.host).is_ok());
+        command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut moto = Self { child: command.spawn().unwrap(), host: String::new() };
+        // It prints its address when it listens. Its other lines are discarded, so that it never waits.
+        let mut lines = BufReader::new(moto.child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let listens = lines.find_map(|line| Some(line.split_once("Running on http://")?.1.trim().to_owned()));
+        moto.host = listens.expect("the S3 server does not listen");
+        thread::spawn(move || lines.for_each(drop));
         let mut stream = TcpStream::connect(&moto.host).unwrap();
         write!(stream, "PUT /audits HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", moto.host)
             .unwrap();

@@ -1,8 +1,8 @@
 //! Tests of S3 with the independent server `moto`, whose path is in `PLUMBLINE_MOTO_SERVER`.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use plumbline_aggregator::bucket::{Bucket, BucketError};
 use plumbline_aggregator::deliver::Destination;
@@ -24,29 +24,22 @@ impl Drop for Moto {
 }
 
 /// Starts the server. If it is not installed, returns `None` and prints a message.
-async fn moto() -> Option<Moto> {
+fn moto() -> Option<Moto> {
     let Some(program) = std::env::var_os("PLUMBLINE_MOTO_SERVER") else {
         eprintln!(
             "skipped: PLUMBLINE_MOTO_SERVER does not name the program `moto_server` (`pip install 'moto[server]'`)"
         );
         return None;
     };
-    // Use a port that was free a moment ago, because the server does not report its port.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let child = Command::new(program)
-        .args(["-H", "127.0.0.1", "-p", &port.to_string()])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let moto = Moto { child, url: format!("http://127.0.0.1:{port}") };
-    for _ in 0..600 {
-        if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-            return Some(moto);
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the S3 server does not listen");
+    let mut server = Command::new(program);
+    server.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut moto = Moto { child: server.spawn().unwrap(), url: String::new() };
+    // It prints its address when it listens. Its other lines are discarded, so that it never waits.
+    let mut lines = BufReader::new(moto.child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let listens = lines.find_map(|line| Some(line.split_once("Running on ")?.1.trim().to_owned()));
+    moto.url = listens.expect("the S3 server does not listen");
+    std::thread::spawn(move || lines.for_each(drop));
+    Some(moto)
 }
 
 fn settings(url: &str) -> BTreeMap<String, String> {
@@ -63,7 +56,7 @@ fn settings(url: &str) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn small_and_large_archives_arrive_whole() {
-    let Some(moto) = moto().await else { return };
+    let Some(moto) = moto() else { return };
     // It also installs the crypto provider that the test's own client needs.
     let destination = Destination::parse("s3://audits/nightly/", &settings(&moto.url)).unwrap();
     let http = reqwest::Client::new();
@@ -85,7 +78,7 @@ async fn small_and_large_archives_arrive_whole() {
 
 #[tokio::test]
 async fn a_bucket_that_is_not_there_is_named() {
-    let Some(moto) = moto().await else { return };
+    let Some(moto) = moto() else { return };
     let dir = tempfile::tempdir().unwrap();
     let (archive, _) = archive(dir.path(), 1_000);
     let destination = Destination::parse("s3://no-such-bucket", &settings(&moto.url)).unwrap();
@@ -95,7 +88,7 @@ async fn a_bucket_that_is_not_there_is_named() {
 
 #[tokio::test]
 async fn an_uploaded_archive_is_listed_and_read_back() {
-    let Some(moto) = moto().await else { return };
+    let Some(moto) = moto() else { return };
     let settings = settings(&moto.url);
     let destination = Destination::parse("s3://audits/nightly/", &settings).unwrap();
     let http = reqwest::Client::new();
