@@ -114,14 +114,14 @@ pub(crate) fn judged_plugin(
 
 /// Reads the files and the archive that `options` name, and makes the chain of judges for `plugin`.
 ///
-/// `judged` is the ID of the run that is judged, if it has ended. Its own archive is not part of the
-/// history.
+/// `judged` is the archive of the run that is judged, if it has ended. The run is not part of the
+/// history, and not a baseline.
 pub fn chain(
     context: &Context,
     options: &JudgeOptions,
     plugin: &str,
     limits: &Limits,
-    judged: Option<&str>,
+    judged: Option<&Trees>,
 ) -> Result<Chain, AppError> {
     let read = |files: &[PathBuf]| {
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
@@ -131,7 +131,7 @@ pub fn chain(
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
         options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
-    let history = |dir: &Path| history(context, dir, plugin, limits, judged);
+    let history = |dir: &Path| history(context, dir, plugin, limits, judged.and_then(Trees::run));
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
         let (report, source) = history(dir)?;
@@ -150,7 +150,7 @@ pub fn chain(
                 let wrong = format!("failed to use the history in `{}` as baseline", archive.display());
                 Some(Baseline::of_names(names, source).usage_error(wrong)?)
             }
-            Some(archive) => Some(baseline(context, archive, plugin, limits)?),
+            Some(archive) => Some(baseline(context, archive, plugin, limits, judged)?),
             None => None,
         },
         checks: read(&options.checks)?,
@@ -165,6 +165,9 @@ pub fn chain(
 const MAX_PROBLEMS: usize = 5;
 
 const FLAKY_LIST: &str = "measured-flaky-tests.yaml";
+
+/// The hint for an archive that is not a baseline.
+const EARLIER_ARCHIVE: &str = "choose the results archive of an earlier run";
 
 /// The history of `plugin` in the archives of runs, and its name as the source of rulings. A
 /// missing run could be the one in which a test passed, so every archive must be readable.
@@ -188,8 +191,23 @@ fn history(
     Ok((report, source))
 }
 
-fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, AppError> {
+/// The failures of `plugin` in `archive`. The archive of the run that is judged would excuse all of
+/// them, for example through a link to the newest archive.
+fn baseline(
+    context: &Context,
+    archive: &Path,
+    plugin: &str,
+    limits: &Limits,
+    judged: Option<&Trees>,
+) -> Result<Baseline, AppError> {
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
+    let cannot = format!("failed to use archive `{}` as baseline", archive.display());
+    let is_judged = judged.map_or(Ok(false), |judged| trees.is_of_same_run(judged));
+    if is_judged.usage_error(&cannot).hint(EARLIER_ARCHIVE)? {
+        return Err(AppError::usage(cannot)
+            .cause("it is an archive of the run that is judged, so it would excuse every failure")
+            .hint(EARLIER_ARCHIVE));
+    }
     let known = trees.plugins();
     if !known.iter().any(|name| name == plugin) {
         return Err(AppError::usage(format!(
@@ -199,9 +217,7 @@ fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) ->
         .hint(format!("it has the plugins `{}`", known.join("`, `"))));
     }
     let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: choose another archive"))?;
-    let baseline = Baseline::of_tree(&root, archive)
-        .usage_error(format_args!("failed to use archive `{}` as baseline", archive.display()))
-        .hint("choose the results archive of an earlier run");
+    let baseline = Baseline::of_tree(&root, archive).usage_error(&cannot).hint(EARLIER_ARCHIVE);
     root.dismantle();
     baseline
 }

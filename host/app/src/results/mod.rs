@@ -103,8 +103,7 @@ fn show_input(
     view: &mut dyn View,
 ) -> Result<(), AppError> {
     let plugins = selected(trees, options)?;
-    let judged = trees.archive().info().run.clone();
-    let more = more(context, trees, &plugins, options, judged.as_deref())?;
+    let more = more(context, trees, &plugins, options)?;
     let name = trees.name().to_owned();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, trees)?;
@@ -290,7 +289,6 @@ fn more(
     trees: &mut Trees,
     plugins: &[String],
     options: &ResultsOptions,
-    judged: Option<&str>,
 ) -> Result<Option<(String, Chain)>, AppError> {
     let judge = &options.judges;
     let Some(option) = judge.given() else { return Ok(None) };
@@ -300,7 +298,7 @@ fn more(
     }
     let plugin = judged_plugin(judge, plugins, suite_of_profile(trees, plugins))?;
     let limits = options.limits.load()?;
-    let chain = chain(context, judge, &plugin, &limits, judged)?;
+    let chain = chain(context, judge, &plugin, &limits, Some(&*trees))?;
     rehearse_chain(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
 }

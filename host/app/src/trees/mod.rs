@@ -6,8 +6,9 @@ mod items;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::member::StreamError;
 use plumbline_archive::results::{ReadError, ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
-use plumbline_core::{Driver, Item, PluginName};
+use plumbline_core::{Digest, Driver, Item, PluginName};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -134,6 +135,32 @@ impl Trees {
     pub(crate) fn file_name(&self) -> String {
         let file = Path::new(&self.name).file_name();
         file.map_or_else(|| self.name.clone(), |file| file.to_string_lossy().into_owned())
+    }
+
+    /// The ID of the run, if the archive has it.
+    pub(crate) fn run(&self) -> Option<&str> {
+        self.archive.info().run.as_deref()
+    }
+
+    /// Returns whether `other` is the same archive, a copy, or another archive of the same run, such as an
+    /// unpacked one.
+    pub(crate) fn is_of_same_run(&self, other: &Self) -> io::Result<bool> {
+        let (file, others) = (fs::metadata(&self.path)?, fs::metadata(&other.path)?);
+        if (file.dev(), file.ino()) == (others.dev(), others.ino()) {
+            return Ok(true);
+        }
+        if self.run().is_some() && self.run() == other.run() {
+            // Manifests of Sonobuoy have an ID, which all runs that use one share.
+            return Ok(match (self.archive.info().started, other.archive.info().started) {
+                (None, None) => self.archive.files().eq(other.archive.files()),
+                (started, others) => started == others,
+            });
+        }
+        if !file.is_file() || !others.is_file() || file.len() != others.len() {
+            return Ok(false);
+        }
+        let digest = |path: &Path| File::open(path).and_then(Digest::of_reader);
+        Ok(digest(&self.path)? == digest(&other.path)?)
     }
 
     /// The archive.

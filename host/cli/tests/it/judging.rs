@@ -1,6 +1,7 @@
 //! From results to a verdict, with the built-in judges.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -90,12 +91,55 @@ fn options_of_a_run_excuse_what_is_known_and_the_rest_counts() {
         items(&document).contains(&"[It] [sig-b] waits: skip-not-allowed counts by allowed-skips ()".to_owned()),
         "{document:#}"
     );
-    // With itself as the baseline, the archive has no new failures.
-    let name = archive(&bed);
+    // With an archive of the same tests as the baseline, there are no new failures.
+    bed.plumbline(&["run", "--local", "--dir", "earlier", "-p", "suite.yaml"]).expect(1);
+    let mut earlier = entries(&bed.path("earlier")).into_iter();
+    let name = earlier.find(|path| path.extension().is_some_and(|extension| extension == "gz")).unwrap();
     let document = verdict(&bed, 0, &["--baseline", name.to_str().unwrap()]);
     let source = items(&document)[1].clone();
     assert!(source.starts_with("[It] [sig-d] breaks, too: baseline-failure excused by baseline ("), "{source}");
     assert!(source.contains(name.file_name().unwrap().to_str().unwrap()) && source.contains("(sha256 "), "{source}");
+}
+
+#[test]
+fn an_archive_is_not_a_baseline_for_its_own_run() {
+    let bed = Bed::new();
+    suite(&bed);
+    bed.plumbline(&["run", "--local", "-p", "suite.yaml"]).expect(1);
+    let unpacked = |archive: &Path, name: &str| {
+        let dir = bed.path(name);
+        std::fs::create_dir(&dir).unwrap();
+        let tar = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&dir).status().unwrap();
+        assert!(tar.success());
+        dir
+    };
+    let own = archive(&bed);
+    let sonobuoy = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz"));
+    for (judged, plugin, tool) in [(own.as_path(), "suite", "plumbline"), (sonobuoy, "e2e", "sonobuoy")] {
+        let (copy, link) = (bed.path(&format!("{tool}-copy.tar.gz")), bed.path(&format!("{tool}-latest")));
+        std::fs::copy(judged, &copy).unwrap();
+        std::os::unix::fs::symlink(judged, &link).unwrap();
+        let directory = unpacked(judged, &format!("{tool}-unpacked"));
+        for baseline in [judged, copy.as_path(), link.as_path(), directory.as_path()] {
+            let (judged, baseline) = (judged.to_str().unwrap(), baseline.to_str().unwrap());
+            let done = bed.plumbline(&["results", judged, "-p", plugin, "--baseline", baseline]).expect(2);
+            for part in [
+                format!("failed to use archive `{baseline}` as baseline").as_str(),
+                "it is an archive of the run that is judged, so it would excuse every failure",
+                "choose the results archive of an earlier run",
+            ] {
+                assert!(done.err.contains(part), "{part}: {}", done.err);
+            }
+        }
+    }
+    // An archive without the ID of its run is recognized by its content.
+    bed.write("nameless/plugins/suite/sonobuoy_results.yaml", "name: suite\nstatus: failed\n");
+    let (one, two) = (bed.path("one.tar.gz"), bed.path("two.tar.gz"));
+    let tar = Command::new("tar").arg("-czf").arg(&one).arg("-C").arg(bed.path("nameless")).arg("plugins").status();
+    assert!(tar.unwrap().success());
+    std::fs::copy(&one, &two).unwrap();
+    let done = bed.plumbline(&["results", "one.tar.gz", "--baseline", "two.tar.gz"]).expect(2);
+    assert!(done.err.contains("failed to use archive `two.tar.gz` as baseline"), "{}", done.err);
 }
 
 #[test]
