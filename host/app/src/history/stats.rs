@@ -147,7 +147,7 @@ pub(super) struct ClusterRuns<'a> {
 
 /// What is computed or allocated once for all tests.
 struct Shared<'a> {
-    /// For each plugin, the group of each run: runs with the same version and the same definition.
+    /// For each plugin, the group of each run ([`ClusterRuns::groups`]).
     groups: BTreeMap<&'a str, Vec<usize>>,
     /// Whether the cluster has had several versions.
     has_several_versions: bool,
@@ -313,11 +313,15 @@ impl ClusterRuns<'_> {
         flakes
     }
 
-    /// The group of each run, which is the number of the first run like it.
+    /// The group of each run, which is the number of the first run with the same version and the same
+    /// definition. A run without a version is alone: between two of them, a failure may have been fixed.
     fn groups(&self, plugin: &str) -> Vec<usize> {
         let mut first = BTreeMap::new();
         let group = |(number, run): (usize, &SelectedRun<'_>)| {
             let facts = &run.run.facts;
+            if facts.version.is_empty() {
+                return number;
+            }
             let digest = facts.plugins.iter().find(|one| one.name == plugin).map_or(0, |one| one.digest);
             *first.entry((facts.version.clone(), digest)).or_insert(number)
         };

@@ -75,6 +75,21 @@ fn a_pass_on_another_version_or_cluster_makes_no_flake() {
 }
 
 #[test]
+fn without_a_version_only_attempts_of_one_run_make_a_flake() {
+    // A local run does not know the version of the code that it tests, so a fix looks like a flake.
+    let local = |letters: &str| {
+        let runs: Vec<_> = letters.chars().map(|letter| ("", "", letter, None)).collect();
+        let report = history(&runs).report(&Selection::default()).unwrap();
+        (report.tests[0].flakes, flaky_tests(&report).len())
+    };
+    assert_eq!(local("F.F..F"), (0, 0));
+    assert_eq!(local("f.F.f."), (2, 1));
+    // A run whose version is known is no evidence for one whose version is not.
+    let mixed = [("c", "v1.37.2", 'F', None), ("c", "", 'F', None), ("c", "", '.', None), ("c", "v1.37.2", '.', None)];
+    assert_eq!(history(&mixed).report(&Selection::default()).unwrap().tests[0].flakes, 1);
+}
+
+#[test]
 fn a_series_of_failures_has_a_first_bad_run() {
     let report = one_cluster(".FFF.-F-F");
     let test = &report.tests[0];
