@@ -32,12 +32,16 @@ export function verdict(result: Json, rule: Described, run: Json, options: Optio
   return { status: options.failOn.has(severity) ? "failed" : severity };
 }
 
-/** Why a result is suppressed. One accepted suppression is enough; one without a status is accepted (3.35.3). */
+/**
+ * Why a result is suppressed. All suppressions must be accepted, as one without a status is: if one is rejected or under review (3.35.3),
+ * the result is not settled.
+ */
 function suppression(result: Json): string | undefined {
-  const accepted = list(result.suppressions).map(object).find(({ status }) => status === undefined || status === "accepted");
-  if (!accepted) return undefined;
-  const where = accepted.kind === "inSource" ? "suppressed in the source" : "suppressed";
-  return typeof accepted.justification === "string" ? `${where}: ${accepted.justification}` : where;
+  const suppressions = list(result.suppressions).map(object);
+  const [first] = suppressions;
+  if (!first || !suppressions.every(({ status }) => status === undefined || status === "accepted")) return undefined;
+  const where = first.kind === "inSource" ? "suppressed in the source" : "suppressed";
+  return typeof first.justification === "string" ? `${where}: ${first.justification}` : where;
 }
 
 /**

@@ -25,13 +25,15 @@ test("the level of a result decides, and options say what fails", () => {
   assert.equal(strict.run(postProcessor).items.at(-1)?.status, "failed");
 });
 
-test("a suppression counts when it is accepted, and only then", () => {
+test("suppressions count when all of them are accepted, and only then", () => {
   const suppressed = (...suppressions: object[]) => statusOf({ level: "error", suppressions });
   assert.equal(suppressed(), "failed");
   assert.equal(suppressed({ kind: "inSource" }), "skipped");
   assert.equal(suppressed({ kind: "external", status: "rejected" }), "failed");
   assert.equal(suppressed({ kind: "external", status: "underReview" }), "failed");
-  assert.equal(suppressed({ kind: "external", status: "rejected" }, { kind: "external", status: "accepted" }), "skipped");
+  assert.equal(suppressed({ kind: "inSource" }, { kind: "external", status: "accepted" }), "skipped");
+  assert.equal(suppressed({ kind: "external", status: "rejected" }, { kind: "external", status: "accepted" }), "failed");
+  assert.equal(suppressed({ kind: "inSource" }, { kind: "external", status: "underReview" }), "failed");
 });
 
 test("a message is looked up with its arguments", () => {

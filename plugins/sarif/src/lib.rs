@@ -15,7 +15,7 @@
 //! |---|---|
 //! | kind `fail` (or none) and a level of the option `fail-on` (default `[error]`) | `failed` |
 //! | kind `fail` and another level | `warning`, `note` or `none`: the level itself |
-//! | an accepted suppression, or the baseline state `absent` | `skipped` |
+//! | suppressions, all of them accepted, or the baseline state `absent` | `skipped` |
 //! | kind `pass`, `notApplicable` | `passed`, `skipped` |
 //! | kind `open`, `review`, `informational` | that word |
 //! | another kind or level | `unknown` |

@@ -4,7 +4,7 @@ use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::invocation::{self, unknown};
-use crate::log::{Finding, Location, Message, Rule, Run, at};
+use crate::log::{Finding, Location, Message, Rule, Run, Suppression, at};
 use crate::rules::Rules;
 
 /// The levels of results (3.27.10).
@@ -75,10 +75,13 @@ fn verdict(finding: &Finding, level: &str, fail_on: &[String]) -> (Status, Optio
         kind @ ("informational" | "review" | "open") => return (Status::from(kind), None),
         _ => return (Status::Unknown, None),
     }
-    // One accepted suppression is sufficient, and one without a status is accepted (3.35.3).
-    let accepted = |status: Option<&str>| status.is_none_or(|status| status == "accepted");
-    if let Some(found) = finding.suppressions.iter().flatten().find(|one| accepted(one.status.as_deref())) {
-        let why = found.justification.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    // Every suppression must be accepted, as it is without a status: if one is rejected or under review
+    // (3.35.3), the result is not settled. The SDK of Microsoft and GitLab decide the same.
+    let suppressions = finding.suppressions.as_deref().unwrap_or_default();
+    let is_accepted = |one: &Suppression| one.status.as_deref().is_none_or(|status| status == "accepted");
+    if !suppressions.is_empty() && suppressions.iter().all(is_accepted) {
+        let why = suppressions.iter().find_map(|one| one.justification.as_ref());
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
         return (Status::Skipped, Some(format!("suppressed{why}")));
     }
     if finding.baseline_state.as_deref() == Some("absent") {

@@ -37,8 +37,12 @@ fn levels_kinds_and_suppressions_decide() {
         (json!({"ruleId": "E", "kind": "notApplicable"}), "E: skipped\n"),
         (json!({"ruleId": "E", "kind": "review"}), "E: review\n"),
         (json!({"ruleId": "E", "kind": "odd"}), "E: unknown\n"),
-        (json!({"ruleId": "E", "suppressions": [{"status": "underReview"}, {"kind": "inSource"}]}), "E: skipped\n"),
+        (json!({"ruleId": "E", "suppressions": [{"status": "accepted"}, {"kind": "inSource"}]}), "E: skipped\n"),
+        (json!({"ruleId": "E", "suppressions": [{"status": "underReview"}, {"kind": "inSource"}]}), "E: failed\n"),
+        (json!({"ruleId": "E", "suppressions": [{"status": "accepted"}, {"status": "rejected"}]}), "E: failed\n"),
+        (json!({"ruleId": "W", "suppressions": [{"kind": "inSource"}, {"status": "odd"}]}), "W: warning\n"),
         (json!({"ruleId": "E", "suppressions": [{"status": "rejected"}]}), "E: failed\n"),
+        (json!({"ruleId": "E", "suppressions": []}), "E: failed\n"),
         (json!({"ruleId": "E", "baselineState": "absent"}), "E: skipped\n"),
         (json!({}), "(no rule): warning\n"),
     ] {
