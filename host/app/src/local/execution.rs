@@ -160,12 +160,9 @@ impl Execution {
             stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),
         })
         .map_err(|error| failed(&format!("start `{}`", command.program.display()), error))?;
-        for process in [&plugin, &worker] {
-            if let Some(id) = process.child.id()
-                && let Err(error) = record_process(&context.leftovers, id)
-            {
-                tracing::warn!("failed to record process {id}: {error}; it keeps running if this process is killed");
-            }
+        // A process without a record would run next to its relaunch if this program was killed.
+        for id in [&plugin, &worker].into_iter().filter_map(|process| process.child.id()) {
+            record_process(&context.leftovers, id).map_err(|error| failed("record its processes", error))?;
         }
         let last_output = Arc::clone(&context.last_output);
         let no_tests = launch.definition.plumbline.no_tests_exit_codes.clone();
@@ -398,7 +395,63 @@ fn free_port() -> io::Result<u16> {
 
 #[cfg(test)]
 mod tests {
+    use plumbline_aggregator::{WorkerAccess, WorkerContact};
+    use plumbline_core::RunId;
+    use plumbline_core::definition::Definition;
+
+    use super::super::command::StartDirectories;
     use super::*;
+
+    /// Returns whether a process runs that has `argument` on its command line.
+    fn runs(argument: &str) -> bool {
+        let has = |line: Vec<u8>| String::from_utf8_lossy(&line).split('\0').any(|one| one == argument);
+        fs::read_dir("/proc").unwrap().any(|entry| fs::read(entry.unwrap().path().join("cmdline")).is_ok_and(has))
+    }
+
+    #[tokio::test]
+    async fn a_process_that_cannot_be_recorded_does_not_run() {
+        let work = tempfile::tempdir().unwrap();
+        let mark = work.path().to_str().unwrap();
+        let yaml = format!(
+            "sonobuoy-config: {{driver: Process, plugin-name: p}}\nspec: {{command: [sh, -c, 'sleep 600; true', {mark}]}}\n"
+        );
+        let key: ResultKey = "p/global".parse().unwrap();
+        let access = WorkerAccess {
+            aggregator_url: String::new(),
+            ca_cert: String::new(),
+            client_cert: String::new(),
+            client_key: String::new(),
+        };
+        let launch = Launch {
+            run: RunId::random(),
+            definition: Arc::new(Definition::parse(&yaml).unwrap().definition),
+            bundle: None,
+            check: None,
+            missing: vec![key.clone()],
+            access,
+            heard: WorkerContact::new(|_| None),
+        };
+        let options = LocalOptions {
+            work: work.path().join("work"),
+            logs: work.path().join("logs"),
+            binary: PathBuf::from("/bin/sh"),
+            start: StartDirectories { current: work.path().to_owned(), definitions: BTreeMap::new() },
+            secrets: BTreeMap::new(),
+        };
+        let leftovers = work.path().join("processes");
+        // Where a file is in the way, nothing can be recorded, as on a full disk.
+        fs::write(&leftovers, "").unwrap();
+        let context = ExecutionContext { options, leftovers, last_output: LastOutput::default() };
+        let error = Execution::start(&context, &launch, &key, "here").err().unwrap();
+        assert!(error.message.contains("plugin `p`: failed to record its processes: "), "{error}");
+        for _ in 0..1000 {
+            if !runs(mark) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the process keeps running");
+    }
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<_> =

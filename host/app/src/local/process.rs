@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::NamedTempFile;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
@@ -172,11 +173,20 @@ impl Drop for Process {
     }
 }
 
-/// Records that process `id` is the leader of a process group of this run.
+/// Records that process `id` is the leader of a process group of this run. A part of a record would be
+/// that of another process, so on a full disk there is none.
+///
+/// # Errors
+/// The caller must then end the process, because nothing ends it if this program is killed.
 pub(crate) fn record_process(dir: &Path, id: u32) -> io::Result<()> {
     let Some(started) = start_time(id) else { return Ok(()) };
     fs::create_dir_all(dir)?;
-    fs::write(dir.join(id.to_string()), started)
+    let mut record = NamedTempFile::new_in(dir)?;
+    record.write_all(started.as_bytes())?;
+    // Without a sync, which would take long between the start and the record: if the machine crashes,
+    // the process ends, too.
+    record.persist(dir.join(id.to_string()))?;
+    Ok(())
 }
 
 /// Kills every recorded process group whose leader is still the same, by its start time.
@@ -298,6 +308,23 @@ mod tests {
         let end = process.abandon().await.unwrap();
         assert!(!end.status.success());
         assert!(is_empty(group).await);
+    }
+
+    #[test]
+    fn a_process_is_recorded_completely_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = std::process::id();
+        let (record, earlier) = (dir.path().join(id.to_string()), dir.path().join("earlier"));
+        fs::write(&record, "1").unwrap();
+        fs::hard_link(&record, &earlier).unwrap();
+        record_process(dir.path(), id).unwrap();
+        assert_eq!(fs::read_to_string(&record).ok(), start_time(id));
+        // A file that is written in place is empty, or ends early, on a full disk.
+        assert_eq!(fs::read_to_string(&earlier).unwrap(), "1");
+        fs::remove_file(&record).unwrap();
+        fs::create_dir_all(record.join("in-the-way")).unwrap();
+        record_process(dir.path(), id).unwrap_err();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a part of a record is left");
     }
 
     #[test]
