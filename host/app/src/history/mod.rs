@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::history::index::Index;
 use crate::history::remote::{load_url, url_of};
-use crate::history::store::{Loaded, load_archives, load_directory};
+use crate::history::store::{Links, Loaded, load_archives, load_directory};
 use crate::modules::Limits;
 use crate::results::is_unpacked;
 
@@ -59,12 +59,26 @@ impl History {
     /// Reads the archives in directories, buckets and registries, and single archives. An archive that cannot be
     /// read is in [`History::problems`].
     pub fn open(context: &Context, sources: &[PathBuf], limits: &Limits) -> Result<Self, AppError> {
+        Self::open_with(context, sources, limits, Links::Follow)
+    }
+
+    /// Reads archives as [`History::open`] does, and ignores links in directories, which may lead
+    /// anywhere.
+    pub(crate) fn open_without_links(
+        context: &Context,
+        sources: &[PathBuf],
+        limits: &Limits,
+    ) -> Result<Self, AppError> {
+        Self::open_with(context, sources, limits, Links::Ignore)
+    }
+
+    fn open_with(context: &Context, sources: &[PathBuf], limits: &Limits, links: Links) -> Result<Self, AppError> {
         let (mut loaded, mut single) = (Vec::new(), Vec::new());
         for source in sources {
             if let Some(url) = url_of(source) {
                 loaded.push(load_url(context, limits, url)?);
             } else if source.is_dir() && !is_unpacked(source) {
-                loaded.push(load_directory(context, limits, source)?);
+                loaded.push(load_directory(context, limits, source, links)?);
             } else {
                 single.push(source.clone());
             }

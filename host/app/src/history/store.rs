@@ -53,14 +53,24 @@ pub(super) struct Loaded {
     pub(super) problems: Vec<AppError>,
 }
 
+/// What links in a directory are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// They are the archives that they lead to.
+    Follow,
+    /// They are no archives.
+    Ignore,
+}
+
 /// Loads the history of the directory `dir`: the index for unchanged archives, and the others from
 /// the archives themselves.
-pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> Result<Loaded, AppError> {
+pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path, links: Links) -> Result<Loaded, AppError> {
     let mut files = Vec::new();
     let whole = dir.canonicalize().ok();
     for path in archive_files(dir)? {
         // A file that has just been removed is no longer a part of the history.
-        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let metadata = if links == Links::Follow { fs::metadata(&path) } else { fs::symlink_metadata(&path) };
+        let Ok(metadata) = metadata else { continue };
         if metadata.is_file() && !is_another_name(&path, whole.as_deref()) {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             files.push(Found::file(path, name, Some(&metadata)));

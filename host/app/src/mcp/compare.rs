@@ -52,7 +52,7 @@ impl Archives {
     /// Returns the outcomes of tests over all runs.
     pub(super) fn history(&self, args: &HistoryArgs) -> Result<Value, AppError> {
         let mut page = Page::new(args.cursor.as_deref())?;
-        let history = History::open(&self.context, self.sources.paths(), &self.limits.load()?)?;
+        let history = History::open_without_links(&self.context, self.sources.paths(), &self.limits.load()?)?;
         let selection =
             Selection { plugin: args.plugin.clone(), test: args.test.clone(), last: args.last, ..Selection::default() };
         let report = history.report(&selection)?;

@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
+use crate::history::archive;
 
 const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
 const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
@@ -285,6 +286,28 @@ fn hostile_archives_are_data_for_clients() {
     }
     // It still answers.
     assert_eq!(client.call("runs", &json!({}))["total"], 1);
+    client.close();
+}
+
+#[test]
+fn a_link_in_a_directory_is_neither_a_run_nor_a_part_of_the_history() {
+    let bed = Bed::new();
+    let (own, other) = (archive(&bed, "runs", 10, ".F"), archive(&bed, "other", 11, "F."));
+    std::os::unix::fs::symlink(bed.path(&other), bed.path("runs/link.tar.gz")).unwrap();
+    // `plumbline history` follows links, and its index has both.
+    let all = bed.plumbline(&["history", "runs", "-o", "json"]).expect(0).out;
+    assert_eq!(serde_json::from_str::<Value>(&all).unwrap()["runs"].as_array().unwrap().len(), 2);
+    let mut client = Client::start(&bed, &["runs"]);
+    let runs = client.call("runs", &json!({}));
+    assert_eq!((&runs["total"], &runs["runs"][0]["run"]), (&json!(1), &json!(own.trim_start_matches("runs/"))));
+    let history = client.call("history", &json!({"test": "test"}));
+    let outcomes: Vec<&Value> = history["tests"].as_array().unwrap().iter().map(|test| &test["outcomes"]).collect();
+    assert_eq!((&history["runs"], outcomes), (&json!(1), vec![&json!("."), &json!("F")]), "{history}");
+    // Nothing else is in a directory of links.
+    std::fs::remove_file(bed.path(&own)).unwrap();
+    assert_eq!(client.call("runs", &json!({}))["total"], 0);
+    let reason = client.refusal("history", &json!({}));
+    assert!(reason.contains("no run can be read"), "{reason}");
     client.close();
 }
 
