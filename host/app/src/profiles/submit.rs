@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::parent_directory;
+use plumbline_archive::disk::Disk;
 use plumbline_archive::layout::META_MODULES;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_bundle::profile::{Profile, Source, SubmittedFile};
@@ -13,6 +14,7 @@ use plumbline_conformance::submission::{Finding, rules};
 use plumbline_core::Definition;
 use plumbline_core::size::Bytes;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::find::FoundProfile;
 use crate::attest::{AttestationTrust, SubmittedSuite, TestOutcome, outcome_of};
@@ -83,7 +85,7 @@ pub fn submit(context: &Context, found: &FoundProfile, archive: &Path, dir: &Pat
     let definition = definition(profile, &mut opened).map_err(|error| wrong(&*error))?;
     let suite = suite_in(&definition, &mut opened, found, archive)?;
     let parent = parent_directory(dir);
-    fs::create_dir_all(parent).map_err(|error| write(parent, &error))?;
+    Disk::default().create_directories(parent).map_err(|error| write(parent, &error))?;
     let staging = tempfile::tempdir_in(parent).map_err(|error| write(parent, &error))?;
     let mut files = Vec::new();
     for file in &profile.submission {
@@ -117,13 +119,20 @@ pub fn submit(context: &Context, found: &FoundProfile, archive: &Path, dir: &Pat
         out.sync_all().map_err(|error| write(&path, &error))?;
         files.push(file.name.clone());
     }
+    publish(&Disk::default(), staging, dir).map_err(|error| write(dir, &error))?;
+    Ok(Submitted { dir: dir.to_owned(), files, suite })
+}
+
+/// Moves a folder with complete files to `dir`. On return, it is durable there.
+fn publish(disk: &Disk, staging: TempDir, dir: &Path) -> io::Result<()> {
     // A temporary directory is private, and a submission is for others.
     let public = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
-    fs::set_permissions(staging.path(), public).map_err(|error| write(dir, &error))?;
-    fs::rename(staging.path(), dir).map_err(|error| write(dir, &error))?;
+    fs::set_permissions(staging.path(), public)?;
+    disk.sync_directory(staging.path())?;
+    disk.rename(staging.path(), dir)?;
     // The directory was renamed, so there is nothing to remove at its old path.
     let _ = staging.keep();
-    Ok(Submitted { dir: dir.to_owned(), files, suite })
+    disk.sync_directory(parent_directory(dir))
 }
 
 /// Rejects a run that did not pass, and one whose failures were excused: only the programme may excuse
@@ -240,4 +249,37 @@ fn definition(
     let member = archive.definition(name).ok_or_else(|| format!("it has no definition of the plugin `{name}`"))?;
     let bytes = archive.read(&member, MAX_DEFINITION)?;
     Ok(Definition::from_json(serde_json::from_slice(&bytes)?)?.definition)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use plumbline_archive::disk::{Faults, Step};
+
+    use super::*;
+
+    /// Records the steps on the disk.
+    #[derive(Default)]
+    struct Steps(Mutex<Vec<String>>);
+
+    impl Faults for Steps {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            self.0.lock().unwrap().push(format!("{step:?}"));
+            act()
+        }
+    }
+
+    #[test]
+    fn a_submission_is_durable_before_its_rename_and_its_name_after_it() {
+        let above = tempfile::tempdir().unwrap();
+        let (staging, dir) = (tempfile::tempdir_in(above.path()).unwrap(), above.path().join("submission"));
+        let staged = staging.path().to_owned();
+        fs::write(staged.join("junit.xml"), "x").unwrap();
+        let steps = Arc::new(Steps::default());
+        publish(&Disk::faulty(steps.clone()), staging, &dir).unwrap();
+        let expected = [Step::SyncDirectory(&staged), Step::Rename(&staged, &dir), Step::SyncDirectory(above.path())];
+        assert_eq!(*steps.0.lock().unwrap(), expected.map(|step| format!("{step:?}")));
+        assert_eq!(fs::read_to_string(dir.join("junit.xml")).unwrap(), "x");
+    }
 }

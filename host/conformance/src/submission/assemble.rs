@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::disk::Disk;
 use thiserror::Error;
 
 use super::contents::{FILES, SubmissionPath};
@@ -19,7 +20,7 @@ pub struct Assembled {
     pub files: Vec<(&'static str, u64)>,
 }
 
-/// Error while writing a submission. No files are left behind.
+/// Error while writing a submission. No files are left behind, unless only the last sync failed.
 #[derive(Debug, Error)]
 pub enum SubmissionError {
     /// The target already exists.
@@ -47,9 +48,18 @@ pub enum SubmissionError {
 }
 
 /// Writes the four files to `dir/vX.Y/product`. They are written to a temporary directory, which is
-/// renamed when all are complete. `content` writes the content of the file with the given name, in
-/// the order of [`FILES`].
+/// renamed when all are complete. On return, they are durable. `content` writes the content of the file
+/// with the given name, in the order of [`FILES`].
 pub fn assemble(
+    place: &SubmissionPath,
+    dir: &Path,
+    content: &mut dyn FnMut(&'static str, &mut dyn Write) -> io::Result<()>,
+) -> Result<Assembled, SubmissionError> {
+    assemble_on(&Disk::default(), place, dir, content)
+}
+
+fn assemble_on(
+    disk: &Disk,
     place: &SubmissionPath,
     dir: &Path,
     content: &mut dyn FnMut(&'static str, &mut dyn Write) -> io::Result<()>,
@@ -63,7 +73,7 @@ pub fn assemble(
         let path = path.to_owned();
         move |source| SubmissionError::Write { path, source }
     };
-    fs::create_dir_all(&release).map_err(failed(&release))?;
+    disk.create_directories(&release).map_err(failed(&release))?;
     // The directory is on the same file system, so that the rename does not copy. It is removed on
     // an error.
     let staged = tempfile::Builder::new().prefix(".submission-").tempdir_in(dir).map_err(failed(dir))?;
@@ -86,7 +96,9 @@ pub fn assemble(
         }
         files.push((name, bytes));
     }
-    fs::rename(&inside, &folder).map_err(failed(&folder))?;
+    disk.sync_directory(&inside).map_err(failed(&inside))?;
+    disk.rename(&inside, &folder).map_err(failed(&folder))?;
+    disk.sync_directory(&release).map_err(failed(&release))?;
     Ok(Assembled { folder, files })
 }
 
@@ -164,7 +176,27 @@ fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use plumbline_archive::disk::{Faults, Step};
+
     use super::*;
+
+    /// Records the renames and the syncs of directories.
+    #[derive(Default)]
+    struct Steps(Mutex<Vec<String>>);
+
+    impl Faults for Steps {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+            match step {
+                Step::Rename(_, to) => self.0.lock().unwrap().push(format!("rename to {}", name(to))),
+                Step::SyncDirectory(dir) => self.0.lock().unwrap().push(format!("sync {}", name(dir))),
+                _ => {}
+            }
+            act()
+        }
+    }
 
     fn place() -> SubmissionPath {
         SubmissionPath::new("v1.30".parse().unwrap(), "engine").unwrap()
@@ -183,6 +215,19 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         let again = assemble(&place(), dir.path(), &mut |_, _| Ok(())).unwrap_err();
         assert!(matches!(again, SubmissionError::Exists(_)), "{again}");
+    }
+
+    #[test]
+    fn a_folder_is_durable_before_its_rename_and_its_name_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let steps = Arc::new(Steps::default());
+        let disk = Disk::faulty(steps.clone());
+        assemble_on(&disk, &place(), &dir.path().join("new"), &mut |_, out| out.write_all(b"x")).unwrap();
+        let steps = steps.0.lock().unwrap();
+        assert_eq!(steps[steps.len() - 3..], ["sync engine", "rename to engine", "sync v1.30"]);
+        // The new directories above it are durable, too.
+        let temporary = dir.path().file_name().unwrap().to_str().unwrap();
+        assert_eq!(steps[..steps.len() - 3], [format!("sync {temporary}"), "sync new".to_owned()]);
     }
 
     #[test]
