@@ -19,8 +19,9 @@ fn every_error_is_in_the_catalogue() {
     );
     all.add(
         samples!(ListError {
-            Unknown { version, place, known }, Version { 0 }, Read { place, error }, TooLarge { place, limit }, NoText { 0 },
-            Empty { 0 }, Difference { place, line }, Deltas { version, place, how, chain },
+            Unknown { version, place, known }, Version { 0 }, Read { place, error }, TooLarge { place, limit },
+            TooMany { place, most }, NoText { 0 }, Empty { 0 }, Difference { place, line },
+            Deltas { version, place, how, chain },
         }),
         |_| None,
     );

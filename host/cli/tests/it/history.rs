@@ -354,7 +354,7 @@ impl Moto {
         // It prints its address when it listens. Its other lines are discarded, so that it never waits.
         let mut lines = BufReader::new(moto.child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let listens = lines.find_map(|line| Some(line.split_once("Running on http://")?.1.trim().to_owned()));
-        moto.host = listens.expect("the S3 server does not listen");
+        moto.host = listens.unwrap_or_else(|| panic!("the S3 server does not listen"));
         thread::spawn(move || lines.for_each(drop));
         let mut stream = TcpStream::connect(&moto.host).unwrap();
         write!(stream, "PUT /audits HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", moto.host)

@@ -252,6 +252,14 @@ pub enum ListError {
         /// The exceeded limit.
         limit: &'static str,
     },
+    /// A directory has too many entries to find all lists in it.
+    #[error("directory `{place}` has more than {most} entries, so not all lists of tests in it can be found")]
+    TooMany {
+        /// Path of the directory.
+        place: String,
+        /// Maximum number of entries.
+        most: usize,
+    },
     /// The input is not text.
     #[error("`{0}` is not UTF-8 text")]
     NoText(String),

@@ -68,8 +68,8 @@ impl<'a> Embedded<'a> {
 
 /// Suffixes of list files.
 const ENDINGS: [&str; 3] = [".gz", ".txt", ""];
-/// Maximum number of directory entries to read. Lists for every patch version of ten years are less
-/// than a thousand.
+/// Maximum number of entries of a directory with lists. Lists for every patch version of ten years are
+/// less than a thousand.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Reads the list of `version` from a directory with files `VERSION.gz`, `VERSION.txt` or
@@ -115,7 +115,10 @@ fn of_version(dir: &Path, version: &str) -> Result<Option<Vec<u8>>, ListError> {
 fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
     let failed = |error| ListError::Read { place: dir.display().to_string(), error };
     let mut found = Vec::new();
-    for entry in fs::read_dir(dir).map_err(failed)?.take(MAX_ENTRIES) {
+    for (at, entry) in fs::read_dir(dir).map_err(failed)?.enumerate() {
+        if at >= MAX_ENTRIES {
+            return Err(ListError::TooMany { place: dir.display().to_string(), most: MAX_ENTRIES });
+        }
         let name = entry.map_err(failed)?.file_name();
         let Some(name) = name.to_str() else { continue };
         let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);

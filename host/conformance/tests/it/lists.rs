@@ -138,6 +138,25 @@ fn directories_have_lists_in_any_form_and_deltas() {
 }
 
 #[test]
+fn a_directory_with_too_many_entries_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "v1.31.0.txt", "one");
+    for number in 1..10_000 {
+        fs::write(dir.path().join(format!("note-{number}")), "").unwrap();
+    }
+    assert_eq!(read_dir(dir.path(), "v1.31.0").unwrap().tests, ["one"]);
+    // Entries have no order, so the lists may be the entries beyond a limit.
+    write(dir.path(), "v1.32.0.txt", "two");
+    for version in ["", "v1.31.0", "v1.32.0"] {
+        let message = full_message(&read_dir(dir.path(), version).unwrap_err());
+        assert!(
+            message.ends_with("has more than 10000 entries, so not all lists of tests in it can be found"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn an_invalid_list_is_an_error_with_the_reason() {
     let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| full_message(&error)).unwrap_err();
     assert_eq!(list(b""), "`it` has no tests");

@@ -37,7 +37,7 @@ fn moto() -> Option<Moto> {
     // It prints its address when it listens. Its other lines are discarded, so that it never waits.
     let mut lines = BufReader::new(moto.child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let listens = lines.find_map(|line| Some(line.split_once("Running on ")?.1.trim().to_owned()));
-    moto.url = listens.expect("the S3 server does not listen");
+    moto.url = listens.unwrap_or_else(|| panic!("the S3 server does not listen"));
     std::thread::spawn(move || lines.for_each(drop));
     Some(moto)
 }
