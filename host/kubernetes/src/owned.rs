@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use plumbline_core::{PluginName, RunId, session_id};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -277,15 +278,16 @@ pub(crate) type Launched = BTreeMap<String, bool>;
 /// Deletes the pods and DaemonSets of the plugins in `launched` that do not ask to keep them, and
 /// the Secret with their certificates.
 ///
-/// Objects from an earlier life of the aggregator are deleted too, and are identified by their
-/// owner. Objects that are already gone are fine. Returns every failure, and none stops the
-/// cleanup.
+/// Objects from an earlier life of the aggregator are deleted too, also if that was in another pod.
+/// They are identified by their owner or their session. Objects that are already gone are fine.
+/// Returns every failure, and none stops the cleanup.
 ///
 /// Objects are listed and deleted one by one. That needs the permissions `list` and `delete`, but
 /// not `deletecollection`.
 pub(crate) async fn clean_up(cluster: &Cluster, stage: &Stage, launched: &Launched) -> Vec<ClusterError> {
     let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
-    let mut errors = delete_all(cluster, &stage.namespace, &names::plugin_pods_selector(), launched, owner).await;
+    let of_run = Some(OfRun { run: &stage.run, owner });
+    let mut errors = delete_all(cluster, &stage.namespace, &names::plugin_pods_selector(), launched, of_run).await;
     // The Secret is deleted even if pods stay, because nothing accepts these certificates any more.
     errors.extend(delete(cluster, &stage.namespace, Kind::Secret, names::CERTIFICATES_SECRET).await.err());
     errors
@@ -298,12 +300,32 @@ pub(crate) async fn clean_up_launch(cluster: &Cluster, namespace: &str, session:
     delete_all(cluster, namespace, &selector, &[(session.to_owned(), false)].into(), None).await
 }
 
+/// Identifies the objects of a run that this process did not launch.
+#[derive(Clone, Copy)]
+struct OfRun<'a> {
+    run: &'a RunId,
+    /// The UID of the aggregator's pod.
+    owner: Option<&'a str>,
+}
+
+impl OfRun<'_> {
+    /// Returns true if `object`, which `owners` own, belongs to the run. If the run has continued in
+    /// another pod, the owner of earlier objects is a pod that may exist for days.
+    fn has(&self, object: &Value, owners: &[Value]) -> bool {
+        let is_owned = self.owner.is_some() && owners.iter().any(|owner| text(owner, &["uid"]) == self.owner);
+        let label = |key: &str| text(object, &["metadata", "labels", key]);
+        let plugin = label(names::PLUGIN_LABEL).and_then(|plugin| plugin.parse::<PluginName>().ok());
+        let session = plugin.map(|plugin| session_id(self.run, &plugin));
+        is_owned || (session.is_some() && session.as_deref() == label(names::SESSION_LABEL))
+    }
+}
+
 async fn delete_all(
     cluster: &Cluster,
     namespace: &str,
     selector: &str,
     launched: &Launched,
-    owner: Option<&str>,
+    of_run: Option<OfRun<'_>>,
 ) -> Vec<ClusterError> {
     let mut errors = Vec::new();
     for kind in [Kind::DaemonSet, Kind::Pod] {
@@ -313,7 +335,7 @@ async fn delete_all(
         let listing = Listing { labels: Some(selector), metadata_only: true, patience: CLEANUP_PATIENCE, ..all };
         // With a DaemonSet there may be thousands of pods, which are deleted with it. They are not
         // kept in memory.
-        let to_go = |object: Value| Some(object).filter(|object| is_to_go(object, launched, owner));
+        let to_go = |object: Value| Some(object).filter(|object| is_to_go(object, launched, of_run));
         match list(cluster, &listing, to_go).await {
             Ok(objects) => {
                 for object in objects.into_iter().flatten() {
@@ -328,7 +350,7 @@ async fn delete_all(
 }
 
 /// Returns true if a pod or DaemonSet is to be deleted. Pods of a DaemonSet are deleted with it.
-fn is_to_go(object: &Value, launched: &Launched, owner: Option<&str>) -> bool {
+fn is_to_go(object: &Value, launched: &Launched, of_run: Option<OfRun<'_>>) -> bool {
     let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if owners.iter().any(|owner| owner.get("controller") == Some(&Value::Bool(true))) {
         return false;
@@ -336,8 +358,8 @@ fn is_to_go(object: &Value, launched: &Launched, owner: Option<&str>) -> bool {
     match text(object, &["metadata", "labels", names::SESSION_LABEL]).and_then(|session| launched.get(session)) {
         Some(stays) => !stays,
         None => {
-            let ours = owner.is_some() && owners.iter().any(|reference| text(reference, &["uid"]) == owner);
-            ours && text(object, &["metadata", "annotations", SKIP_CLEANUP_ANNOTATION]) != Some("true")
+            of_run.is_some_and(|of_run| of_run.has(object, owners))
+                && text(object, &["metadata", "annotations", SKIP_CLEANUP_ANNOTATION]) != Some("true")
         }
     }
 }
@@ -379,8 +401,13 @@ mod tests {
     #[test]
     fn only_objects_of_this_run_without_the_skip_annotation_are_removed() {
         let launched: Launched = [("a".to_owned(), false), ("kept".to_owned(), true)].into();
+        let run = RunId::random();
+        let of_run = |owner| Some(OfRun { run: &run, owner });
+        let session = session_id(&run, &"p".parse().unwrap());
         let object = |session: &str, owner: &Value, skip: bool| {
-            let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});
+            let mut metadata = json!({
+                "labels": {"sonobuoy-run": session, "sonobuoy-plugin": "p"}, "ownerReferences": [owner]
+            });
             if skip {
                 metadata["annotations"] = json!({SKIP_CLEANUP_ANNOTATION: "true"});
             }
@@ -395,10 +422,14 @@ mod tests {
             (object("earlier", &mine, false), true),
             (object("earlier", &mine, true), false),
             (object("foreign", &other, false), false),
+            (object(&session, &other, false), true),
+            (object(&session, &other, true), false),
+            (object(&session, &controlled, false), false),
             (json!({}), false),
         ] {
-            assert_eq!(is_to_go(&object, &launched, Some("u1")), expected, "{object}");
+            assert_eq!(is_to_go(&object, &launched, of_run(Some("u1"))), expected, "{object}");
         }
-        assert!(!is_to_go(&object("earlier", &mine, false), &launched, None));
+        assert!(!is_to_go(&object("earlier", &mine, false), &launched, of_run(None)));
+        assert!(!is_to_go(&object(&session, &mine, false), &launched, None), "only the failed launch goes");
     }
 }

@@ -243,7 +243,7 @@ async fn run(
     info.extend(given.about.map(|about| ("schedule".to_owned(), about)));
     let settings = Settings { info, ..settings };
     let (pod, places) = (given.pod, given.places);
-    let stage = pod.stage(cluster, config, &sources).await;
+    let stage = pod.stage(cluster, config, given.id, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let monitor = MonitorOptions {
         cluster: cluster.clone(),

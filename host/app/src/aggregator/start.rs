@@ -253,7 +253,7 @@ impl Pod {
 
     /// The settings that all plugins of the run share. If the version of the server is not known,
     /// they work with every version.
-    pub(super) async fn stage(&self, cluster: &Cluster, config: &Config, sources: &[Source]) -> Stage {
+    pub(super) async fn stage(&self, cluster: &Cluster, config: &Config, run: RunId, sources: &[Source]) -> Stage {
         let native_sidecar = match config.plumbline.native_sidecar {
             NativeSidecar::Always => true,
             NativeSidecar::Never => false,
@@ -266,6 +266,7 @@ impl Pod {
             },
         };
         Stage {
+            run,
             namespace: self.namespace.clone(),
             service_account: config.service_account_name.clone(),
             plugin_account: (!config.from_sonobuoy).then(|| plugin_account(config).to_owned()),

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use plumbline_core::PluginName;
 use plumbline_core::config::{PodSecurity, Toleration};
 use plumbline_core::definition::Definition;
+use plumbline_core::{PluginName, RunId};
 
 /// The settings that all plugins of a run share: where they run, and with what worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
+    /// The ID of the run. The cleanup finds its objects by it, also those of an earlier aggregator.
+    pub run: RunId,
     /// The namespace of the run.
     pub namespace: String,
     /// The service account of the aggregator. Plugins get it only under a manifest that Sonobuoy

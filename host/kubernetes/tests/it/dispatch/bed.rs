@@ -15,10 +15,8 @@ use plumbline_kubernetes::status::WorkerPods;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::samples::{access, definition, stage};
+use super::samples::{RUN, access, definition, stage};
 use crate::cluster;
-
-const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
 
 /// The UID of the aggregator's pod in [`stage`].
 pub(crate) const OWNER: &str = "11111111-2222-3333-4444-555555555555";
@@ -38,6 +36,13 @@ impl Bed {
     /// Restarts the aggregator, as after it was killed.
     pub(crate) async fn restart(self) -> Self {
         Self { dispatcher: dispatcher(&self.double, stage()).await, ..self }
+    }
+
+    /// Starts an aggregator in another pod of the same run.
+    pub(crate) async fn in_another_pod(self) -> Self {
+        let mut stage = stage();
+        stage.owner.as_mut().unwrap().uid = "of-another-pod".to_owned();
+        Self { dispatcher: dispatcher(&self.double, stage).await, ..self }
     }
 
     pub(crate) async fn launch(&self, yaml: &str) -> Result<(), DispatchError> {

@@ -57,6 +57,22 @@ async fn a_restarted_aggregator_removes_what_it_launched_before_and_keeps_what_i
 }
 
 #[tokio::test]
+async fn another_pod_of_the_run_removes_what_an_earlier_one_launched() {
+    let bed = Bed::new().await;
+    for yaml in [JOB, DAEMON_SET, FULL] {
+        bed.launch(yaml).await.unwrap();
+    }
+    let other = json!({"apiVersion": "v1", "kind": "Pod", "name": "sonobuoy", "uid": "another"});
+    bed.double.put("pods", pod("another-run", "beef", &other));
+    // All plugins were complete before the run continued in another pod.
+    let bed = bed.in_another_pod().await;
+    bed.dispatcher.cleanup().await.unwrap();
+    let kept = format!("sonobuoy-full-job-{}", session("full"));
+    assert_eq!(bed.names("pods"), ["another-run".to_owned(), kept]);
+    assert!(bed.names("daemonsets").is_empty());
+}
+
+#[tokio::test]
 async fn an_object_that_cannot_be_removed_is_reported_and_the_rest_is_removed() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();

@@ -10,6 +10,9 @@ use plumbline_core::definition::Definition;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity};
 use serde_json::{Map, Value};
 
+/// The run of [`stage`].
+pub(crate) const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
+
 pub(crate) const SESSION: &str = "0123456789abcdef";
 
 pub(crate) const JOB: &str = "
@@ -65,6 +68,7 @@ pub(crate) fn definition(yaml: &str) -> Arc<Definition> {
 
 pub(crate) fn stage() -> Stage {
     Stage {
+        run: RUN.parse().unwrap(),
         namespace: "checks".into(),
         service_account: "sonobuoy-serviceaccount".into(),
         plugin_account: Some("plumbline-plugin".into()),
