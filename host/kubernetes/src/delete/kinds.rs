@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::retry::PAGE;
 
 /// Maximum number of objects of one kind: twice the pods of two plugins on 5,000 nodes.
-const MAX_OBJECTS: usize = 20_000;
+pub(super) const MAX_OBJECTS: usize = 20_000;
 
 /// A kind of object. Its word identifies it.
 #[derive(Debug)]
@@ -31,6 +31,14 @@ impl Serialize for Kind {
     }
 }
 
+/// The objects of a kind.
+pub(super) struct Listed {
+    /// The metadata of at most [`MAX_OBJECTS`] objects, rounded up to a page.
+    pub(super) objects: Vec<PartialObjectMeta<DynamicObject>>,
+    /// Whether there are more.
+    pub(super) has_more: bool,
+}
+
 impl Kind {
     const fn of<K: Resource<DynamicType = ()>>(word: &'static str) -> Self {
         Self { resource: || ApiResource::erase::<K>(&()), word }
@@ -44,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Lists the metadata of all objects that match `selector`. The content of Secrets is never
+    /// Lists the metadata of the objects that match `selector`. The content of Secrets is never
     /// read.
     ///
     /// For a kind that the server does not have, the list is empty.
@@ -53,7 +61,7 @@ impl Kind {
         cluster: &Cluster,
         namespace: Option<&str>,
         selector: Option<&str>,
-    ) -> Result<Vec<PartialObjectMeta<DynamicObject>>, kube::Error> {
+    ) -> Result<Listed, kube::Error> {
         let api = self.api(cluster, namespace);
         let selector = selector.map(str::to_owned);
         let mut params = ListParams { label_selector: selector, ..ListParams::default() }.limit(PAGE);
@@ -61,13 +69,13 @@ impl Kind {
         loop {
             let page = match api.list_metadata(&params).await {
                 Ok(page) => page,
-                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(objects),
+                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Listed { objects, has_more: false }),
                 Err(error) => return Err(error),
             };
             objects.extend(page.items);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) if objects.len() < MAX_OBJECTS => params = params.continue_token(&token),
-                _ => return Ok(objects),
+                token => return Ok(Listed { objects, has_more: token.is_some() }),
             }
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use kube::api::ObjectMeta;
 use serde::Serialize;
 
-use super::kinds::{CLUSTER_WIDE, ELSEWHERE, Kind, NAMESPACE, OF_OTHERS, OF_RUN};
+use super::kinds::{CLUSTER_WIDE, ELSEWHERE, Kind, MAX_OBJECTS, NAMESPACE, OF_OTHERS, OF_RUN};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names::{
@@ -153,12 +153,13 @@ async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&Obje
     let mut found: Vec<(&'static Kind, ObjectMeta)> = Vec::new();
     let mut problems = Vec::new();
     for kind in OF_RUN.iter().chain(&OF_OTHERS) {
+        let what = format!("list every {} in namespace `{namespace}`", kind.word);
         match kind.list(cluster, Some(namespace), None).await {
-            Ok(objects) => found.extend(objects.into_iter().map(|object| (kind, object.metadata))),
-            Err(error) => {
-                let what = format!("list every {} in namespace `{namespace}`", kind.word);
-                problems.push(ClusterError::api(what, &error));
+            Ok(listed) => {
+                problems.extend(listed.has_more.then(|| too_many(what)));
+                found.extend(listed.objects.into_iter().map(|object| (kind, object.metadata)));
             }
+            Err(error) => problems.push(ClusterError::api(what, &error)),
         }
     }
     let of_run = found.iter().filter(|(_, metadata)| is_of_run(metadata));
@@ -195,6 +196,13 @@ async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&Obje
     }
 }
 
+/// Returns the problem that a kind has more objects than are listed. `what` completes the message
+/// "failed to …".
+fn too_many(what: String) -> ClusterError {
+    ClusterError::new(what, format!("there are more than {MAX_OBJECTS}, so objects may remain"))
+        .hint("run the same command again, until it finds no more")
+}
+
 /// Returns a count for each kind, for messages.
 fn counts(found: &[(&'static Kind, ObjectMeta)]) -> Vec<String> {
     let count = |kind: &Kind| found.iter().filter(|(of, _)| of.word == kind.word).count();
@@ -207,9 +215,12 @@ fn counts(found: &[(&'static Kind, ObjectMeta)]) -> Vec<String> {
 
 /// Adds the objects of a kind that match `selector`, in all namespaces but `except`.
 async fn labelled(cluster: &Cluster, kind: &'static Kind, selector: &str, except: Option<&str>, plan: &mut Plan) {
+    let place = if except.is_some() { " in other namespaces" } else { "" };
+    let what = format!("list every {} of a run{place}", kind.word);
     match kind.list(cluster, None, Some(selector)).await {
-        Ok(objects) => {
-            for object in objects {
+        Ok(listed) => {
+            plan.problems.extend(listed.has_more.then(|| too_many(what)));
+            for object in listed.objects {
                 let Some(object) = Object::new(kind, &object.metadata) else { continue };
                 let same = |known: &Object| {
                     (known.kind.word, &known.namespace, &known.name) == (kind.word, &object.namespace, &object.name)
@@ -221,10 +232,7 @@ async fn labelled(cluster: &Cluster, kind: &'static Kind, selector: &str, except
                 }
             }
         }
-        Err(error) => {
-            let place = if except.is_some() { " in other namespaces" } else { "" };
-            plan.problems.push(ClusterError::api(format!("list every {} of a run{place}", kind.word), &error));
-        }
+        Err(error) => plan.problems.push(ClusterError::api(what, &error)),
     }
 }
 

@@ -174,7 +174,8 @@ async fn contents(cluster: &Cluster, namespace: &str) -> Vec<Blocker> {
     let now = Timestamp::now();
     let mut blockers = Vec::new();
     for kind in &OF_RUN {
-        for object in kind.list(cluster, Some(namespace), None).await.unwrap_or_default() {
+        let objects = kind.list(cluster, Some(namespace), None).await.map(|listed| listed.objects);
+        for object in objects.unwrap_or_default() {
             let metadata = &object.metadata;
             let held = kind.word == "pod" || metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
             if let Some(shown) = Object::new(kind, metadata).filter(|object| object.terminating && held) {

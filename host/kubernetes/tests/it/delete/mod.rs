@@ -192,6 +192,26 @@ async fn an_object_that_may_not_be_listed_is_a_problem() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn more_objects_than_are_listed_are_a_problem() {
+    let bed = Bed::new(json!({})).await;
+    for n in 0..20_000 {
+        bed.put("configmaps", &format!("x-{n:05}"), json!({"component": "sonobuoy"}));
+    }
+    let plan = bed.plan(false).await;
+    // The ConfigMaps of the bed come first, and the last ones are left out.
+    let maps = objects(&plan).into_iter().filter(|object| object.starts_with("config map `x-")).count();
+    assert_eq!(maps, 20_000 - 2);
+    let problems: Vec<_> = plan.problems.iter().map(ToString::to_string).collect();
+    let want = "failed to list every config map in namespace `ns`: there are more than 20000, so objects may remain";
+    assert_eq!(problems, [want]);
+
+    for n in 0..2 {
+        bed.double.remove("configmaps", NAMESPACE, &format!("x-{n:05}"));
+    }
+    assert!(bed.plan(false).await.problems.is_empty(), "exactly as many as are listed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn all_takes_other_runs_roles_and_leftovers_of_tests() {
     let bed = Bed::new(owned()).await;
     bed.double
