@@ -3,12 +3,16 @@
 //! `kubectl delete namespace` leaves cluster roles and bindings of an earlier run behind. Such an
 //! object is compared with the needed one, and replaced if it differs. If a creation succeeds but
 //! its response is lost, an annotation identifies the object.
+//!
+//! Another command may create a run in the same namespace at the same time. A roll-back leaves what
+//! that run needs.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ObjectMeta, PostParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, ResourceExt as _};
 use plumbline_core::RunId;
@@ -16,6 +20,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
+use crate::delete::find_object_of_run;
 use crate::error::ClusterError;
 use crate::names;
 
@@ -42,6 +47,23 @@ struct Done<'a> {
     object: &'a Value,
     /// The replaced object, or `None` if the object was created.
     before: Option<Box<DynamicObject>>,
+    /// The UID of the created object.
+    uid: Option<String>,
+}
+
+/// Identifies the objects that one command created.
+struct Own<'a> {
+    creation: &'a str,
+    uids: BTreeSet<String>,
+}
+
+impl Own<'_> {
+    /// Returns true for an object that the command created, or that one of its objects owns.
+    fn has(&self, metadata: &ObjectMeta) -> bool {
+        let annotation = metadata.annotations.as_ref().and_then(|all| all.get(CREATION_ANNOTATION));
+        let is_created = annotation.is_some_and(|creation| creation == self.creation);
+        is_created || metadata.owner_references.iter().flatten().any(|owner| self.uids.contains(&owner.uid))
+    }
 }
 
 /// Creates `objects` in order, and calls `on_change` for each with its title and the change.
@@ -57,14 +79,12 @@ pub async fn create(
     let mut done: Vec<Done<'_>> = Vec::new();
     for object in objects {
         match create_one(cluster, object, &creation).await {
-            Ok((change, before)) => {
+            Ok((change, made)) => {
                 on_change(&title(object), change);
-                if change != Change::Keep {
-                    done.push(Done { object, before });
-                }
+                done.extend(made);
             }
             Err(error) => {
-                roll_back(cluster, done).await;
+                roll_back(cluster, done, &creation).await;
                 return Err(error);
             }
         }
@@ -84,18 +104,19 @@ pub async fn plan_creation(cluster: &Cluster, object: &Value) -> Result<Change, 
     }
 }
 
-/// Returns the change, and the replaced object if there was one.
-async fn create_one(
+/// Returns the change, and how to undo it unless the object stays as it was.
+async fn create_one<'a>(
     cluster: &Cluster,
-    object: &Value,
+    object: &'a Value,
     creation: &str,
-) -> Result<(Change, Option<Box<DynamicObject>>), ClusterError> {
+) -> Result<(Change, Option<Done<'a>>), ClusterError> {
     let (api, mut wanted) = target(cluster, object)?;
     wanted.annotations_mut().insert(CREATION_ANNOTATION.to_owned(), creation.to_owned());
     let parameters = PostParams::default();
     let failed = |error: &kube::Error| ClusterError::api(format!("create {}", title(object)), error);
+    let made = |made: DynamicObject| Some(Done { object, before: None, uid: made.metadata.uid });
     let conflict = match retried(|| async { api.create(&parameters, &wanted).await }).await {
-        Ok(_) => return Ok((Change::Create, None)),
+        Ok(created) => return Ok((Change::Create, made(created))),
         Err(kube::Error::Api(status)) if status.code == 409 => kube::Error::Api(status),
         Err(error) => return Err(failed(&error)),
     };
@@ -108,7 +129,7 @@ async fn create_one(
     };
     if found.annotations().get(CREATION_ANNOTATION).map(String::as_str) == Some(creation) {
         // The first attempt succeeded, but its response was lost.
-        return Ok((Change::Create, None));
+        return Ok((Change::Create, made(found)));
     }
     let change = compare(object, &found)?;
     if change != Change::Update {
@@ -118,7 +139,7 @@ async fn create_one(
     retried(|| async { api.replace(&name, &parameters, &wanted).await })
         .await
         .map_err(|error| ClusterError::api(format!("update {}", title(object)), &error))?;
-    Ok((change, Some(Box::new(found))))
+    Ok((change, Some(Done { object, before: Some(Box::new(found)), uid: None })))
 }
 
 async fn retried<T, F>(attempt: impl FnMut() -> F) -> kube::Result<T>
@@ -167,21 +188,49 @@ fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject
 const LEFT_OVER: &str =
     "it belongs to an earlier or active run: see the run with `plumbline status`, or remove it with `plumbline delete`";
 
-async fn roll_back(cluster: &Cluster, done: Vec<Done<'_>>) {
-    for Done { object, before } in done.into_iter().rev() {
-        let Ok((api, dynamic)) = target(cluster, object) else { continue };
-        let name = dynamic.name_any();
-        let undone = match before {
-            None => api.delete(&name, &DeleteParams::background()).await.map(drop),
-            Some(mut before) => {
-                before.metadata.resource_version = None;
-                api.replace(&name, &PostParams::default(), &before).await.map(drop)
-            }
-        };
-        if let Err(error) = undone {
-            tracing::warn!("{}", ClusterError::api(format!("undo the change of {}", title(object)), &error));
+async fn roll_back(cluster: &Cluster, done: Vec<Done<'_>>, creation: &str) {
+    let own = Own { creation, uids: done.iter().filter_map(|done| done.uid.clone()).collect() };
+    for change in done.into_iter().rev() {
+        let title = title(change.object);
+        if let Err(error) = undo(cluster, change, &own).await {
+            tracing::warn!("failed to roll back {title}: {error}");
         }
     }
+}
+
+/// Undoes a change, unless another run in the namespace needs its result. What may be needed stays
+/// if the content of the namespace is unknown.
+async fn undo(cluster: &Cluster, change: Done<'_>, own: &Own<'_>) -> Result<(), ClusterError> {
+    let Done { object, before, uid } = change;
+    let (api, dynamic) = target(cluster, object)?;
+    let name = dynamic.name_any();
+    if let Some(namespace) = shared_by_runs_in(&dynamic)
+        && let Some(other) = find_object_of_run(cluster, &namespace, |metadata| own.has(metadata)).await?
+    {
+        tracing::warn!("{} stays: another run has {other}", title(object));
+        return Ok(());
+    }
+    let undone = match before {
+        None => {
+            let same = Preconditions { uid, resource_version: None };
+            api.delete(&name, &DeleteParams::background().preconditions(same)).await.map(drop)
+        }
+        Some(mut before) => {
+            before.metadata.resource_version = None;
+            api.replace(&name, &PostParams::default(), &before).await.map(drop)
+        }
+    };
+    undone.map_err(|error| ClusterError::api(format!("undo the change of {}", title(object)), &error))
+}
+
+/// Returns the namespace whose runs share an object: [`compare`] lets them keep a namespace, and
+/// cluster-wide roles and bindings. They have no other object in common.
+fn shared_by_runs_in(object: &DynamicObject) -> Option<String> {
+    if object.types.as_ref().is_some_and(|types| types.kind == "Namespace") {
+        return object.metadata.name.clone();
+    }
+    let is_cluster_wide = object.metadata.namespace.is_none();
+    object.labels().get(names::NAMESPACE_LABEL).filter(|_| is_cluster_wide).cloned()
 }
 
 fn target(cluster: &Cluster, object: &Value) -> Result<(Api<DynamicObject>, DynamicObject), ClusterError> {

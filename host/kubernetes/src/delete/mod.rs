@@ -8,5 +8,6 @@ mod kinds;
 mod plan;
 mod remove;
 
+pub(crate) use plan::find_object_of_run;
 pub use plan::{DeleteOptions, Object, Plan, plan};
 pub use remove::{Blocker, Removed, remove, wait};

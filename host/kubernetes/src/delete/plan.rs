@@ -149,6 +149,33 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
     Ok(plan)
 }
 
+/// Returns an object of a run in `namespace`, as text, that is none of our `own`.
+///
+/// # Errors
+/// Returns an error if the objects cannot be listed.
+pub(crate) async fn find_object_of_run(
+    cluster: &Cluster,
+    namespace: &str,
+    own: impl Fn(&ObjectMeta) -> bool,
+) -> Result<Option<String>, ClusterError> {
+    for kind in &OF_RUN {
+        let what = format!("list every {} in namespace `{namespace}`", kind.word);
+        let listed = kind.list(cluster, Some(namespace), None).await;
+        let listed = listed.map_err(|error| ClusterError::api(&what, &error))?;
+        let of_run = |metadata: &&ObjectMeta| {
+            is_of_run(metadata) || is_made_without_label(kind, metadata.name.as_deref().unwrap_or_default())
+        };
+        let mut objects = listed.objects.iter().map(|object| &object.metadata).filter(of_run);
+        if let Some(found) = objects.find(|metadata| !own(metadata)).and_then(|metadata| Object::new(kind, metadata)) {
+            return Ok(Some(found.to_string()));
+        }
+        if listed.has_more {
+            return Err(too_many(what));
+        }
+    }
+    Ok(None)
+}
+
 async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&ObjectMeta>, plan: &mut Plan) {
     let mut found: Vec<(&'static Kind, ObjectMeta)> = Vec::new();
     let mut problems = Vec::new();

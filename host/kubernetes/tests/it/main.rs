@@ -1,6 +1,7 @@
 //! Tests with an API double.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod create;
 mod delete;
 mod dispatch;
 mod logs;

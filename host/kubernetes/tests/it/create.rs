@@ -1,0 +1,121 @@
+//! Creation of the objects of a run, and what a roll-back leaves.
+
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
+use plumbline_kubernetes::{Change, Cluster, create, names};
+use serde_json::{Value, json};
+
+use crate::cluster;
+
+const NAMESPACE: &str = "ns";
+const ROLE: &str = "sonobuoy-serviceaccount-ns";
+
+async fn bed() -> (ApiDouble, Cluster) {
+    let double = ApiDouble::start().await.unwrap();
+    (double.clone(), cluster(&double).await)
+}
+
+fn namespace() -> Value {
+    let labels = json!({"component": "sonobuoy", names::OWNED_LABEL: "true"});
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}})
+}
+
+fn role() -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": ROLE, "labels": {"component": "sonobuoy", "namespace": NAMESPACE}},
+        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}],
+    })
+}
+
+fn in_namespace(kind: &str, name: &str) -> Value {
+    let metadata = json!({"name": name, "namespace": NAMESPACE, "labels": {"component": "sonobuoy"}});
+    json!({"apiVersion": "v1", "kind": kind, "metadata": metadata})
+}
+
+/// Returns whether an object without a namespace exists, and is not being deleted.
+fn stays(double: &ApiDouble, resource: &str, name: &str) -> bool {
+    double.get(resource, "", name).is_some_and(|object| object["metadata"]["deletionTimestamp"].is_null())
+}
+
+fn refuse(double: &ApiDouble, path: &str) {
+    let kind = FaultKind::Status { code: 403, message: "the quota is used up".into(), retry_after: None };
+    double.fault(Fault { method: Some("POST"), path_contains: path.to_owned(), kind, times: 1 });
+}
+
+#[tokio::test]
+async fn a_namespace_in_which_another_run_was_faster_stays() {
+    let (double, cluster) = bed().await;
+    // The other command finds the new namespace, and creates its account first.
+    let other = |title: &str, _: Change| {
+        if title == "namespace `ns`" {
+            let mut account = in_namespace("ServiceAccount", "sonobuoy-serviceaccount");
+            account["metadata"]["annotations"] = json!({"plumbline.dev/creation": "of the other command"});
+            double.put("serviceaccounts", account);
+        }
+    };
+    let objects = [namespace(), in_namespace("ServiceAccount", "sonobuoy-serviceaccount")];
+    let error = create(&cluster, &objects, other).await.unwrap_err();
+    assert!(error.to_string().contains("it already exists"), "{error}");
+    assert!(stays(&double, "namespaces", NAMESPACE), "the other run is in it");
+    assert!(double.get("serviceaccounts", NAMESPACE, "sonobuoy-serviceaccount").is_some());
+}
+
+#[tokio::test]
+async fn a_cluster_wide_role_that_another_run_has_kept_stays() {
+    let (double, cluster) = bed().await;
+    // The other command needs the same role, and creates its configuration first.
+    let other = |title: &str, _: Change| {
+        if title == format!("clusterrole `{ROLE}`") {
+            double.put("configmaps", in_namespace("ConfigMap", "sonobuoy-config-cm"));
+        }
+    };
+    let own = "sonobuoy-serviceaccount";
+    let objects =
+        [namespace(), in_namespace("ServiceAccount", own), role(), in_namespace("ConfigMap", "sonobuoy-config-cm")];
+    create(&cluster, &objects, other).await.unwrap_err();
+    assert!(stays(&double, "clusterroles", ROLE) && stays(&double, "namespaces", NAMESPACE));
+    assert!(double.get("serviceaccounts", NAMESPACE, own).is_none(), "only this command needs its own account");
+}
+
+#[tokio::test]
+async fn a_namespace_without_another_run_is_removed() {
+    let (double, cluster) = bed().await;
+    refuse(&double, "/configmaps");
+    // The cluster itself creates objects in every namespace.
+    let by_cluster = |title: &str, _: Change| {
+        if title == "namespace `ns`" {
+            double.put("serviceaccounts", json!({"metadata": {"name": "default", "namespace": NAMESPACE}}));
+        }
+    };
+    let objects = [
+        namespace(),
+        in_namespace("ServiceAccount", "sonobuoy-serviceaccount"),
+        role(),
+        in_namespace("ConfigMap", "sonobuoy-config-cm"),
+    ];
+    create(&cluster, &objects, by_cluster).await.unwrap_err();
+    assert!(!stays(&double, "namespaces", NAMESPACE) && !stays(&double, "clusterroles", ROLE));
+}
+
+#[tokio::test]
+async fn a_namespace_that_somebody_created_again_stays() {
+    let (double, cluster) = bed().await;
+    refuse(&double, "/serviceaccounts");
+    let again = |title: &str, _: Change| {
+        if title == "namespace `ns`" {
+            double.remove("namespaces", "", NAMESPACE);
+            double.put("namespaces", namespace());
+        }
+    };
+    create(&cluster, &[namespace(), in_namespace("ServiceAccount", "x")], again).await.unwrap_err();
+    assert!(stays(&double, "namespaces", NAMESPACE));
+}
+
+#[tokio::test]
+async fn a_namespace_whose_content_is_unknown_stays() {
+    let (double, cluster) = bed().await;
+    refuse(&double, "/serviceaccounts");
+    double.deny("list", "pods");
+    create(&cluster, &[namespace(), in_namespace("ServiceAccount", "x")], |_, _| ()).await.unwrap_err();
+    assert!(stays(&double, "namespaces", NAMESPACE));
+}
