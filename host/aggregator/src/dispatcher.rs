@@ -20,12 +20,20 @@ use tokio::sync::mpsc;
 pub struct DispatchError {
     /// What failed, for which object, and why.
     pub message: String,
+    /// Whether the cause may pass by itself, so that another attempt may help: the environment does
+    /// not answer, or is overloaded.
+    pub is_temporary: bool,
 }
 
 impl DispatchError {
-    /// Creates an error with this message.
+    /// Creates an error whose cause lasts until somebody removes it.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), is_temporary: false }
+    }
+
+    /// Creates an error whose cause may pass by itself.
+    pub fn temporary(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_temporary: true }
     }
 }
 

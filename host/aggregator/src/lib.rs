@@ -51,7 +51,8 @@ pub use postprocess::{
     Outcome, PostProcessError, RunLog, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,
 };
 pub use run::{
-    ArchivedRun, Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind, TelemetrySettings,
+    ArchivedRun, Finished, OnArchived, OnDelay, PluginOutcome, Run, RunError, Settings, StartKind, StartPatience,
+    TelemetrySettings,
 };
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};

@@ -38,6 +38,7 @@ pub struct AppError {
     summary: String,
     causes: Vec<String>,
     hint: Option<String>,
+    is_temporary: bool,
 }
 
 impl AppError {
@@ -57,7 +58,7 @@ impl AppError {
     }
 
     fn new(kind: ErrorKind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), causes: Vec::new(), hint: None }
+        Self { kind, summary: summary.into(), causes: Vec::new(), hint: None, is_temporary: false }
     }
 
     /// An error while output was written. If its reader closed it, the kind is
@@ -102,6 +103,12 @@ impl AppError {
         Self { kind, ..self }
     }
 
+    /// Sets whether the cause may pass by itself, so that another attempt may help.
+    #[must_use]
+    pub(crate) fn temporary_if(self, is_temporary: bool) -> Self {
+        Self { is_temporary, ..self }
+    }
+
     /// Sets the hint: what the user can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -143,6 +150,11 @@ impl AppError {
     /// Whether an option or an input is wrong, rather than the system.
     pub fn is_usage(&self) -> bool {
         self.kind == ErrorKind::Usage
+    }
+
+    /// Whether the cause is known to pass by itself, so that another attempt may help.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.is_temporary
     }
 
     /// What failed, and on what.

@@ -39,8 +39,8 @@ pub struct RunStatus {
     /// Whether the run was interrupted. Plumbline only, omitted if false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Why the run failed as a whole or was interrupted, if no result shows it. Plumbline only,
-    /// omitted if there is nothing to report.
+    /// Why the run failed as a whole, was interrupted, or does not start or continue yet, if no
+    /// result shows it. Plumbline only, omitted if there is nothing to report.
     #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub failure: Option<RunFailure>,
     /// How much was left out to meet a size limit ([`crate::compact::Level`] as text). `None` means

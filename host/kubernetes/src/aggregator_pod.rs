@@ -15,21 +15,23 @@ use crate::retry::send_with_retry;
 /// Maximum number of pods to list. There is usually one, or an old one and its successor.
 const MAX_PODS: u32 = 50;
 
-/// How long reading the own pod is retried. Its network may not be ready immediately after its
-/// start.
-const START_PATIENCE: Duration = Duration::from_secs(15);
-
-/// Returns the UID of the pod in which this process runs, for owner references to it.
+/// Returns the UID of the pod in which this process runs, for owner references to it. The request
+/// is retried for at most `patience`.
 ///
 /// # Errors
 /// Returns an error if the pod cannot be read, or has no UID.
-pub async fn own_pod_uid(cluster: &Cluster, namespace: &str, pod: &str) -> Result<String, ClusterError> {
+pub async fn own_pod_uid(
+    cluster: &Cluster,
+    namespace: &str,
+    pod: &str,
+    patience: Duration,
+) -> Result<String, ClusterError> {
     let what = format!("read pod `{pod}` in namespace `{namespace}`");
     let pods = kube::core::Request::new(format!("/api/v1/namespaces/{namespace}/pods"));
     let request = pods.get(pod, &GetParams::default());
-    let found: Value = send_with_retry(cluster, &what, START_PATIENCE, request).await?;
+    let found: Value = send_with_retry(cluster, &what, patience, request).await?;
     let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
-    uid.map(str::to_owned).ok_or_else(|| ClusterError::new(what, "it has no uid"))
+    uid.map(str::to_owned).ok_or_else(|| ClusterError::new(what, "it has no uid").lasting())
 }
 
 /// Finds the aggregator's pod by its label, then by the label of old versions, then by its name.

@@ -157,10 +157,16 @@ async fn compiled(launch: &Launch) -> Option<CompiledCheck> {
 /// Returns the error with what failed, why, and how to fix it.
 fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
     let advice = advice(error, namespace).or_else(|| error.hint.clone());
-    DispatchError::new(match advice {
+    let message = match advice {
         Some(advice) => format!("failed to {}: {} (hint: {advice})", error.what, error.cause),
         None => format!("failed to {}: {}", error.what, error.cause),
-    })
+    };
+    dispatch_error(error, message)
+}
+
+/// Returns an error with this message, and whether the cause of `error` may pass.
+pub(crate) fn dispatch_error(error: &ClusterError, message: String) -> DispatchError {
+    DispatchError { message, is_temporary: error.is_transient() }
 }
 
 /// Returns a hint for status 403, which has more causes than a missing permission.
@@ -204,8 +210,27 @@ mod tests {
             hint: None,
             code: Some(code),
             reason: None,
+            is_lasting: false,
         };
         explain(&error, "ns").message
+    }
+
+    #[test]
+    fn an_api_server_that_does_not_answer_is_a_temporary_cause() {
+        let error = |code| ClusterError { code, ..ClusterError::new("list nodes", "no") };
+        for (code, is_temporary) in [
+            (None, true),
+            (Some(429), true),
+            (Some(500), true),
+            (Some(503), true),
+            (Some(401), false),
+            (Some(403), false),
+            (Some(404), false),
+            (Some(422), false),
+        ] {
+            assert_eq!(explain(&error(code), "ns").is_temporary, is_temporary, "{code:?}");
+        }
+        assert!(!explain(&error(None).lasting(), "ns").is_temporary);
     }
 
     #[test]

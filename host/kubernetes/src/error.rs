@@ -17,12 +17,15 @@ pub struct ClusterError {
     pub code: Option<u16>,
     /// The reason in the API server's response, such as `AlreadyExists`, if there was one.
     pub reason: Option<String>,
+    /// Whether this process found the cause in objects of the cluster. It lasts until somebody
+    /// changes them.
+    pub is_lasting: bool,
 }
 
 impl ClusterError {
     /// Creates an error that did not come from the API server.
     pub fn new(what: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { what: what.into(), cause: cause.into(), hint: None, code: None, reason: None }
+        Self { what: what.into(), cause: cause.into(), hint: None, code: None, reason: None, is_lasting: false }
     }
 
     /// Converts an error of the client, with a hint if one is known.
@@ -52,7 +55,7 @@ impl ClusterError {
             kube::Error::Api(status) => (Some(status.code), Some(status.reason.clone())),
             _ => (None, None),
         };
-        Self { what: what.into(), cause, hint: hint.map(str::to_owned), code, reason }
+        Self { what: what.into(), cause, hint: hint.map(str::to_owned), code, reason, is_lasting: false }
     }
 
     /// Adds a hint.
@@ -60,6 +63,12 @@ impl ClusterError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Marks the cause as one that lasts until somebody changes objects of the cluster.
+    #[must_use]
+    pub fn lasting(self) -> Self {
+        Self { is_lasting: true, ..self }
     }
 
     /// Returns true if the object or resource does not exist (404).
@@ -90,6 +99,6 @@ impl ClusterError {
     /// server error.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        self.code.is_none_or(|code| code == 429 || code >= 500)
+        !self.is_lasting && self.code.is_none_or(|code| code == 429 || code >= 500)
     }
 }

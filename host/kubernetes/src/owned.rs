@@ -171,7 +171,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     });
     if !same {
         let cause = "an object of that name exists and does not belong to this run";
-        return Err(ClusterError::new(what, cause).hint("delete it if it is no longer needed").into());
+        return Err(ClusterError::new(what, cause).hint("delete it if it is no longer needed").lasting().into());
     }
     if is_orphan(&found, object) || is_of_another_run(&found, object) || has_another_address(&found, object) {
         remove(cluster, &collection, kind, name, &found).await?;

@@ -232,7 +232,7 @@ pub(crate) async fn list<T>(
             return Ok(objects);
         }
     }
-    Err(ClusterError::new(listing.what, format!("the list has more than {MAX_PAGES} pages")))
+    Err(ClusterError::new(listing.what, format!("the list has more than {MAX_PAGES} pages")).lasting())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use plumbline_core::RunId;
 use serde_json::json;
 
 use crate::cluster::Cluster;
+use crate::dispatcher::dispatch_error;
 use crate::error::ClusterError;
 use crate::names;
 use crate::owned::{Kind, create, get};
@@ -34,7 +35,7 @@ impl CaSecretStore {
 
     async fn read(&self) -> Result<Option<String>, ClusterError> {
         let what = format!("read secret `{}`", names::CA_SECRET);
-        let unusable = |cause: String| ClusterError::new(&what, cause);
+        let unusable = |cause: String| ClusterError::new(&what, cause).lasting();
         let found = get(&self.cluster, &self.namespace, Kind::Secret, names::CA_SECRET, &what).await?;
         let Some(found) = found else { return Ok(None) };
         let Secret { metadata, data, .. } =
@@ -68,10 +69,10 @@ impl CaSecretStore {
 
 impl Vault for CaSecretStore {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
-        Box::pin(async { self.read().await.map_err(|error| DispatchError::new(error.to_string())) })
+        Box::pin(async { self.read().await.map_err(|error| dispatch_error(&error, error.to_string())) })
     }
 
     fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
-        Box::pin(async move { self.write(pem).await.map_err(|error| DispatchError::new(error.to_string())) })
+        Box::pin(async move { self.write(pem).await.map_err(|error| dispatch_error(&error, error.to_string())) })
     }
 }

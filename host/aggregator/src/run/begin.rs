@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::blocking::blocking;
+use super::patience::Wait;
 use super::settings::{PluginOutcome, RunError, Settings, StartKind};
 use crate::dispatcher::{Dispatcher, Vault, WorkerAccess};
 use crate::journal::Journal;
@@ -50,7 +51,8 @@ pub struct Run {
 
 impl Run {
     /// Starts a run of `sources` in `work`, or resumes the one that was started there. When it
-    /// returns, the server accepts results, and no plugin has been launched.
+    /// returns, the server accepts results, and no plugin has been launched. It waits for an
+    /// environment that does not answer ([`Settings::patience`]).
     ///
     /// # Errors
     /// [`RunError`], such as [`RunError::Finished`]. A new run has then not started, and the state
@@ -74,8 +76,14 @@ impl Run {
         }
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
         let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
-        let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
-        let ca = run_ca(settings.vault.as_deref().unwrap_or(&work), &record, longest(&record, &plugins)).await?;
+        let wait = settings.patience.start();
+        let nodes = match start {
+            StartKind::New => wait.outlast(|| dispatcher.nodes()).await.map_err(RunError::Nodes)?,
+            // Its expected results are in the journal.
+            StartKind::Continued => Vec::new(),
+        };
+        let vault = settings.vault.as_deref().unwrap_or(&work);
+        let ca = run_ca(vault, &wait, &record, longest(&record, &plugins)).await?;
         let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         match start {
@@ -284,12 +292,18 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
 }
 
 /// Returns the CA of the run. A new one is stored before anything is signed with it.
-async fn run_ca(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
-    if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
+async fn run_ca(
+    vault: &dyn Vault,
+    wait: &Wait<'_>,
+    record: &RunRecord,
+    longest: Option<Duration>,
+) -> Result<RunCa, RunError> {
+    if let Some(pem) = wait.outlast(|| vault.load()).await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
     }
     let ca = RunCa::generate(&record.run, RunCa::validity_for(longest), Timestamp::now())?;
-    vault.keep(&ca.to_pem()).await.map_err(RunError::Vault)?;
+    let pem = ca.to_pem();
+    wait.outlast(|| vault.keep(&pem)).await.map_err(RunError::Vault)?;
     Ok(ca)
 }
 

@@ -18,6 +18,7 @@ use plumbline_phonehome::{CaError, TlsConfigError};
 use plumbline_telemetry::{TraceContext, otlp};
 use serde_json::{Map, Value};
 
+use super::patience::StartPatience;
 use crate::dispatcher::{DispatchError, Vault};
 use crate::journal::JournalError;
 use crate::judging::JudgeError;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub advertise: Option<String>,
     /// Additional names and addresses in the server's certificate.
     pub aliases: Vec<String>,
+    /// How long the start waits for an environment that does not answer.
+    pub patience: StartPatience,
     /// Storage of the run's CA. `None` means its working directory.
     pub vault: Option<Arc<dyn Vault>>,
     /// ID of a new run. `None` means a random one.
@@ -93,6 +96,7 @@ impl Default for Settings {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             advertise: None,
             aliases: Vec::new(),
+            patience: StartPatience::default(),
             vault: None,
             id: None,
             config: Map::new(),
@@ -244,6 +248,15 @@ impl RunError {
         match self {
             Self::Plan(error) => error.hint(),
             _ => None,
+        }
+    }
+
+    /// Returns whether the cause may pass by itself, so that another attempt to start the run may
+    /// help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Nodes(error) | Self::Vault(error) => error.is_temporary,
+            _ => false,
         }
     }
 

@@ -14,6 +14,7 @@ mod memory;
 mod modules_fail;
 mod options;
 mod partial;
+mod patience;
 mod provenance;
 #[path = "../../../telemetry/tests/it/receiver.rs"]
 mod receiver;

@@ -2,6 +2,7 @@
 //! the archive.
 
 mod bundles;
+mod delay;
 mod finish;
 mod scheduled;
 mod start;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use bundles::BundleDirs;
 use finish::{FailedRun, publish_end, update_record, upload};
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
-use plumbline_core::config::{Config, Storage};
+use plumbline_core::config::Config;
 use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
 use plumbline_kubernetes::monitor::MonitorOptions;
@@ -24,8 +25,8 @@ use plumbline_telemetry::{BoundAddress, Endpoint};
 use scheduled::{Directories, Scheduled, is_undelivered};
 use serde_json::Value;
 use start::{
-    Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
-    seconds, survey, unpack_modules_of_run, var,
+    NETWORK_PATIENCE, Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance,
+    read_config, seconds, survey, unpack_modules_of_run, var,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +53,8 @@ pub enum AggregatorEnd {
     /// The run failed. Its status and the reporter have the failure, and the pod stayed until it
     /// was asked to stop.
     Failed,
-    /// This process was asked to stop, and the run continues in the next pod.
+    /// The run continues in the next container or pod: this process was asked to stop, or the
+    /// cluster did not answer for a long time.
     Left,
 }
 
@@ -75,6 +77,9 @@ pub async fn aggregate(
     let mut metrics = None;
     let end = match Box::pin(in_container(context, options, &config, start_log, &stopped, &mut metrics)).await {
         Ok(end) => end,
+        Err(StartError { error, .. }) if error.is_temporary() && delay::is_followed(&config) => {
+            return delay::leave(&config, error);
+        }
         Err(StartError { error, published: true }) => return Err(error),
         Err(StartError { error, published: false }) => {
             return Err(Box::pin(report_start_error(options, &config, error, &stopped)).await);
@@ -101,22 +106,22 @@ async fn in_container(
 ) -> Result<AggregatorEnd, StartError> {
     // On a volume that outlives this pod, the run continues in the next one. So its journal must not
     // record an interruption.
-    let continues = matches!(config.plumbline.storage, Storage::Claim { .. });
+    let continues = delay::has_volume(config);
     let cancel = if continues { CancellationToken::new() } else { stopped.child_token() };
     let scheduled = Scheduled::of(config)?;
     let places = Directories::of(&options.dir, scheduled.as_ref());
     let (work, id) = open_work_dir(&places.home, config, start_log)?;
     let cluster = connect(options).await.map_err(StartError::published)?;
-    let pod = Pod::find(&cluster, config).await;
-    let publishing = finish::publishing(&cluster, &pod, id);
     if let Some(status) = finish::recorded(&places.home) {
         tracing::info!("the run had finished before this container restarted");
         let status = upload(config, &places, status).await;
-        publish_end(&publishing, &status).await;
+        publish_again(&cluster, config, id, &status).await;
         return Ok(finished(context, scheduled.as_ref(), &places, &status));
     }
+    let pod = delay::unless_stopped(stopped, Pod::find(&cluster, config, delay::PATIENCE)).await?;
+    let publishing = finish::publishing(&cluster, &pod, id);
     let about = match &scheduled {
-        Some(scheduled) => Some(scheduled.enter(&cluster, &pod, &places).await?),
+        Some(scheduled) => Some(delay::unless_stopped(stopped, scheduled.enter(&cluster, &pod, &places)).await?),
         None => None,
     };
     let given = RunStart { id, pod: &pod, places: &places, about };
@@ -130,8 +135,19 @@ async fn in_container(
             *metrics = endpoint;
             Ok(finished(context, scheduled.as_ref(), &places, &status))
         }
+        Err(failed) if failed.error.is_temporary() => Err(failed.error.into()),
         Err(failed) => fail(context, options, &publishing, failed).await.map_err(StartError::published),
     }
+}
+
+/// Publishes the end of a run that had finished before. It is over whether or not the cluster
+/// answers.
+async fn publish_again(cluster: &Cluster, config: &Config, id: RunId, status: &RunStatus) {
+    let pod = Pod::find(cluster, config, NETWORK_PATIENCE).await.unwrap_or_else(|error| {
+        tracing::warn!("{error}");
+        Pod::named(config)
+    });
+    publish_end(&finish::publishing(cluster, &pod, id), status).await;
 }
 
 /// What a run starts with, in addition to its configuration.
@@ -186,7 +202,7 @@ async fn report_start_error(
 ) -> AppError {
     let publish = async {
         let Ok(cluster) = connect(options).await else { return };
-        let pod = Pod::find(&cluster, config).await;
+        let pod = Pod::named(config);
         let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
         publish_end(&finish::publishing(&cluster, &pod, run), &FailedRun::from(error.clone()).status()).await;
     };
@@ -257,8 +273,8 @@ async fn run(
     let survey = survey(cluster.clone(), config, &pod.namespace, work.tree());
     let dispatcher = KubernetesDispatcher::new(stage, monitor, Some(survey));
     let modules = modules::modules(&limits)?;
-    let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
-    let (run, begun) = match begun {
+    let begun = Box::pin(delay::begin(work, sources, settings, &modules, Arc::new(dispatcher), publishing));
+    let (run, begun) = match delay::unless_stopped(cancel, async { Ok::<_, FailedRun>(begun.await) }).await? {
         Ok(begun) => begun,
         Err(RunError::Finished { archive, status }) => {
             tracing::info!(archive = %archive.display(), "the run had finished before this container restarted");
@@ -266,7 +282,7 @@ async fn run(
         }
         Err(error) => {
             let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
-            return Err(failed.into());
+            return Err(failed.temporary_if(error.is_temporary()).into());
         }
     };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");

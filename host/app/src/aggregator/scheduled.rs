@@ -2,6 +2,7 @@
 //! happens to archives of earlier ones.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_core::config::Config;
@@ -11,7 +12,9 @@ use plumbline_core::text::listed;
 use plumbline_kubernetes::schedule::{self, OverlapError, ScheduledPod};
 use plumbline_kubernetes::{Cluster, names};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
+use crate::aggregator::delay;
 use crate::aggregator::start::{Pod, var};
 use crate::context::Context;
 use crate::error::AppError;
@@ -25,6 +28,9 @@ const PREFIX: &str = "run-";
 const PART: &str = ".part";
 
 const MAX_NAMED: usize = 5;
+
+/// Pause between attempts to look for other runs.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// The directories of an aggregator.
 #[derive(Debug, Clone)]
@@ -76,7 +82,7 @@ impl Scheduled {
                 .hint("let the aggregator's account get pods in its namespace")
         })?;
         let own = ScheduledPod { namespace: pod.namespace.clone(), name: pod.name.clone(), uid, job: self.job.clone() };
-        schedule::clear(cluster, &own).await.map_err(|error| refused(&error, &pod.namespace))?;
+        clear(cluster, &own).await.map_err(|error| refused(&error, &pod.namespace))?;
         remove_earlier(places);
         let now = Timestamp::now();
         let time = schedule::time_of_job(&self.job, now);
@@ -133,8 +139,26 @@ pub(super) fn is_undelivered(status: &RunStatus) -> bool {
     status.delivery.as_deref().is_some_and(|delivery| delivery.starts_with(names::NOT_DELIVERED))
 }
 
+/// Makes sure that no other run is active, and waits for an API server that does not answer.
+async fn clear(cluster: &Cluster, own: &ScheduledPod) -> Result<(), OverlapError> {
+    let deadline = Instant::now() + delay::PATIENCE;
+    loop {
+        match schedule::clear(cluster, own).await {
+            Err(error) if is_temporary(&error) && Instant::now() < deadline => {
+                tracing::warn!("the start of the run is delayed: {error}");
+                tokio::time::sleep(PAUSE).await;
+            }
+            cleared => return cleared,
+        }
+    }
+}
+
+fn is_temporary(error: &OverlapError) -> bool {
+    matches!(error, OverlapError::Cluster(error) if error.is_transient())
+}
+
 fn refused(error: &OverlapError, namespace: &str) -> AppError {
-    let failed = AppError::system("the scheduled run does not start").because(error);
+    let failed = AppError::system("the scheduled run does not start").because(error).temporary_if(is_temporary(error));
     match error {
         OverlapError::Active { .. } => failed.hint(format!(
             "see the other run with `plumbline status -n {namespace}`; if a user started it, remove it with `plumbline delete -n {namespace}`"
@@ -186,6 +210,8 @@ fn remove_earlier(places: &Directories) {
 
 #[cfg(test)]
 mod tests {
+    use plumbline_kubernetes::ClusterError;
+
     use super::*;
 
     #[test]
@@ -197,6 +223,17 @@ mod tests {
             missed_message(&one).as_deref(),
             Some("1 scheduled run was missed since the last one: 2026-11-24T03:00:00Z")
         );
+    }
+
+    #[test]
+    fn only_an_api_server_that_does_not_answer_is_a_temporary_cause() {
+        let cluster = |code| OverlapError::Cluster(ClusterError { code, ..ClusterError::new("list the pods", "no") });
+        let active = OverlapError::Active { namespace: "ns".to_owned(), pod: "other".to_owned() };
+        for (error, is_temporary) in
+            [(cluster(None), true), (cluster(Some(503)), true), (cluster(Some(403)), false), (active, false)]
+        {
+            assert_eq!(refused(&error, "ns").is_temporary(), is_temporary, "{error}");
+        }
     }
 
     #[test]

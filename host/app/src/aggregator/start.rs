@@ -26,6 +26,8 @@ use crate::sources;
 
 /// The working directory of the run, in the aggregator's directory.
 const WORK: &str = ".plumbline-run-aggregator";
+/// How long the network of a pod may take to be ready after its start.
+pub(super) const NETWORK_PATIENCE: Duration = Duration::from_secs(15);
 /// The unpacked modules from ConfigMaps, in the aggregator's directory.
 const MODULES: &str = ".plumbline-modules";
 
@@ -225,20 +227,30 @@ pub(super) fn var(name: &str) -> Option<String> {
 }
 
 impl Pod {
-    /// Reads name and namespace from the environment of the pod, and its UID from the API server.
-    pub(super) async fn find(cluster: &Cluster, config: &Config) -> Self {
+    /// Reads name and namespace from the environment of the pod.
+    pub(super) fn named(config: &Config) -> Self {
         let namespace = var("SONOBUOY_NAMESPACE").unwrap_or_else(|| config.namespace.clone());
         let namespace = if namespace.is_empty() { names::DEFAULT_NAMESPACE.to_owned() } else { namespace };
         let name = var("SONOBUOY_POD").or_else(|| var("HOSTNAME")).unwrap_or_else(|| names::AGGREGATOR_POD.to_owned());
-        let uid = match own_pod_uid(cluster, &namespace, &name).await {
-            Ok(uid) => Some(uid),
+        Self { namespace, name, uid: None }
+    }
+
+    /// Reads name and namespace from the environment of the pod, and its UID from the API server,
+    /// if this account may read it.
+    ///
+    /// # Errors
+    /// A temporary error, if the API server does not answer for `patience`.
+    pub(super) async fn find(cluster: &Cluster, config: &Config, patience: Duration) -> Result<Self, AppError> {
+        let pod = Self::named(config);
+        match own_pod_uid(cluster, &pod.namespace, &pod.name, patience).await {
+            Ok(uid) => Ok(Self { uid: Some(uid), ..pod }),
+            Err(error) if error.is_transient() => Err(AppError::cluster(&error).temporary_if(true)),
             Err(error) => {
                 // Objects without an owner stay until the clean-up or `delete`.
                 tracing::warn!("{error}: objects of this run stay when this pod is deleted");
-                None
+                Ok(pod)
             }
-        };
-        Self { namespace, name, uid }
+        }
     }
 
     pub(super) fn owner_reference(&self) -> Option<OwnerReference> {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use plumbline_dev::ApiDouble;
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -218,6 +218,22 @@ fn a_run_whose_volume_outlives_the_pod_is_left_to_the_next_one() {
         assert!(!done.err.contains("interrupted"), "{}", done.err);
     }
     assert!(!pod.bed.path(FINISHED).exists());
+}
+
+#[test]
+fn a_start_that_the_cluster_delays_is_left_to_the_next_pod() {
+    let pod = Pod::advertising("", &json!({"Storage": "pvc:1Gi"}));
+    let kind = FaultKind::Status { code: 503, message: "the API server is starting".into(), retry_after: None };
+    let path_contains = "/pods/sonobuoy".to_owned();
+    pod.double.fault(Fault { method: Some("GET"), path_contains, kind, times: 1000 });
+    let running = pod.bed.start("aggregator", &ARGS);
+    wait_for("the first attempt", || running.err().contains("the API server is starting"));
+    running.signal("TERM");
+    running.wait().expect(143);
+    assert_eq!(pod.status(), Value::Null, "the run has not failed");
+    pod.double.clear_faults();
+    let running = pod.bed.start("aggregator", &ARGS);
+    wait_for("the run", || running.err().contains("launched"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod worker_pods;
 
 pub use error::StatusError;
 pub use full::{MAX_FULL_BYTES, full};
-pub use publish::{LIMIT_BYTES, Pace, PublishOptions, publish, publish_last, publish_preparing};
+pub use publish::{LIMIT_BYTES, Pace, PublishOptions, publish, publish_delay, publish_last, publish_preparing};
 pub use read::read;
 pub use seen::{STALE, Seen, Waiting};
 pub use watch::{Look, StatusWatch, watch};

@@ -12,8 +12,9 @@ use kube::api::{Patch, PatchParams, PostParams};
 use plumbline_aggregator::State;
 use plumbline_core::RunId;
 use plumbline_core::compact::{Compacted, Level, MIN_LIMIT, compact};
-use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
+use plumbline_core::run_status::{RunFailure, RunPhase, RunStatus, TarInfo};
 use serde_json::json;
+use tokio::sync::watch as latest;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
@@ -126,6 +127,40 @@ pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToke
             Err(error) => failures.failed(&error, "until this succeeds, users see no status of the run"),
         }
         if stop.run_until_cancelled(tokio::time::sleep(options.pace.heartbeat)).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Publishes what delays the start of a run, on every change and as a heartbeat until `stop` is
+/// cancelled. Nothing is published before there is a `delay`.
+///
+/// `known` is the last status of a run that continues. Failures are logged and never end this.
+pub async fn publish_delay(
+    options: &PublishOptions,
+    known: RunStatus,
+    delay: latest::Receiver<Option<RunFailure>>,
+    stop: &CancellationToken,
+) {
+    stop.run_until_cancelled(on_delay(options, known, delay)).await;
+}
+
+async fn on_delay(options: &PublishOptions, known: RunStatus, mut delay: latest::Receiver<Option<RunFailure>>) {
+    let known = RunStatus { run: Some(options.run.to_string()), ..not_over(known) };
+    let mut failures = FailureLog::default();
+    let mut limit = LIMIT_BYTES;
+    if delay.wait_for(Option::is_some).await.is_err() {
+        return;
+    }
+    loop {
+        let failure = delay.borrow_and_update().clone();
+        let status = RunStatus { failure, ..known.clone() };
+        match annotate(options, &status, &mut limit).await {
+            Ok(_) => failures.succeeded("writing the status"),
+            Err(error) => failures.failed(&error, "until this succeeds, users see an old status of the run"),
+        }
+        let changed = tokio::time::timeout(options.pace.heartbeat, delay.changed()).await;
+        if changed.is_ok_and(|changed| changed.is_err()) {
             return;
         }
     }

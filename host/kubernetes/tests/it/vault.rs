@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Vault as _;
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::{CaSecretStore, names};
+use serde_json::json;
 
 use crate::cluster;
 
@@ -51,6 +52,32 @@ async fn the_authority_of_another_run_is_not_used() {
     assert_eq!(other.load().await.unwrap(), None);
     other.keep("another").await.unwrap();
     assert_eq!(other.load().await.unwrap().as_deref(), Some("another"));
+}
+
+#[tokio::test]
+async fn causes_that_last_are_not_temporary() {
+    let double = ApiDouble::start().await.unwrap();
+    let vault = vault(&double, RUN, "first").await;
+    let message = "secrets is forbidden: User \"u\" cannot create resource \"secrets\"";
+    for method in ["GET", "POST"] {
+        let kind = FaultKind::Status { code: 403, message: message.into(), retry_after: None };
+        double.fault(Fault { method: Some(method), path_contains: "/secrets".into(), kind, times: 1 });
+    }
+    assert!(!vault.load().await.unwrap_err().is_temporary);
+    assert!(!vault.keep("the authority").await.unwrap_err().is_temporary);
+    // Somebody else has a Secret of that name.
+    double.put("secrets", json!({"metadata": {"name": names::CA_SECRET, "namespace": "checks"}}));
+    let error = vault.keep("the authority").await.unwrap_err();
+    assert!(error.message.contains("does not belong to this run") && !error.is_temporary, "{error}");
+    // Its content is not text.
+    let annotations = json!({names::RUN_ANNOTATION: RUN});
+    double.put(
+        "secrets",
+        json!({"metadata": {"name": names::CA_SECRET, "namespace": "checks", "annotations": annotations},
+            "data": {"authority.pem": "/w=="}}),
+    );
+    let error = vault.load().await.unwrap_err();
+    assert!(error.message.contains("is not text") && !error.is_temporary, "{error}");
 }
 
 #[tokio::test]

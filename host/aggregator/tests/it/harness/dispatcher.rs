@@ -13,6 +13,7 @@ use super::{PATIENCE, key};
 
 pub(crate) struct TestDispatcher {
     nodes: Vec<Node>,
+    failures: Mutex<Vec<DispatchError>>,
     launches: mpsc::UnboundedSender<(Launch, mpsc::Sender<Report>)>,
     refused: BTreeMap<String, String>,
     exits: Mutex<Vec<Exit>>,
@@ -56,9 +57,15 @@ impl TestDispatcher {
         let nodes = nodes.iter().map(|name| node(name)).collect();
         let (launches, launched) = mpsc::unbounded_channel();
         let (settled, calls) = mpsc::unbounded_channel();
-        let (refused, exits, unsent) = Default::default();
-        let dispatcher = Self { nodes, launches, refused, exits, settled, hold: None, unsent };
+        let (failures, refused, exits, unsent) = Default::default();
+        let dispatcher = Self { nodes, failures, launches, refused, exits, settled, hold: None, unsent };
         (dispatcher, Launched { launches: launched, calls })
+    }
+
+    /// Makes the first `times` lists of nodes fail with this error.
+    pub(crate) fn without_nodes(self, times: usize, error: &DispatchError) -> Self {
+        *self.failures.lock().unwrap() = vec![error.clone(); times];
+        self
     }
 
     /// Makes the launch of `plugin` fail with this message.
@@ -100,7 +107,8 @@ fn node(name: &str) -> Node {
 
 impl Dispatcher for TestDispatcher {
     fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>> {
-        Box::pin(async { Ok(self.nodes.clone()) })
+        let failure = self.failures.lock().unwrap().pop();
+        Box::pin(async { failure.map_or_else(|| Ok(self.nodes.clone()), Err) })
     }
 
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>> {

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use plumbline_core::ledger::Event;
-use plumbline_core::run_status::{RunPhase, TarInfo};
+use plumbline_core::run_status::{RunFailure, RunPhase, RunStatus, TarInfo};
 use plumbline_core::{GLOBAL, ProgressUpdate, Status};
 use plumbline_kubernetes::names;
-use plumbline_kubernetes::status::{LIMIT_BYTES, full, publish_preparing};
+use plumbline_kubernetes::status::{LIMIT_BYTES, full, publish_delay, publish_preparing};
 use tokio_util::sync::CancellationToken;
 
 use super::bed::{Bed, Ledgered, NAMESPACE, POD, Publishing, RUN, key, pace};
@@ -86,6 +86,37 @@ async fn the_heart_beats_before_there_is_a_plan() {
     bed.published(|status| status.heartbeat > first.heartbeat).await;
     stop.cancel();
     preparing.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_delay_of_the_start_is_published_with_what_is_known_of_the_run() {
+    let bed = Bed::running().await;
+    let known = Ledgered::new(&[("e2e", &[GLOBAL])]).state.status();
+    let (stop, options) = (CancellationToken::new(), bed.options(pace()));
+    let (delays, delay) = tokio::sync::watch::channel(None);
+    let publishing = tokio::spawn({
+        let stop = stop.clone();
+        async move { publish_delay(&options, known, delay, &stop).await }
+    });
+    delays.send_replace(Some(RunFailure::new("the API server is away", None)));
+    let first = bed.published(|_| true).await;
+    assert_eq!((first.status, first.run.as_deref()), (RunPhase::Running, Some(RUN)));
+    assert_eq!(first.plugins.unwrap().len(), 1, "the expected results are known");
+    assert_eq!(first.failure.unwrap().reason, "the API server is away");
+    bed.published(|status| status.heartbeat > first.heartbeat).await;
+    delays.send_replace(Some(RunFailure::new("it is overloaded", None)));
+    bed.published(|status| status.failure.as_ref().unwrap().reason == "it is overloaded").await;
+    stop.cancel();
+    publishing.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_without_a_delay_publishes_nothing() {
+    let bed = Bed::running().await;
+    let (delays, delay) = tokio::sync::watch::channel(None);
+    drop(delays);
+    publish_delay(&bed.options(pace()), RunStatus::default(), delay, &CancellationToken::new()).await;
+    assert_eq!(bed.patches(POD), 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,130 @@
+//! A start that the cluster delays. While the API server does not answer, the run waits and its
+//! status says so. It has not failed: received results are on disk, and workers hold the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::{
+    DispatchError, Dispatcher, Modules, Run, RunError, STATUS_FILE, Settings, Source, StartKind, StartPatience, WorkDir,
+};
+use plumbline_core::config::{Config, Storage};
+use plumbline_core::{RunFailure, RunStatus};
+use plumbline_kubernetes::status::{PublishOptions, publish_delay};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::AggregatorEnd;
+use crate::error::AppError;
+
+/// How long a start waits for an API server that does not answer, at each of its steps. The next
+/// container or pod of the run waits again.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Starts the run, and publishes what delays it.
+pub(super) async fn begin(
+    work: WorkDir,
+    sources: Vec<Source>,
+    settings: Settings,
+    modules: &Modules,
+    dispatcher: Arc<dyn Dispatcher>,
+    publishing: &PublishOptions,
+) -> Result<(Run, StartKind), RunError> {
+    let (delays, delay) = watch::channel(None);
+    let on_delay = move |error: &DispatchError| {
+        delays.send_replace(Some(failure(error)));
+    };
+    let patience = StartPatience { limit: PATIENCE, on_delay: Arc::new(on_delay), ..StartPatience::default() };
+    let settings = Settings { patience, ..settings };
+    let known = last_status(&work);
+    let stop = CancellationToken::new();
+    let begin = async {
+        let begun = Box::pin(Run::begin(work, sources, settings, modules, dispatcher)).await;
+        stop.cancel();
+        begun
+    };
+    let (begun, ()) = tokio::join!(begin, Box::pin(publish_delay(publishing, known, delay, &stop)));
+    begun
+}
+
+fn failure(error: &DispatchError) -> RunFailure {
+    let reason = format!("the cluster delays the start of the run: {error}");
+    RunFailure::new(&reason, Some("the aggregator tries again until the cluster answers"))
+}
+
+/// The last status of a run that continues, and the default for a new one.
+fn last_status(work: &WorkDir) -> RunStatus {
+    let bytes = std::fs::read(work.root().join(STATUS_FILE)).ok();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Returns the result of a part of the start, unless this process is asked to stop before.
+pub(super) async fn unless_stopped<T, E: From<AppError>>(
+    stop: &CancellationToken,
+    part: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let stopped = || AppError::system("the aggregator was asked to stop before the run started").temporary_if(true);
+    stop.run_until_cancelled(part).await.unwrap_or_else(|| Err(stopped().into()))
+}
+
+/// Whether the volume of the run outlives its pod, so that the run continues in another one.
+pub(super) fn has_volume(config: &Config) -> bool {
+    matches!(config.plumbline.storage, Storage::Claim { .. })
+}
+
+/// Whether a container or pod follows this one if it fails. Only the pod of a Job, which is not
+/// restarted, has no successor without a volume.
+pub(super) fn is_followed(config: &Config) -> bool {
+    config.plumbline.schedule.is_none() || has_volume(config)
+}
+
+/// Ends this process, so that its successor tries again. The status of the run stays as it is.
+pub(super) fn leave(config: &Config, error: AppError) -> Result<AggregatorEnd, AppError> {
+    if !has_volume(config) {
+        return Err(error);
+    }
+    // The exit code of a process that was stopped lets a Job start another pod.
+    tracing::error!("{error}");
+    Ok(AggregatorEnd::Left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(has_volume: bool, is_scheduled: bool) -> Config {
+        let storage = if has_volume { r#""Storage": "pvc:1Gi""# } else { r#""UploadURL": "s3://bucket""# };
+        let schedule = if is_scheduled { r#", "Schedule": {"Cron": "0 3 * * *"}"# } else { "" };
+        Config::over_zero(&format!(r#"{{"Plumbline": {{{storage}{schedule}}}}}"#)).unwrap()
+    }
+
+    #[test]
+    fn a_delayed_run_is_left_to_its_next_container_or_pod() {
+        // The container of a pod is restarted. A Job needs the exit code of a stop.
+        for (has_volume, is_scheduled, is_left) in [(false, false, false), (true, false, true), (true, true, true)] {
+            let config = config(has_volume, is_scheduled);
+            assert!(is_followed(&config), "volume: {has_volume}, schedule: {is_scheduled}");
+            let end = leave(&config, AppError::system("the API server is away"));
+            assert_eq!(matches!(end, Ok(AggregatorEnd::Left)), is_left);
+            assert!(is_left || end.is_err(), "the exit code is not 0");
+        }
+        assert!(!is_followed(&config(false, true)), "nothing continues it, so it has failed");
+    }
+
+    #[test]
+    fn the_results_of_a_run_that_continues_are_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = WorkDir::open(dir.path().join("run")).unwrap();
+        assert_eq!(last_status(&work), RunStatus::default());
+        std::fs::write(work.root().join(STATUS_FILE), r#"{"plugins": [{"plugin": "e2e", "node": "global"}]}"#).unwrap();
+        assert_eq!(last_status(&work).plugins.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_start_ends_when_the_process_is_asked_to_stop() {
+        let stop = CancellationToken::new();
+        assert_eq!(unless_stopped(&stop, async { Ok::<_, AppError>(7) }).await.unwrap(), 7);
+        stop.cancel();
+        let error = unless_stopped(&stop, std::future::pending::<Result<(), AppError>>()).await.unwrap_err();
+        assert!(error.is_temporary(), "the run has not failed: {error}");
+    }
+}
