@@ -33,6 +33,15 @@ const HEALTH: Duration = Duration::from_secs(5);
 /// A post-processed plugin, and how long that took.
 type Processed = (PluginName, Duration, Result<Outcome, RunError>);
 
+/// The post-processing of plugins. Each plugin is processed once, although both the ledger and the
+/// effects of events before the loop say that it is complete.
+#[derive(Default)]
+struct Processing {
+    /// Plugins whose processing was started. The errors in place of their results are written.
+    started: BTreeSet<PluginName>,
+    tasks: JoinSet<Processed>,
+}
+
 impl Run {
     /// Runs to the end: a failure of a plugin, a node or a module becomes a result. `cancel` ends
     /// the run early, and keeps everything that has arrived.
@@ -68,7 +77,7 @@ impl Run {
         tokio::pin!(driver);
         let mut driving = true;
         let mut cancelled = false;
-        let mut processing: JoinSet<Processed> = JoinSet::new();
+        let mut processing = Processing::default();
         let mut left = self.resume(&mut processing, cancel).await?;
 
         let mut health = tokio::time::interval(HEALTH);
@@ -78,6 +87,7 @@ impl Run {
                 // Handle effects first, so that an error is written before its plugin is processed.
                 biased;
                 Some(effect) = self.effects.recv() => match effect {
+                    Effect::ResultFailed { key, .. } if processing.started.contains(&key.plugin) => {}
                     Effect::ResultFailed { key, error } => self.write_error(&key, &error, cancel).await?,
                     Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing, cancel),
                     Effect::PluginSkipped { plugin } => drop(left.remove(&plugin)),
@@ -92,7 +102,7 @@ impl Run {
                     tracing::warn!("interrupted: results so far are kept");
                     self.state.apply(Event::Interrupted)?;
                 }
-                Some(done) = processing.join_next() => {
+                Some(done) = processing.tasks.join_next() => {
                     let (plugin, took, outcome) = done.map_err(|error| RunError::io("post-process")(error.into()))?;
                     let outcome = outcome?;
                     self.state.metrics().post_processed(&plugin, took, &outcome.usage);
@@ -116,22 +126,23 @@ impl Run {
     /// post-processing. Returns the plugins that are left.
     async fn resume(
         &self,
-        processing: &mut JoinSet<Processed>,
+        processing: &mut Processing,
         cancel: &CancellationToken,
     ) -> Result<BTreeSet<PluginName>, RunError> {
-        let recorded: Vec<_> = self.plugins.iter().flat_map(|plugin| self.recorded_errors(plugin.name())).collect();
-        for (key, error) in recorded {
-            if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
-                self.write_error(&key, &error, cancel).await?;
-            }
-        }
         let mut left = BTreeSet::new();
         for name in self.plugins.iter().map(|plugin| plugin.name()) {
             if self.state.read(|ledger| ledger.skipped(name).is_some()) {
                 continue;
             }
             left.insert(name.clone());
-            if self.state.read(|ledger| ledger.is_plugin_complete(name, self.state.now())) {
+            // First, because only a complete plugin gets no further errors.
+            let is_complete = self.state.read(|ledger| ledger.missing(name).is_empty());
+            for (key, error) in self.recorded_errors(name) {
+                if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
+                    self.write_error(&key, &error, cancel).await?;
+                }
+            }
+            if is_complete {
                 self.process(name, processing, cancel);
             }
         }
@@ -234,9 +245,12 @@ impl Run {
         with_space(&what, reserve, cancel, move || write_document(&disk, &path, &document, &name)).await
     }
 
-    /// Starts post-processing of a plugin whose results are complete.
-    fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
+    /// Starts post-processing of a plugin whose results are complete, unless it was started.
+    fn process(&self, plugin: &PluginName, processing: &mut Processing, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
+        if !processing.started.insert(plugin.clone()) {
+            return;
+        }
         let received =
             self.state.read(|ledger| ledger.keys_of(plugin).filter(|key| ledger.is_received(key)).cloned().collect());
         let completed = CompletedPlugin {
@@ -254,7 +268,7 @@ impl Run {
             failed: self.recorded_errors(plugin),
         };
         let (plugin, cancel) = (plugin.clone(), cancel.clone());
-        processing.spawn(async move {
+        processing.tasks.spawn(async move {
             let start = Instant::now();
             let outcome = completed.process(&cancel).await;
             (plugin, start.elapsed(), outcome)

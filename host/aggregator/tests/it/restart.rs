@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plumbline_aggregator::journal::JournalError;
 use plumbline_aggregator::{ExitKind, Finished, Report, RunError, StartKind};
 use plumbline_archive::pack::{PackOptions, write_archive};
-use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
 use plumbline_core::{Status, Verdict};
 use plumbline_phonehome::{Outcome, Upload};
 use sha2::Digest;
@@ -98,11 +98,7 @@ async fn errors_are_written_again_and_finished_plugins_are_not_launched_again() 
     })
     .await;
     // A durable event after the report forces the report to disk.
-    first
-        .state
-        .apply_durable(plumbline_core::ledger::Event::Launched { plugin: "rest".parse().unwrap() })
-        .await
-        .unwrap();
+    first.state.apply_durable(Event::Launched { plugin: "rest".parse().unwrap() }).await.unwrap();
     let crashed = fixture.crashed();
     let errors = crashed.root().join("tree/plugins/rest/errors");
     let _ = std::fs::remove_dir_all(&errors);
@@ -176,6 +172,31 @@ async fn a_run_whose_results_are_all_in_only_has_to_be_read_and_packed() {
     let (first, second) = (Archive::of(&first), Archive::of(&second));
     assert_eq!(second.tree("p"), first.tree("p"));
     assert_eq!(second.text("plugins/p/results/global/a.txt"), "a");
+}
+
+#[tokio::test]
+async fn a_plugin_that_a_restart_completes_is_post_processed_once() {
+    let fixture = RunFixture::new();
+    let mut first = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let (launch, reports) = first.launched.next().await;
+    // The failure waits for the upload, which ends with the process.
+    let mut half = Raw::connect(&launch.access).await;
+    half.send(put_head("global/p", &["Content-Length: 10"])).await.unwrap();
+    until(&first.state, |ledger| ledger.uploads().count() == 1).await;
+    let error = ErrorRecord::new("the pod is gone");
+    reports.send(Report::Failed { key: key("p/global"), error }).await.unwrap();
+    until(&first.state, |ledger| matches!(ledger.admit(&key("p/global")), Err(Refusal::AlreadyReceived(_)))).await;
+    // A durable event after the report forces the report to disk.
+    first.state.apply_durable(Event::Launched { plugin: "p".parse().unwrap() }).await.unwrap();
+    let crashed = fixture.crashed();
+
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    assert_eq!(second.launched.calls_to_cleanup().await, ["p", ""]);
+    let finished = second.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.json("plugins/p/errors/global/error.json")["error"], "the pod is gone");
+    assert!(archive.tree("p").find("the pod is gone").is_some());
 }
 
 #[tokio::test]

@@ -97,7 +97,8 @@ async fn two_plugins_to_the_archive() {
 #[tokio::test]
 async fn a_plugin_without_results_is_unknown_with_a_reason() {
     let fixture = RunFixture::new();
-    let live = fixture.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
+    let mut live = fixture.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
+    assert_eq!(live.launched.calls_to_cleanup().await, ["lonely", ""], "it is post-processed once");
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::NothingToJudge);
     let tree = Archive::of(&finished).tree("lonely");
@@ -277,11 +278,7 @@ async fn groups_are_launched_one_after_the_other_and_the_end_is_cleaned_up_once(
     assert_eq!(last.definition.name.as_str(), "last");
     send(&last.access, "last/global", &file("a.txt", "a")).await.unwrap();
     until(&live.state, |ledger| ledger.plugin_result(&"last".parse().unwrap()).is_some()).await;
-    let mut calls = live.launched.calls();
-    if calls.last().is_none_or(|call| !call.is_empty()) {
-        calls.extend(live.launched.calls.recv().await);
-    }
-    assert_eq!(calls, ["a", "b", "last", ""]);
+    assert_eq!(live.launched.calls_to_cleanup().await, ["a", "b", "last", ""]);
     assert!(live.launched.calls().is_empty());
     assert_eq!(live.finished().await.verdict, Verdict::NothingToJudge);
 }

@@ -26,7 +26,7 @@ pub(crate) struct TestDispatcher {
 pub(crate) struct Launched {
     launches: mpsc::UnboundedReceiver<(Launch, mpsc::Sender<Report>)>,
     /// Plugins that were settled, and finally an empty string for the cleanup.
-    pub(crate) calls: mpsc::UnboundedReceiver<String>,
+    calls: mpsc::UnboundedReceiver<String>,
 }
 
 impl Launched {
@@ -49,6 +49,16 @@ impl Launched {
     /// Returns all calls so far.
     pub(crate) fn calls(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.calls.try_recv().ok()).collect()
+    }
+
+    /// Waits for the cleanup, and returns all calls up to it.
+    pub(crate) async fn calls_to_cleanup(&mut self) -> Vec<String> {
+        let mut calls = self.calls();
+        while calls.last().is_none_or(|call| !call.is_empty()) {
+            let next = tokio::time::timeout(PATIENCE, self.calls.recv()).await;
+            calls.push(next.expect("nothing is cleaned up").unwrap());
+        }
+        calls
     }
 }
 
