@@ -51,7 +51,8 @@ pub const RESULTS_DIR: &str = "results";
 /// The directory of errors, in a plugin's directory.
 pub const ERRORS_DIR: &str = "errors";
 
-const PARTIAL_DIR: &str = "partial";
+/// The directory of partial results, in a plugin's directory.
+pub const PARTIAL_DIR: &str = "partial";
 
 /// The file with the result tree, in a plugin's directory.
 pub const TREE_FILE: &str = "sonobuoy_results.yaml";

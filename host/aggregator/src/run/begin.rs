@@ -11,7 +11,7 @@ use plumbline_archive::layout;
 use plumbline_core::definition::{Definition, check_set};
 use plumbline_core::ledger::{Effect, Event, KeyState, Ledger};
 use plumbline_core::run_status::RunPhase;
-use plumbline_core::{Node, PluginName, ResultKey, RunId};
+use plumbline_core::{Node, PluginName, RunId};
 use plumbline_phonehome::{RunCa, server_config};
 use plumbline_telemetry::Family;
 use plumbline_telemetry::otlp::{self, Exporter};
@@ -88,7 +88,12 @@ impl Run {
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         match start {
             StartKind::New => check_unused(&work, &ledger)?,
-            StartKind::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
+            StartKind::Continued => {
+                check_whole(&work, &ledger, &plugins, &settings.output)?;
+                // Before the ledger forgets the last uploads: a result that fails then can have
+                // files in the tree.
+                discard_unrecorded(&ledger, &work)?;
+            }
         }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
@@ -100,8 +105,6 @@ impl Run {
             // Everything that a restart needs is now durable: from here on, it resumes the run.
             work.begin(&record)?;
         } else {
-            // Before the ledger forgets the last uploads: a result that fails now can have files in the tree.
-            discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }
         let (server, url) = start_server(&settings, &ca, state.clone(), store.clone()).await?;
@@ -345,13 +348,11 @@ fn check_whole(work: &WorkDir, ledger: &Ledger, plugins: &[PlannedPlugin], outpu
 }
 
 /// Removes results and errors that are not in the journal. None of them was acknowledged.
-fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
-    let plugins: Vec<PluginName> = state.read(|ledger| ledger.plugins().cloned().collect());
-    let missing = |plugin| state.read(|ledger| ledger.missing(plugin).into_iter().cloned().collect::<Vec<_>>());
-    let keys: Vec<ResultKey> = plugins.iter().flat_map(missing).collect();
-    for key in keys {
+fn discard_unrecorded(ledger: &Ledger, work: &WorkDir) -> Result<(), RunError> {
+    let tree = work.tree();
+    for key in ledger.plugins().flat_map(|plugin| ledger.missing(plugin)) {
         let what = format!("remove the result `{key}`, which was not acknowledged");
-        store.discard(&key).map_err(RunError::io(what))?;
+        Store::discard(work.disk(), &tree, key).map_err(RunError::io(what))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -38,18 +38,22 @@ struct Used {
 }
 
 impl Budget {
-    /// Creates a budget, and counts the results that are already below `tree`.
+    /// Creates a budget, and counts the results and partial results that are already below `tree`, as
+    /// their uploads did. Errors and result trees have no limit.
     pub(super) fn of(tree: &Path, limits: &ReceiveLimits) -> io::Result<Self> {
         let mut used = Used::default();
-        let plugins = tree.join(layout::PLUGINS_DIR);
-        if plugins.is_dir() {
-            for plugin in fs::read_dir(plugins)? {
-                let plugin = plugin?;
-                let Measured { entries, bytes, .. } = measure(&plugin.path())?;
-                used.entries += entries;
-                used.bytes += bytes;
-                used.plugins.insert(plugin.file_name().to_string_lossy().into_owned(), bytes);
+        for plugin in paths_in(&tree.join(layout::PLUGINS_DIR))? {
+            let mut of_plugin = 0;
+            for kind in [layout::RESULTS_DIR, layout::PARTIAL_DIR] {
+                for result in paths_in(&plugin.join(kind))? {
+                    let Measured { entries, bytes, .. } = measure(&result)?;
+                    used.entries += entries;
+                    of_plugin += bytes;
+                }
             }
+            used.bytes += of_plugin;
+            let name = plugin.file_name().unwrap_or_default();
+            used.plugins.insert(name.to_string_lossy().into_owned(), of_plugin);
         }
         Ok(Self { limits: limits.clone(), used: Mutex::new(used) })
     }
@@ -139,6 +143,14 @@ impl Drop for Reservation {
     }
 }
 
+/// Returns the paths in a directory, or none if it does not exist.
+fn paths_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.map(|entry| Ok(entry?.path())).collect(),
+    }
+}
+
 /// What is below a directory.
 #[derive(Default)]
 struct Measured {
@@ -170,4 +182,31 @@ fn measure(dir: &Path) -> io::Result<Measured> {
         }
     }
     Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_uploaded_counts_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, bytes) in [
+            ("results/n1/a.txt", 100),
+            ("partial/n2/b.txt", 50),
+            ("errors/n2/error.json", 1_000),
+            ("sonobuoy_results.yaml", 1_000),
+        ] {
+            let path = dir.path().join("plugins/p").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, vec![b'x'; bytes]).unwrap();
+        }
+        let limits = ReceiveLimits { plugin_bytes: 200, run_entries: 3, ..ReceiveLimits::default() };
+        let budget = Arc::new(Budget::of(dir.path(), &limits).unwrap());
+        let mut space = budget.reserve(&"p".parse().unwrap());
+        space.take(1, 50).unwrap();
+        assert!(matches!(space.take(0, 1), Err(OverBudget::PluginBytes(200))));
+        assert!(matches!(space.take(1, 0), Err(OverBudget::RunEntries(3))));
+        assert!(Budget::of(&dir.path().join("none"), &limits).is_ok());
+    }
 }

@@ -174,11 +174,12 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a crashed process left for `key` without a record in the journal. It was never
-    /// acknowledged, so the worker sends it again.
-    pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
-        self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
-        self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))
+    /// Removes what a crashed process left below `tree` for `key` without a record in the journal. It
+    /// was never acknowledged, so the worker sends it again. Call it before [`Store::create`], which
+    /// counts what is there.
+    pub(crate) fn discard(disk: &Disk, tree: &Path, key: &ResultKey) -> io::Result<()> {
+        disk.remove_directory(&tree.join(layout::result_dir(&key.plugin, &key.node)))?;
+        disk.remove_directory(&tree.join(layout::errors_dir(&key.plugin, &key.node)))
     }
 }
 

@@ -471,6 +471,21 @@ async fn an_unrecorded_file_is_removed_when_the_result_is_sent_again() {
 }
 
 #[tokio::test]
+async fn an_unrecorded_file_takes_no_space_of_the_result_that_is_sent_again() {
+    let (fixture, _first, _old) = one_of_three().await;
+    let mut crashed = fixture.crashed();
+    crashed.settings.receive.plugin_bytes = 1_000;
+    let unrecorded = crashed.root().join("tree/plugins/p/results/n2");
+    std::fs::create_dir_all(&unrecorded).unwrap();
+    std::fs::write(unrecorded.join("a.txt"), [b'x'; 900]).unwrap();
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    let access = second.launch().await.access;
+    assert_eq!(send(&access, "p/n2", &file("a.txt", [b'x'; 900])).await.unwrap(), Outcome::Stored);
+    send(&access, "p/n3", &file("a.txt", "a")).await.unwrap();
+    assert_eq!(Archive::of(&second.finished().await).text("plugins/p/results/n2/a.txt"), "x".repeat(900));
+}
+
+#[tokio::test]
 async fn certificates_outlive_the_longest_timeout_of_the_plugins() {
     let expires = async |rest: &str, settings: fn(&mut plumbline_aggregator::Settings)| {
         let mut fixture = RunFixture::new();
