@@ -22,7 +22,7 @@ use crate::error::GatherError;
 /// A missing path below one of them is searched in the actual results directory.
 const KNOWN_RESULTS_DIRS: [&str; 2] = ["/tmp/sonobuoy/results", "/tmp/results"];
 
-/// The name of a packed directory, both inside that directory and in the upload.
+/// The file name of a packed directory in the upload.
 pub const PACKED_NAME: &str = "results.tar.gz";
 
 /// Maximum number of left-out files to log, which is enough to recognize a pattern.
@@ -59,6 +59,8 @@ pub(crate) struct Gathered {
     pub(crate) upload: Upload,
     /// Keeps the file open to which `upload` refers.
     _pin: File,
+    /// The archive of a directory, if its name is still needed. It is removed when it is dropped.
+    _packed: Option<AtomicFile>,
 }
 
 /// Resolves `named`, and packs it if it is a directory, into at most `limit` bytes. Dropping the
@@ -82,18 +84,19 @@ fn gather_located(
     limit: u64,
     cancelled: &CancellationToken,
 ) -> Result<Gathered, GatherError> {
-    let (path, (pin, source)) = if kind.is_dir() {
-        // Stays open until the archive in it is open.
-        let (_open, dir) = pin(results_dir, named, &located, true)?;
-        pack(&dir, &located, results_dir, limit, cancelled)?;
-        (located.join(PACKED_NAME), pin(results_dir, named, &dir.join(PACKED_NAME), false)?)
-    } else {
-        let pinned = pin(results_dir, named, &located, false)?;
-        (located, pinned)
-    };
-    let filename = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    let upload = Upload::result(Source::File(source), content_type(&path), filename);
-    Ok(Gathered { path, upload, _pin: pin })
+    // An open directory stays open until the archive in it is open.
+    let (opened, pinned) = pin(results_dir, named, &located, kind.is_dir())?;
+    if kind.is_dir() {
+        let packed = pack(&pinned, &located, results_dir, limit, cancelled)?;
+        let (archive, source) = pin(results_dir, named, packed.temporary_path(), false)?;
+        // An open file needs no name, and a killed worker then leaves nothing. Without /proc, it does.
+        let packed = Some(packed).filter(|packed| packed.temporary_path() == source);
+        let upload = Upload::result(Source::File(source), CONTENT_TYPE_ARCHIVE, Some(PACKED_NAME.to_owned()));
+        return Ok(Gathered { path: located, upload, _pin: archive, _packed: packed });
+    }
+    let filename = located.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let upload = Upload::result(Source::File(pinned), content_type(&located), filename);
+    Ok(Gathered { path: located, upload, _pin: opened, _packed: None })
 }
 
 /// Resolves the path in a done file. Returns its path without links, below the resolved results
@@ -145,33 +148,32 @@ fn pin(results_dir: &Path, named: &str, path: &Path, is_dir: bool) -> Result<(Fi
     }
 }
 
-/// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes. Blocks until it is done or
+/// Packs `dir` into a temporary file inside it, with at most `limit` bytes. Blocks until it is done or
 /// `cancelled`. `shown` is the path of the directory for messages.
 ///
-/// A file of that name is replaced and not packed, nor is the done file in `results_dir`.
+/// The archive never has a name of its own in the directory: the plugin can have a file
+/// [`PACKED_NAME`] there, which its done file may still name. The done file in `results_dir` is not
+/// packed, and neither is what a killed worker left.
 fn pack(
     dir: &Path,
     shown: &Path,
     results_dir: &Path,
     limit: u64,
     cancelled: &CancellationToken,
-) -> Result<(), GatherError> {
-    let path = dir.join(PACKED_NAME);
-    let failed = |error| GatherError::Write(shown.join(PACKED_NAME), error);
-    // A restarted worker must not mistake half an archive for the plugin's own file.
-    let file = AtomicFile::create(&path).map_err(failed)?;
+) -> Result<AtomicFile, GatherError> {
+    let file = AtomicFile::create(&dir.join(PACKED_NAME))
+        .map_err(|error| GatherError::Write(shown.join(PACKED_NAME), error))?;
     // One thread is enough, because the worker shares its node with the system under test.
     let options = PackOptions {
         threads: NonZeroUsize::MIN,
         max_bytes: Some(limit),
-        exclude: vec![path, results_dir.join(DONE_FILE)],
+        exclude: vec![results_dir.join(DONE_FILE)],
         // The operator limits the number of entries, and only the aggregator knows that limit.
         entries: ARCHIVE_ENTRIES,
         ..PackOptions::for_upload(&ReceiveLimits::default())
     };
     let (file, packing) = pack_directory(dir, file, &options, &mut || cancelled.is_cancelled())
         .map_err(|error| GatherError::Pack(shown.to_owned(), error))?;
-    file.commit().map_err(failed)?;
     let (entries, bytes) = (packing.entries, packing.digest.bytes);
     tracing::info!(dir = %shown.display(), entries, bytes, "packed the directory");
     if packing.skipped_total > 0 {
@@ -179,7 +181,7 @@ fn pack(
         let rest = if packing.skipped_total > SHOWN_LEFT_OUT as u64 { ", and more" } else { "" };
         tracing::warn!("left {} out of the archive: {}{rest}", packing.skipped_total, listed.join(", "));
     }
-    Ok(())
+    Ok(file)
 }
 
 /// Returns the content type for the last extension of a file name (docs/protocol.md, "Results"), or

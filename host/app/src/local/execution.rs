@@ -34,8 +34,6 @@ const DONE: &str = "done";
 const COLLECTED: &str = ".plumbline-collected";
 /// The name of that directory until it is complete.
 const COLLECTING: &str = ".plumbline-collecting";
-/// The archive that a worker creates of a directory.
-const PACKED: &str = "results.tar.gz";
 
 /// What all executions share.
 pub(crate) struct ExecutionContext {
@@ -73,7 +71,7 @@ pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
     let results = home(work, key).join(RESULTS);
     let collected = [COLLECTED, COLLECTING].map(|name| results.join(name)).into_iter().find(|dir| dir.is_dir());
     let directory = collected.unwrap_or_else(|| results.clone());
-    let exclude = vec![results.join(DONE), directory.join(PACKED)];
+    let exclude = vec![results.join(DONE)];
     let entries = fs::read_dir(&directory).ok()?;
     let any = entries.filter_map(Result::ok).any(|entry| !exclude.contains(&entry.path()));
     any.then_some(Unsent { directory, exclude })

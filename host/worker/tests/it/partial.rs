@@ -1,7 +1,7 @@
 //! The aggregator asks for partial results.
 
 use http::StatusCode;
-use plumbline_worker::{Ended, Shutdown};
+use plumbline_worker::{Ended, PACKED_NAME, Shutdown};
 
 use crate::aggregator::{Aggregator, Run, setup, soon};
 use crate::delivery::{finish, say_done};
@@ -72,6 +72,19 @@ async fn a_result_does_not_wait_for_partial_results_that_are_not_taken() {
     }
     say_done(dir.path(), "half.txt");
     assert_eq!(aggregator.next("results").await.header("content-disposition"), Some("attachment;filename=half.txt"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+}
+
+#[tokio::test]
+async fn partial_results_do_not_replace_the_result_of_the_same_name() {
+    let run = Run::new();
+    let mut aggregator = asking(&run, &[200]).await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join(PACKED_NAME), "what the plugin packed").unwrap();
+    let worker = tokio::spawn(Box::pin(run.worker(aggregator.address, dir.path()).run(Shutdown::new())));
+    aggregator.next("partial").await;
+    say_done(dir.path(), PACKED_NAME);
+    assert_eq!(&aggregator.next("results").await.body[..], b"what the plugin packed");
     assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
 }
 
