@@ -70,8 +70,11 @@ pub(super) struct ResultSet {
 /// plugin that runs per node, and otherwise all files.
 pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<SetDirectory>> {
     let root = plugin_dir.join(top);
-    if !root.is_dir() {
-        return Ok(Vec::new());
+    match fs::metadata(&root) {
+        Ok(metadata) if metadata.is_dir() => {}
+        // An error of the disk must not look like a plugin without results or errors.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(Vec::new()),
     }
     if !per_node {
         return Ok(vec![SetDirectory { node: None, path: root, relative: top.to_owned() }]);
@@ -308,5 +311,15 @@ mod tests {
         assert_eq!(sets.len(), 1);
         assert_eq!(sets[0].files.len(), 3);
         assert!(result_sets(dir.path(), "errors", true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_read_is_not_taken_for_an_absent_one() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("errors", dir.path().join("errors")).unwrap();
+        for per_node in [true, false] {
+            let error = result_sets(dir.path(), "errors", per_node).err().unwrap();
+            assert!(!is_of_data(&error), "{error}");
+        }
     }
 }
