@@ -111,13 +111,11 @@ impl ResultSet {
         };
         let Some(at) = self.files.iter().position(is_list) else { return Ok(()) };
         let file = self.files.remove(at);
-        let mut list = String::new();
+        let mut list = Vec::new();
         let from = File::open(&file.absolute)?.take(MAX_LIST);
-        match BufReader::new(from).read_line(&mut list) {
-            Err(error) if !is_of_data(&error) => return Err(error),
-            _ => {}
-        }
-        self.fail(|| one_line(list.trim()));
+        BufReader::new(from).read_until(b'\n', &mut list)?;
+        // The limit can cut a character.
+        self.fail(|| one_line(String::from_utf8_lossy(&list).trim()));
         Ok(())
     }
 
@@ -311,6 +309,17 @@ mod tests {
         assert_eq!(sets.len(), 1);
         assert_eq!(sets[0].files.len(), 3);
         assert!(result_sets(dir.path(), "errors", true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_long_list_of_what_is_missing_is_cut_and_not_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = dir.path().join("results/global");
+        fs::create_dir_all(&results).unwrap();
+        fs::write(results.join(LEFT_OUT_FILE), format!("not in the results:{}\n", "é".repeat(5_000))).unwrap();
+        let [set] = <[ResultSet; 1]>::try_from(listed(dir.path(), false)).unwrap();
+        let fault = set.fault.unwrap();
+        assert!(fault.starts_with("not in the results:é") && set.files.is_empty(), "{fault}");
     }
 
     #[test]
