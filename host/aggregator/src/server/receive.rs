@@ -203,7 +203,7 @@ impl Receiver {
             Ok::<_, ReceiveError>(Received::Result(unpacked))
         }
         .await;
-        // No `await` before the task below, which continues even if the connection breaks.
+        // No `await` until the end is recorded, or left to a task that survives the connection.
         guard.armed = false;
         drop(guard);
         match result {
@@ -226,8 +226,10 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
+                // Before the next `await`: if the connection breaks there, nobody records the end.
+                let answer = upload_failed(&self.state, key, upload, &error);
                 drain_after(&error, &mut stream).await;
-                upload_failed(&self.state, key, upload, &error)
+                answer
             }
         }
     }
@@ -414,6 +416,27 @@ mod tests {
         assert!(!state.read(|ledger| ledger.is_plugin_complete(&plugin, later)));
         let reason = state.status().plugins.unwrap().remove(0).reason.unwrap();
         assert!(reason.contains("journal"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_rejected_upload_has_ended_before_the_rest_of_its_body_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plugin, key): (PluginName, ResultKey) = ("p".parse().unwrap(), "p/global".parse().unwrap());
+        let planned = Event::Planned { plugin, keys: vec![key.clone()] };
+        let ledger = Ledger::replay([(Timestamp::now(), planned)]).unwrap();
+        let (journal, _) = Journal::open_on(&Disk::default(), &dir.path().join("journal")).unwrap();
+        let (state, _effects) = State::new(ledger, journal);
+        let limits = ReceiveLimits { body_bytes: 10, ..ReceiveLimits::default() };
+        let (incoming, tree) = (dir.path().join("incoming"), dir.path().join("tree"));
+        let store = Store::create(&Disk::default(), incoming, tree, &limits).unwrap();
+        let receiver = Receiver::new(state.clone(), store, limits);
+        let piece = Ok::<_, io::Error>(Bytes::from_static(b"more than ten bytes"));
+        let body = futures_util::stream::iter([piece]).chain(futures_util::stream::pending());
+        let headers = HeaderMap::new();
+        let put = receiver.put(key.clone(), &headers, Body::from_stream(body));
+        // The connection breaks while the rest is awaited.
+        assert!(timeout(Duration::from_millis(1), put).await.is_err());
+        assert!(matches!(state.read(|ledger| ledger.state(&key)), Some(KeyState::Broken { .. })));
     }
 
     #[test]
