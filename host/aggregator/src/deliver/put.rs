@@ -51,6 +51,7 @@ pub(super) async fn send(
 ) -> Result<(), AttemptError> {
     let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
     let (progress, sent) = watch::channel(0_u64);
+    let taken = sent.clone();
     let count = move |piece: &Bytes| progress.send_modify(|sent| *sent += piece.len() as u64);
     let content = ReaderStream::with_capacity(file, 64 << 10).inspect_ok(count);
     let mut request = client
@@ -68,6 +69,12 @@ pub(super) async fn send(
     };
     let status = answer.status();
     if status.is_success() {
+        let (taken, bytes) = (*taken.borrow(), archive.bytes);
+        if taken < bytes {
+            // Such as a proxy that answers everything with a page of its own.
+            let cause = format!("the server answered {status} after {taken} of {bytes} bytes");
+            return Err(AttemptError::transient(cause));
+        }
         return Ok(());
     }
     let text = beginning(answer).await;

@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use futures_util::StreamExt;
 use plumbline_aggregator::deliver::{DeliverError, Destination};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::deliver::archive;
 
@@ -114,6 +115,38 @@ async fn a_failed_upload_is_reported_with_the_number_of_attempts() {
     let error = Destination::parse(&url, &BTreeMap::new()).unwrap().deliver(&archive).await.unwrap_err();
     assert!(error.to_string().contains("(2 attempts)"), "{error}");
     assert_eq!(seen.requests.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_success_before_the_whole_archive_was_sent_does_not_count() {
+    let dir = tempfile::tempdir().unwrap();
+    // More than the buffers of a connection hold.
+    let (archive, content) = archive(dir.path(), 64 << 20);
+    let bodies = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&bodies);
+    let handler = move |request: Request| {
+        let kept = Arc::clone(&kept);
+        async move {
+            let content = body(request.into_body()).await;
+            kept.lock().unwrap().push(content);
+            StatusCode::CREATED
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/x.tar.gz", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut early, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            early.read_buf(&mut head).await.unwrap();
+        }
+        early.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+        axum::serve(listener, Router::new().fallback(handler)).await.unwrap();
+        drop(early);
+    });
+    Destination::parse(&url, &BTreeMap::new()).unwrap().deliver(&archive).await.unwrap();
+    let bodies = bodies.lock().unwrap();
+    assert!(bodies.len() == 1 && bodies[0] == content, "{} bodies", bodies.len());
 }
 
 #[tokio::test]
