@@ -95,7 +95,7 @@ async fn launch(
     reports: mpsc::Sender<Report>,
 ) {
     let plugin = pending.plugin().clone();
-    if state.read(|ledger| ledger.is_plugin_complete(&plugin, state.now())) {
+    if is_complete(&plugin, &state) {
         return;
     }
     if let Some(rerun) = &pending.rerun {
@@ -112,6 +112,10 @@ async fn launch(
                 tracing::error!(%plugin, "not launched: {reason}");
                 return record(&state, Event::LaunchFailed { plugin, reason });
             }
+        }
+        // The run may have been interrupted meanwhile.
+        if is_complete(&plugin, &state) {
+            return;
         }
     }
     if pending.time(&state).is_some_and(|left| left.is_zero()) {
@@ -176,11 +180,15 @@ async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
 
 async fn complete(plugin: &PluginName, state: &State) {
     let mut changes = state.changes();
-    while !state.read(|ledger| ledger.is_plugin_complete(plugin, state.now())) {
+    while !is_complete(plugin, state) {
         if changes.changed().await.is_err() {
             return;
         }
     }
+}
+
+fn is_complete(plugin: &PluginName, state: &State) -> bool {
+    state.read(|ledger| ledger.is_plugin_complete(plugin, state.now()))
 }
 
 /// Records an event. A rejection means that the state has changed in between.

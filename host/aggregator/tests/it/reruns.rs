@@ -5,6 +5,7 @@ use plumbline_core::definition::EnvValue;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Status, Verdict};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, send, source, until};
 
@@ -60,6 +61,29 @@ async fn only_failed_tests_are_run_again() {
     assert_eq!((archive.tree("e2e").status, archive.tree("retry").status), (Status::Failed, Status::Passed));
     let written = archive.json("plugins/retry/definition.json");
     assert_eq!(written["Definition"]["spec"]["env"][0]["value"], "all", "the definition is kept as it was written");
+}
+
+#[tokio::test]
+async fn a_rerun_that_waits_for_its_tests_is_not_launched_after_an_interruption() {
+    let fixture = RunFixture::new();
+    let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+    let hold = CancellationToken::new();
+    let sources = vec![e2e(), again("retry", 1, "e2e")];
+    let mut live = fixture.live_with(sources, dispatcher.hold(hold.clone()), launched).await;
+    let access = live.launch().await.access;
+    send(&access, "e2e/global", &file("junit.xml", FAILED)).await.unwrap();
+    // The results are not read before the interruption, but the next group has started.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    live.cancel.cancel();
+    until(&live.state, |ledger| ledger.is_interrupted()).await;
+    hold.cancel();
+    assert_eq!(live.launched.calls_to_cleanup().await.last().map(String::as_str), Some(""));
+    assert!(live.launched.is_empty(), "it was launched");
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Interrupted);
+    assert!(!finished.status.launched.contains_key("retry"), "{:?}", finished.status.launched);
 }
 
 #[tokio::test]
