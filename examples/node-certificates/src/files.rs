@@ -73,7 +73,7 @@ fn superseded(entries: &[DirEntry]) -> BTreeSet<String> {
     let mut old = BTreeSet::new();
     for link in entries.iter().filter(|entry| entry.file_type == FileType::Link) {
         let Some(start) = link.name.strip_suffix(CURRENT).filter(|start| start.ends_with('-')) else { continue };
-        let is_dated = |entry: &&DirEntry| entry.file_type == FileType::File && entry.name.starts_with(start);
+        let is_dated = |entry: &&DirEntry| entry.file_type == FileType::File && is_dated(&entry.name, start);
         let mut dated: Vec<&str> = entries.iter().filter(is_dated).map(|entry| entry.name.as_str()).collect();
         dated.sort_unstable();
         // Without any, the link is read, and is unknown if that fails.
@@ -83,4 +83,10 @@ fn superseded(entries: &[DirEntry]) -> BTreeSet<String> {
         }
     }
     old
+}
+
+/// Returns whether a file is `NAME-TIME.pem`. Others, such as a copy that somebody made, replace nothing.
+fn is_dated(name: &str, start: &str) -> bool {
+    let time = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(".pem"));
+    time.is_some_and(|time| !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
 }

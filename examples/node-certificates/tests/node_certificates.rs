@@ -115,3 +115,18 @@ fn of_the_certificates_of_the_kubelet_the_latest_counts() {
         .unwrap();
     assert_eq!(on_day(case, 1).outline(), format!("/etc/kubernetes/pki/{new}: -\n  CN=kubelet-client: passed\n"));
 }
+
+#[test]
+fn copies_that_somebody_made_do_not_hide_the_certificate_of_the_kubelet() {
+    let new = "kubelet-client-2026-01-01.pem";
+    let (dir, case) = node(&[
+        (&format!("pki/{new}"), &certificate("current")),
+        ("pki/kubelet-client-copy.pem", &certificate("copy")),
+        ("pki/kubelet-client-current.pem.bak", "x"),
+    ]);
+    std::os::unix::fs::symlink(format!("/etc/kubernetes/pki/{new}"), dir.path().join("pki/kubelet-client-current.pem"))
+        .unwrap();
+    let of = |file: &str, name: &str| format!("/etc/kubernetes/pki/{file}: -\n  CN={name}: failed\n");
+    let both = of(new, "current") + &of("kubelet-client-copy.pem", "copy");
+    assert_eq!(on_day(case, 400).outline(), both);
+}
