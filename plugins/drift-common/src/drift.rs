@@ -61,7 +61,12 @@ pub fn emit(tally: &Tally, status: DriftStatus, out: &mut Output) {
     let differing: Vec<(&String, &Values)> = tally.facts.iter().filter(|(_, values)| values.differ()).collect();
     let dropped = tally.dropped;
     if differing.is_empty() && dropped == 0 {
-        return out.emit(drift.status(Status::Passed));
+        // A fact that one node has alone is compared with nothing.
+        let is_compared = tally.facts.values().any(|values| values.node_count() > 1);
+        return out.emit(match is_compared {
+            true => drift.status(Status::Passed),
+            false => drift.status(Status::Skipped).text("skipped", "no two nodes report the same fact"),
+        });
     }
     if !differing.is_empty() {
         drift = drift.text("differ", counted(differing.len(), "fact"));

@@ -63,7 +63,8 @@ impl Summary {
         // Groups of facts are below a file. The items below them are evaluated by themselves.
         if item.depth == 0 {
             self.file = !self.has_facts && item.meta.iter().any(|(key, value)| key == "type" && value == "file");
-        } else if item.depth == DEPTH && self.file {
+        } else if item.depth == DEPTH && self.file && item.status != Some(Status::Skipped) {
+            // What is skipped are the facts that could not be read.
             if !std::mem::replace(&mut self.has_facts, true) {
                 self.silent.remove(set);
                 self.tally.node(set);

@@ -97,6 +97,26 @@ fn nodes_without_facts_are_counted_once() {
 }
 
 #[test]
+fn nodes_of_which_nothing_could_be_read_do_not_pass() {
+    let unread = json!({"ansible_facts": {}, "errors": [{"fact": "ansible_kernel", "reason": "permission denied"}]});
+    let run = nodes(&[("a", unread.clone()), ("b", unread.clone())]).summarize::<HostFacts>();
+    assert_eq!((run.outcome.clone(), run.items.len()), (Ok(()), 0), "{}", run.outline());
+    let run = nodes(&[("a", document()), ("b", document()), ("c", unread)]).summarize::<HostFacts>();
+    assert_eq!((detail(&run, "totals", "nodes"), detail(&run, "totals", "without facts")), (json!(2), json!(1)));
+}
+
+#[test]
+fn facts_of_one_node_each_are_compared_with_nothing() {
+    let (kernel, swap) =
+        (json!({"ansible_facts": {"ansible_kernel": "6.1"}}), json!({"plumbline_facts": {"swap": {"total_mb": 0}}}));
+    let run = nodes(&[("a", kernel), ("b", swap)]).summarize::<HostFacts>();
+    assert_eq!(run.outline(), "drift: skipped\ntotals: passed\n");
+    assert_eq!(detail(&run, "drift", "skipped"), "no two nodes report the same fact");
+    let run = nodes(&[("a", document()), ("b", document())]).option("ignore", json!(["*"])).summarize::<HostFacts>();
+    assert_eq!(run.outline(), "drift: skipped\ntotals: passed\n");
+}
+
+#[test]
 fn results_that_cannot_be_read_end_it_with_the_reason() {
     let run = nodes(&[("a", document())]).broken_results("the disk is gone").summarize::<HostFacts>();
     assert_eq!((run.outcome.clone(), run.items.len()), (Err("the disk is gone".to_owned()), 0));
