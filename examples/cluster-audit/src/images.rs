@@ -4,16 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::Found;
+
 /// The registry of an image whose name has none.
 const DEFAULT_REGISTRY: &str = "docker.io";
+
+/// Another name of the same registry.
+const OLD_DEFAULT_REGISTRY: &str = "index.docker.io";
 
 /// Returns the images of a pod that come from none of `registries`.
 pub(crate) fn foreign(pod: &Value, registries: &[String]) -> Option<String> {
     those(pod, |image| {
         let full = full_name(image);
         !registries.iter().any(|registry| {
-            let rest = full.strip_prefix(registry.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.starts_with(['/', ':', '@']))
+            // The colon after a repository begins a tag. After a registry, it begins a port, and that is
+            // another registry.
+            let is_end = |rest: &str| {
+                rest.starts_with(['/', '@']) || rest.strip_prefix(':').is_some_and(|tag| !tag.contains('/'))
+            };
+            full.strip_prefix(registry.trim_end_matches('/')).is_some_and(is_end)
         })
     })
 }
@@ -30,18 +39,30 @@ const LISTS: [(&str, &str); 3] = [
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 ];
 
-/// Returns the containers of a pod that run a digest that `policy` does not allow for their image.
-/// The policy has digests by the name of the image, without tag and digest. An image that it does
-/// not have may run with any digest.
+/// The digests that may run, by the full name of the image without tag and digest.
+pub(crate) type Policy = BTreeMap<String, Vec<String>>;
+
+/// Returns the policy of an option, whose names may be short ones, and may have tags.
+pub(crate) fn policy(option: &BTreeMap<String, Vec<String>>) -> Policy {
+    let mut policy = Policy::new();
+    for (image, digests) in option {
+        policy.entry(without_tag(&full_name(image)).to_owned()).or_default().extend_from_slice(digests);
+    }
+    policy
+}
+
+/// Finds the containers of a pod that run a digest that `policy` does not allow for their image. An
+/// image that it does not have may run with any digest, and is not examined.
 ///
 /// The name is that of the specification, because runtimes may report an image by its ID alone.
-pub(crate) fn other_digests(pod: &Value, policy: &BTreeMap<String, Vec<String>>) -> Option<String> {
-    let mut problems = Vec::new();
+pub(crate) fn other_digests(pod: &Value, policy: &Policy) -> Found {
+    let (mut problems, mut is_examined) = (Vec::new(), false);
     for (containers, states) in LISTS {
         let states = list(pod, &format!("/status/{states}"));
         for container in list(pod, &format!("/spec/{containers}")) {
             let (name, image) = (text(container, "name"), text(container, "image"));
             let Some(allowed) = policy.get(without_tag(&full_name(image))) else { continue };
+            is_examined = true;
             // The kubelet reports the digest of a container that it has started.
             let id = states.iter().find(|state| text(state, "name") == name).map(|state| text(state, "imageID"));
             let digest = id.and_then(|id| id.rsplit_once('@')).map_or("no digest", |(_, digest)| digest);
@@ -50,7 +71,10 @@ pub(crate) fn other_digests(pod: &Value, policy: &BTreeMap<String, Vec<String>>)
             }
         }
     }
-    (!problems.is_empty()).then(|| problems.join(", "))
+    match is_examined {
+        false => Found::Nothing,
+        true => (!problems.is_empty()).then(|| problems.join(", ")).into(),
+    }
 }
 
 fn list<'a>(pod: &'a Value, pointer: &str) -> &'a [Value] {
@@ -80,12 +104,17 @@ fn those(pod: &Value, is_wrong: impl Fn(&str) -> bool) -> Option<String> {
     (!wrong.is_empty()).then(|| wrong.join(", "))
 }
 
-/// Returns the name of an image with its registry. The first part of a name is a registry if it has
-/// a dot or a port, or is `localhost`.
+/// Returns the name of an image with its registry, as runtimes complete it. The first part of a name
+/// is a registry if it has a dot, a port or an upper-case letter, or is `localhost`.
 fn full_name(image: &str) -> String {
-    match image.split_once('/') {
-        Some((first, _)) if first.contains(['.', ':']) || first == "localhost" => image.to_owned(),
-        Some(_) => format!("{DEFAULT_REGISTRY}/{image}"),
-        None => format!("{DEFAULT_REGISTRY}/library/{image}"),
-    }
+    let is_registry = |first: &str| {
+        first.contains(['.', ':']) || first.contains(|c: char| c.is_ascii_uppercase()) || first == "localhost"
+    };
+    let (registry, rest) = match image.split_once('/') {
+        Some((first, rest)) if is_registry(first) => (first, rest),
+        _ => (DEFAULT_REGISTRY, image),
+    };
+    let registry = if registry == OLD_DEFAULT_REGISTRY { DEFAULT_REGISTRY } else { registry };
+    let library = if registry == DEFAULT_REGISTRY && !rest.contains('/') { "library/" } else { "" };
+    format!("{registry}/{library}{rest}")
 }

@@ -1,7 +1,7 @@
 //! A check of a cluster: who may do everything, and which images can change under their name.
 //!
 //! Each rule is an item, and each object that breaks it is a failed item below. A rule that no
-//! object breaks has passed.
+//! object breaks has passed, and one that is about none of the objects is skipped.
 //!
 //! | rule | fails for |
 //! |---|---|
@@ -26,6 +26,9 @@ use serde_json::Value;
 
 /// The maximum number of objects that a rule lists. The rest is counted.
 const MAX_LISTED: usize = 200;
+
+/// Why a rule is skipped that none of the objects is about.
+const NOTHING: &str = "the cluster has no object that the rule is about";
 
 /// The number of rules.
 const RULES: u64 = 5;
@@ -54,12 +57,12 @@ impl Checker for ClusterAudit {
 
         let mut wide = Rule::new("no role grants everything");
         for resource in ["clusterroles", "roles"] {
-            wide.read(context, &rbac(resource), roles::grants_everything);
+            wide.read(context, &rbac(resource), |role| roles::grants_everything(role).into());
         }
         rules.finish(wide, context, out);
 
         let mut admins = Rule::new("cluster-admin is bound to nobody else");
-        admins.read(context, &rbac("clusterrolebindings"), roles::other_admins);
+        admins.read(context, &rbac("clusterrolebindings"), |binding| roles::other_admins(binding).into());
         rules.finish(admins, context, out);
 
         let pods = ObjectQuery::new("v1", "pods");
@@ -67,13 +70,13 @@ impl Checker for ClusterAudit {
         if options.registries.is_empty() {
             known.skip("the option `registries` names none");
         } else {
-            known.read(context, &pods, |pod| images::foreign(pod, &options.registries));
+            known.read(context, &pods, |pod| images::foreign(pod, &options.registries).into());
         }
         rules.finish(known, context, out);
 
         let mut pinned = Rule::new("images have a digest");
         if options.digests {
-            pinned.read(context, &pods, images::unpinned);
+            pinned.read(context, &pods, |pod| images::unpinned(pod).into());
         } else {
             pinned.skip("the option `digests` is not set");
         }
@@ -83,7 +86,8 @@ impl Checker for ClusterAudit {
         if options.allowed.is_empty() {
             allowed.skip("the option `allowed` has none");
         } else {
-            allowed.read(context, &pods, |pod| images::other_digests(pod, &options.allowed));
+            let policy = images::policy(&options.allowed);
+            allowed.read(context, &pods, |pod| images::other_digests(pod, &policy));
         }
         rules.finish(allowed, context, out);
         Ok(())
@@ -107,10 +111,26 @@ impl Rules {
     }
 }
 
+/// What a rule finds in an object.
+pub(crate) enum Found {
+    /// The object has nothing that the rule examines.
+    Nothing,
+    Good,
+    /// How the object breaks the rule.
+    Bad(String),
+}
+
+impl From<Option<String>> for Found {
+    fn from(problem: Option<String>) -> Self {
+        problem.map_or(Self::Good, Self::Bad)
+    }
+}
+
 /// A rule with the objects that break it.
 struct Rule {
     name: &'static str,
     read: u64,
+    examined: u64,
     broken: u64,
     listed: Vec<Item>,
     skipped: Option<&'static str>,
@@ -119,30 +139,32 @@ struct Rule {
 
 impl Rule {
     fn new(name: &'static str) -> Self {
-        Self { name, read: 0, broken: 0, listed: Vec::new(), skipped: None, error: None }
+        Self { name, read: 0, examined: 0, broken: 0, listed: Vec::new(), skipped: None, error: None }
     }
 
     fn skip(&mut self, why: &'static str) {
         self.skipped = Some(why);
     }
 
-    /// Reads objects. `problem` says how an object breaks the rule.
-    fn read(&mut self, context: &mut Context, query: &ObjectQuery, problem: impl Fn(&Value) -> Option<String>) {
+    /// Reads objects, and examines each.
+    fn read(&mut self, context: &mut Context, query: &ObjectQuery, examine: impl Fn(&Value) -> Found) {
         let objects = match context.list(query) {
             Ok(objects) => objects,
             Err(error) => return self.error = Some(error),
         };
         for object in objects {
             match object {
-                Ok(object) => self.judge(&object, &problem),
+                Ok(object) => self.judge(&object, &examine),
                 Err(error) => return self.error = Some(error),
             }
         }
     }
 
-    fn judge(&mut self, object: &Value, problem: impl Fn(&Value) -> Option<String>) {
+    fn judge(&mut self, object: &Value, examine: impl Fn(&Value) -> Found) {
         self.read += 1;
-        let Some(problem) = problem(object) else { return };
+        let found = examine(object);
+        self.examined += u64::from(!matches!(found, Found::Nothing));
+        let Found::Bad(problem) = found else { return };
         self.broken += 1;
         if self.listed.len() < MAX_LISTED {
             self.listed.push(Item::new(1, name_of(object)).status(Status::Failed).text("failure", problem));
@@ -155,6 +177,7 @@ impl Rule {
             // What was not read may break the rule.
             (Some(error), ..) => root.status(Status::Unknown).meta("error", error),
             (None, Some(why), _) => root.status(Status::Skipped).text("skipped", why),
+            (None, None, 0) if self.examined == 0 => root.status(Status::Skipped).text("skipped", NOTHING),
             (None, None, 0) => root.status(Status::Passed),
             (None, None, _) => root.status(Status::Failed),
         };

@@ -102,6 +102,57 @@ fn a_digest_counts_also_if_the_status_does_not_name_the_image() {
 }
 
 #[test]
+fn a_port_and_an_upper_case_letter_make_another_registry() {
+    let names = ["example.com/a:1", "example.com:5000/b", "Example/c", "d:1", "index.docker.io/e", "docker.io/f"];
+    let pods = names.map(|image| pod(image.rsplit('/').next().unwrap_or_default(), image));
+    let case = Case::new().objects("v1", "pods", pods);
+    let rule = |registries: Value| {
+        let run = case.clone().option("registries", registries).check::<ClusterAudit>();
+        let rules = run.outline();
+        rules
+            .split("known registries")
+            .nth(1)
+            .and_then(|rest| rest.split("images").next())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let others = "  web/d:1: failed\n  web/e: failed\n  web/f: failed\n";
+    assert_eq!(rule(json!(["example.com"])), format!(": failed\n  web/b: failed\n  web/c: failed\n{others}"));
+    let two = "  web/a:1: failed\n  web/b: failed\n  web/c: failed\n";
+    assert_eq!(rule(json!(["docker.io/library"])), format!(": failed\n{two}"));
+    assert_eq!(rule(json!(["example.com/a", "example.com:5000", "Example", "docker.io"])), ": passed\n");
+}
+
+#[test]
+fn digests_are_compared_for_every_name_of_an_image() {
+    let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
+    let rule = |image: &str, option: &str| {
+        let status = json!({"name": "main", "imageID": format!("docker.io/library/nginx@{}", digest("b"))});
+        let pod = json!({"metadata": {"namespace": "web", "name": "p"},
+            "spec": {"containers": [{"name": "main", "image": image}]}, "status": {"containerStatuses": [status]}});
+        let case = Case::new().objects("v1", "pods", [pod]).option("allowed", json!({option: [digest("a")]}));
+        let run = case.check::<ClusterAudit>();
+        run.outline().split("images run with an allowed digest").nth(1).unwrap_or_default().to_owned()
+    };
+    for image in ["nginx", "nginx:1.29", "library/nginx", "docker.io/nginx:1.29", "index.docker.io/library/nginx"] {
+        for option in ["docker.io/library/nginx", "nginx", "docker.io/nginx:1.29"] {
+            assert_eq!(rule(image, option), ": failed\n  web/p: failed\n", "{image} {option}");
+        }
+    }
+    // A policy that is about none of the images shows nothing.
+    assert_eq!(rule("nginx", "registry.k8s.io/nginx"), ": skipped\n");
+}
+
+#[test]
+fn without_objects_no_rule_passes() {
+    let case = Case::new().objects(RBAC, "clusterroles", []).objects(RBAC, "roles", []);
+    let case = case.objects(RBAC, "clusterrolebindings", []).objects("v1", "pods", []).option("digests", true);
+    let run = case.option("registries", json!(["registry.k8s.io"])).check::<ClusterAudit>();
+    assert!(run.outcome.is_ok() && !run.outline().contains("passed"), "{}", run.outline());
+    assert_eq!(run.outline().matches("skipped").count(), 5, "{}", run.outline());
+}
+
+#[test]
 fn unreadable_objects_do_not_pass() {
     let run = Case::new().check::<ClusterAudit>();
     assert!(
