@@ -90,6 +90,10 @@ fn manifest(object: &Value, target: u32) -> Found {
         return Found::Bad(item.status(Status::Unknown).meta("error", "the annotation with the manifest is not JSON"));
     };
     let (api_version, kind) = (text_of(&manifest, "/apiVersion"), text_of(&manifest, "/kind"));
+    if api_version.is_empty() || kind.is_empty() {
+        let error = "the annotation with the manifest has no `apiVersion` or no `kind`";
+        return Found::Bad(item.status(Status::Unknown).meta("error", error));
+    }
     let Some(found) = removed::of_kind(api_version, kind, target) else { return Found::Good };
     let release = format!("v1.{}", found.minor);
     let failure = format!("{release} does not serve {kind} in {api_version}: use {}", found.instead);
