@@ -8,7 +8,7 @@
 //! | passed | the setting, the owner or the mode of the file is as the rule wants it |
 //! | failed | it is different, or the setting is missing |
 //! | skipped | the node has no such file, so it does not run this component as a static pod |
-//! | unknown | the file cannot be read, or the setting is in another file |
+//! | unknown | the file cannot be read, or the setting is in another file or in a variable |
 //!
 //! A node without a readable configuration of the kubelet is `unknown`, because every node has a
 //! kubelet.
@@ -22,7 +22,7 @@ use plumbline_sdk::context::FileError;
 use plumbline_sdk::{Checker, Context, Item, Output, PluginInfo, Status};
 
 use crate::rules::Rule;
-use crate::settings::{Settings, of_kubelet, of_static_pod};
+use crate::settings::{Settings, has_variable, of_kubelet, of_static_pod};
 
 /// The directory of static pods.
 const MANIFESTS: &str = "/etc/kubernetes/manifests";
@@ -88,7 +88,11 @@ fn judge(rule: &Rule, settings: &Settings) -> Item {
             .status(Status::Unknown)
             .meta("error", format!("`{elsewhere}` names another file, which is not read"));
     }
-    match rule.want.problem(settings.get(rule.setting).map(String::as_str)) {
+    let value = settings.get(rule.setting).map(String::as_str);
+    if let Some(value) = value.filter(|value| has_variable(value)) {
+        return item.status(Status::Unknown).meta("error", format!("`{value}` has a variable, which is not resolved"));
+    }
+    match rule.want.problem(value) {
         None => item.status(Status::Passed),
         Some(problem) => item.status(Status::Failed).text("failure", problem),
     }

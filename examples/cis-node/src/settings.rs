@@ -7,6 +7,17 @@ use serde_json::Value;
 /// The settings of a component. A flag without a value is `true`, as the components read it.
 pub(crate) type Settings = BTreeMap<String, String>;
 
+/// The start of a variable in a word or value. Kubernetes replaces it by its value.
+const VARIABLE: &str = "$(";
+
+/// The start of the names of variables that etcd reads in place of flags.
+const OF_ETCD: &str = "ETCD_";
+
+/// Returns whether the value has a variable, so that it is not known.
+pub(crate) fn has_variable(value: &str) -> bool {
+    value.contains(VARIABLE)
+}
+
 /// Returns the flags of the container `component` in the manifest of a static pod.
 pub(crate) fn of_static_pod(text: &str, component: &str) -> Result<Settings, String> {
     let pod = parse(text)?;
@@ -26,6 +37,10 @@ pub(crate) fn of_static_pod(text: &str, component: &str) -> Result<Settings, Str
     }
     let mut settings = Settings::new();
     while let Some(word) = words.next() {
+        // A variable may have any flag.
+        if word.split('=').next().is_some_and(has_variable) {
+            return Err(format!("the argument `{word}` has a variable, which is not resolved"));
+        }
         if !word.starts_with('-') {
             continue;
         }
@@ -42,10 +57,36 @@ pub(crate) fn of_static_pod(text: &str, component: &str) -> Result<Settings, Str
         }
         list.push_str(value);
     }
+    if component == "etcd" {
+        add_variables(container, &mut settings)?;
+    }
     if settings.is_empty() {
         return Err(format!("the container `{component}` has no flags"));
     }
     Ok(settings)
+}
+
+/// Adds what etcd takes from its environment: `ETCD_AUTO_TLS` is the flag `auto-tls`. A flag takes
+/// precedence.
+fn add_variables(container: &Value, settings: &mut Settings) -> Result<(), String> {
+    let list = |key: &str| container.get(key).and_then(Value::as_array).into_iter().flatten();
+    if list("envFrom").next().is_some() {
+        return Err("the container has variables from `envFrom`, which are not read".to_owned());
+    }
+    for variable in list("env") {
+        let name = variable.get("name").and_then(Value::as_str).unwrap_or_default();
+        let Some(flag) = name.strip_prefix(OF_ETCD) else { continue };
+        let value = match variable.get("value").and_then(Value::as_str) {
+            Some(value) => value.to_owned(),
+            None if variable.get("valueFrom").is_some() => format!("{VARIABLE}{name})"),
+            None => String::new(),
+        };
+        // etcd ignores an empty variable.
+        if !value.is_empty() {
+            settings.entry(flag.to_ascii_lowercase().replace('_', "-")).or_insert(value);
+        }
+    }
+    Ok(())
 }
 
 fn is_bool(word: &str) -> bool {
