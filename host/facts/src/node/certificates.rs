@@ -43,7 +43,12 @@ pub(super) fn gather(collector: &mut Collector<'_>) {
     }
     for path in files.iter().take(MAX_FILES) {
         let key = format!("plumbline_facts.certificates.{path}");
-        found.extend(collector.keep(&key, certificates(source, path)).unwrap_or_default());
+        if let Some((certificates, rest)) = collector.keep(&key, certificates(source, path)) {
+            found.extend(certificates);
+            if let Some(why) = rest {
+                collector.miss(&key, why.to_string());
+            }
+        }
     }
     collector.own("certificates", found);
 }
@@ -59,12 +64,23 @@ fn may_hold(name: &str) -> bool {
         && (name.ends_with(".crt") || (name.ends_with(".pem") && !name.contains("key")))
 }
 
-fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
+/// Returns the certificates of a file, and why further ones are missing.
+fn certificates(source: &Source, path: &str) -> Result<(Vec<Value>, Option<Unreadable>), Unreadable> {
     let bytes = source.bytes(path, MAX_BYTES)?;
     let wrong = |what: &str| Unreadable::malformed(path, what);
-    let mut found = Vec::new();
-    let blocks = Pem::iter_from_buffer(&bytes).take_while(Result::is_ok).flatten();
-    for block in blocks.filter(|block| block.label == "CERTIFICATE").take(MAX_PER_FILE) {
+    let (mut found, mut rest) = (Vec::new(), None);
+    for block in Pem::iter_from_buffer(&bytes) {
+        let Ok(block) = block else {
+            rest = Some(wrong("has a damaged block, which was not read"));
+            continue;
+        };
+        if block.label != "CERTIFICATE" {
+            continue;
+        }
+        if found.len() == MAX_PER_FILE {
+            rest = Some(wrong(&format!("has more than {MAX_PER_FILE} certificates, and only these were read")));
+            break;
+        }
         let certificate = block.parse_x509().map_err(|_| wrong("has an unreadable certificate"))?;
         let validity = certificate.validity();
         // Times are in UTC according to RFC 3339.
@@ -80,7 +96,7 @@ fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
             "not_after": time(&validity.not_after)?,
         }));
     }
-    if found.is_empty() { Err(wrong("has no certificate")) } else { Ok(found) }
+    if found.is_empty() { Err(rest.unwrap_or_else(|| wrong("has no certificate"))) } else { Ok((found, rest)) }
 }
 
 #[cfg(test)]
@@ -102,7 +118,8 @@ mod tests {
         tree.file("/both.pem", &format!("{secret}{}", certificate.pem()));
         tree.file("/empty.pem", &secret);
         let source = Source::new(tree.root());
-        let found = certificates(&source, "/both.pem").unwrap();
+        let (found, rest) = certificates(&source, "/both.pem").unwrap();
+        assert!(rest.is_none());
         assert_eq!(
             Value::from(found),
             json!([{
@@ -111,6 +128,27 @@ mod tests {
             }])
         );
         assert_eq!(certificates(&source, "/empty.pem").unwrap_err().to_string(), "/empty.pem: has no certificate");
+    }
+
+    #[test]
+    fn certificates_that_are_not_read_are_reported() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let one = rcgen::CertificateParams::new(vec!["node".to_owned()]).unwrap().self_signed(&key).unwrap().pem();
+        let tree = Tree::new();
+        let cut = one.get(..one.len() / 2).unwrap();
+        tree.file("/cut.pem", cut);
+        tree.file("/chain.pem", &format!("{one}{cut}"));
+        tree.file("/bundle.pem", &one.repeat(MAX_PER_FILE + 1));
+        let source = Source::new(tree.root());
+        let of = |path: &str| {
+            let (found, rest) = certificates(&source, path).unwrap();
+            (found.len(), rest.unwrap().to_string())
+        };
+        let damaged = "has a damaged block, which was not read";
+        assert_eq!(of("/chain.pem"), (1, format!("/chain.pem: {damaged}")));
+        let more = "/bundle.pem: has more than 10 certificates, and only these were read".to_owned();
+        assert_eq!(of("/bundle.pem"), (MAX_PER_FILE, more));
+        assert_eq!(certificates(&source, "/cut.pem").unwrap_err().to_string(), format!("/cut.pem: {damaged}"));
     }
 
     #[test]
