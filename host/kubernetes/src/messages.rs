@@ -47,7 +47,8 @@ fn every_error_is_in_the_catalogue() {
     all.add(
         samples!(ManifestError {
             Name { 0 = "the namespace", 1, 2 }, Definition { 0 = DefinitionError::Empty }, Driver { 0 = DriverError::NoImage(plugin()) },
-            Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, ClusterPermissions { 0 = plugin() },
+            Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, AccountOfOther { 0 = plugin(), 1, 2 = plugin() },
+            ClusterPermissions { 0 = plugin() },
             NoVersion { 0 = plugin(), 1 }, Shape { 0 = plugin(), 1, 2 }, TooLarge { what = "the definition", plugin = plugin(), bytes },
             Chunks { 0 = ChunkError::TooLarge(1 << 30) }, TooManyModules { 0 },
             ScheduleWithoutStorage {}, KeepWithoutVolume {}, Write { 0 },

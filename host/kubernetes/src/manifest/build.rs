@@ -11,7 +11,7 @@ use super::options::{DockerConfig, ManifestOptions, ManifestPlugin};
 use super::prepare::config_map_name;
 use super::yaml::to_document;
 use super::{aggregator, cron_job, modules, rbac};
-use crate::driver::{DriverError, reads_files, reserved_secret};
+use crate::driver::{DriverError, PluginAccount, reads_files, reserved_secret};
 use crate::names;
 use crate::parts::{names_of, object, put, without_nulls};
 
@@ -200,6 +200,7 @@ fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
     let plugins = options.sorted_plugins();
     let definitions: Vec<_> = plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
     check_set(&definitions)?;
+    check_accounts(&definitions, &config.service_account_name)?;
     for definition in &definitions {
         let plugin = || definition.name.clone();
         if let Some(secret) = reserved_secret(definition) {
@@ -215,6 +216,20 @@ fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
         let image = definition.spec.image().ok_or_else(|| DriverError::NoImage(plugin()))?;
         if image.contains(K8S_VERSION_VARIABLE) {
             return Err(ManifestError::NoVersion(plugin(), image.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no pod spec names the account of another plugin: the pod would get permissions for
+/// which its definition does not ask.
+fn check_accounts(definitions: &[Definition], aggregator: &str) -> Result<(), ManifestError> {
+    let accounts: Vec<_> = definitions.iter().map(|of| (&of.name, PluginAccount::of(of, aggregator))).collect();
+    for (plugin, account) in &accounts {
+        let PluginAccount::Named(name) = account else { continue };
+        let owner = accounts.iter().find(|(_, other)| matches!(other, PluginAccount::Own(own) if own == name));
+        if let Some((owner, _)) = owner {
+            return Err(ManifestError::AccountOfOther((*plugin).clone(), name.clone(), (*owner).clone()));
         }
     }
     Ok(())

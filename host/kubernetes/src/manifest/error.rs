@@ -30,6 +30,11 @@ pub enum ManifestError {
     /// another account.
     #[error("plugin `{0}` names the service account `{1}` and has `plumbline.permissions`: remove one of the two")]
     PermissionsAndAccount(PluginName, String),
+    /// The pod spec names the service account of another plugin, and would get its permissions.
+    #[error(
+        "plugin `{0}` names the service account `{1}`, which is that of plugin `{2}`: list what it needs under `plumbline.permissions`"
+    )]
+    AccountOfOther(PluginName, String, PluginName),
     /// A definition asks for permissions that the permission mode of the run does not create.
     #[error(
         "plugin `{0}` requests cluster permissions, but the mode `namespaceAdmin` creates roles only in its namespace: use the mode `minimal`"

@@ -386,6 +386,25 @@ fn permissions_that_cannot_be_given_are_refused() {
 }
 
 #[test]
+fn a_plugin_cannot_take_the_account_of_another() {
+    let named = |key: &str| {
+        format!(
+            "sonobuoy-config: {{driver: Job, plugin-name: thief}}\nspec: {{image: i}}\npodSpec: {{{key}: plumbline-plugin-reader, containers: []}}"
+        )
+    };
+    for key in ["serviceAccountName", "serviceAccount"] {
+        for rbac in [true, false] {
+            let mut options = plugins(Permissions::Minimal, &[READER, &named(key)]);
+            options.rbac = rbac;
+            let error = manifest(&options).unwrap_err().to_string();
+            assert!(error.contains("`plumbline-plugin-reader`, which is that of plugin `reader`"), "{error}");
+        }
+    }
+    // Without that plugin, it is the name of an account of the user.
+    manifest(&plugins(Permissions::Minimal, &[JOB, &named("serviceAccountName")])).unwrap();
+}
+
+#[test]
 fn a_dry_run_lists_the_permissions_of_the_aggregator_and_of_each_plugin() {
     for &mode in Permissions::ALL {
         let definitions: &[&str] =
