@@ -32,9 +32,10 @@
 //! # Lines of the worker
 //!
 //! Plumbline's worker adds lines of its own (docs/node-logs.md). Notes, for example that older
-//! lines are left out, become the metadata key `warning`. A machine without a journal, or with an
-//! empty one, is `not-read`. Logs that could not be read become an item `incomplete`, which is
-//! `failed`.
+//! lines are left out, become the metadata key `warning`. With `fail-on`, there is also an item
+//! `missing lines`, which is `unknown`: any of them may be an entry that fails a unit. A machine
+//! without a journal, or with an empty one, is `not-read`. Logs that could not be read become an item
+//! `incomplete`, which is `failed`.
 //!
 //! # Invalid files
 //!

@@ -78,7 +78,9 @@ impl<'a> Report<'a> {
             out.emit(file.status(Status::from(NOT_READ)).meta("reason", reason));
             return;
         }
-        if entries.total() == 0 && !has_others && failures.is_empty() && problem.is_none() {
+        // Any of the lines that are missing may be an entry that fails a unit.
+        let missing = options.fail_on.is_some() && !warning.is_empty();
+        if entries.total() == 0 && !has_others && failures.is_empty() && problem.is_none() && !missing {
             out.emit(file.status(Status::from(NOT_READ)).meta("reason", "the journal has no entries"));
             return;
         }
@@ -90,13 +92,16 @@ impl<'a> Report<'a> {
             file = file.meta("unparsed-first", first.as_str());
         }
         if !warning.is_empty() {
-            file = file.meta("warning", warning);
+            file = file.meta("warning", warning.as_str());
         }
         let nothing = entries.total() == 0 && has_others;
         let problem = problem.or_else(|| nothing.then(|| "none of its lines is a journal entry".to_owned()));
         let mut below = below(options, units, failures, problem);
         if let Some(first) = first_unparsed.filter(|_| options.fail_on.is_some() && !nothing) {
             below.insert(0, unparsed_lines(unparsed, &first));
+        }
+        if missing {
+            below.insert(0, Item::new(1, "missing lines").status(Status::Unknown).meta("error", warning));
         }
         // Without items below it, there is no status to roll up.
         out.emit(if below.is_empty() { file.status(Status::Passed) } else { file });

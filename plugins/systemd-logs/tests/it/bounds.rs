@@ -69,6 +69,22 @@ fn lines_that_are_not_entries_may_be_errors() {
 }
 
 #[test]
+fn lines_that_the_worker_did_not_get_may_be_errors() {
+    for kind in ["TRUNCATED", "NOTE"] {
+        for entries in [line("a.service", "x"), String::new()] {
+            let note = format!("{}\n", json!({format!("PLUMBLINE_{kind}"): "1", "MESSAGE": "some are missing"}));
+            let case = Case::new().file(PATH, note + &entries);
+            assert_eq!(case.run::<SystemdLogs>().count(&Status::Unknown), 0);
+            let run = case.option("fail-on", "crit").run::<SystemdLogs>();
+            let missing = run.item("missing lines").unwrap();
+            assert_eq!(missing.status, Some(Status::Unknown));
+            assert_eq!(missing.meta, [("error".to_owned(), "some are missing".to_owned())]);
+            assert_eq!(run.count(&Status::Unknown), 1);
+        }
+    }
+}
+
+#[test]
 fn a_line_that_is_too_long_is_not_an_entry_and_the_next_one_is_read() {
     let text = line("a.service", &"x".repeat(MAX_LINE)) + &line("b.service", "y");
     let run = Case::new().file(PATH, text).option("fail-on", "crit").run::<SystemdLogs>();
