@@ -174,10 +174,13 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut metadata = Map::new();
+        let (mut metadata, mut has_items) = (Map::new(), false);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "items" => map.next_value_seed(&mut self.0)?,
+                "items" => {
+                    map.next_value_seed(&mut self.0)?;
+                    has_items = true;
+                }
                 "metadata" => {
                     if let Value::Object(found) = map.next_value()? {
                         metadata = found;
@@ -188,7 +191,8 @@ impl<'de> Visitor<'de> for List<'_> {
                 }
             }
         }
-        Ok(metadata)
+        // Without it, this is another document, and not a list without objects.
+        if has_items { Ok(metadata) } else { Err(serde::de::Error::missing_field("items")) }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, seq: A) -> Result<Self::Value, A::Error> {
@@ -252,7 +256,8 @@ mod tests {
 
     #[test]
     fn other_answers_are_refused() {
-        for text in ["", "null", "3", "{\"items\":[1", "{\"items\":7}", "{} {}"] {
+        let status = r#"{"kind":"Status","metadata":{},"status":"Failure","code":500}"#;
+        for text in ["", "null", "3", "{\"items\":[1", "{\"items\":7}", "{} {}", "{}", status] {
             assert!(read(text).0.is_err(), "{text}");
         }
         let full = read_list(serde_json::Deserializer::from_str("[1]"), &mut |_| Err(io::Error::other("disk full")));
