@@ -190,6 +190,8 @@ impl<'a> Listing<'a> {
 #[derive(Deserialize)]
 struct Page {
     metadata: Option<PageMetadata>,
+    /// An empty list may have `null`. A document without the field is not a list.
+    #[serde(deserialize_with = "Option::deserialize")]
     items: Option<Vec<ObjectText>>,
 }
 
@@ -238,6 +240,16 @@ pub(crate) async fn list<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_document_with_items_is_a_list() {
+        let count =
+            |text: &str| serde_json::from_str::<Page>(text).ok().map(|page| page.items.map_or(0, |all| all.len()));
+        assert_eq!(count(r#"{"items":[{"metadata":{"name":"a"}}]}"#), Some(1));
+        assert_eq!(count(r#"{"metadata":{},"items":null}"#), Some(0));
+        assert_eq!(count("{}"), None);
+        assert_eq!(count(r#"{"kind":"Status","metadata":{},"status":"Failure"}"#), None);
+    }
 
     #[test]
     fn a_wait_that_the_server_names_is_believed_within_bounds() {
