@@ -233,9 +233,12 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
 }
 
 /// Returns a rule for resources of any group by their plural names, as a configuration names them.
+///
+/// No query records `*` or a subresource, and a permission for it would be one to read Secrets, or to
+/// run commands in pods.
 fn by_name(named: &BTreeSet<String>, verbs: &[&str]) -> Option<PolicyRule> {
-    let resources: Vec<&str> =
-        named.iter().map(String::as_str).filter(|name| !names::NOT_RESOURCES.contains(name)).collect();
+    let is_recorded = |name: &&str| !names::NOT_RESOURCES.contains(name) && names::is_safe_name(name);
+    let resources: Vec<&str> = named.iter().map(String::as_str).filter(is_recorded).collect();
     (!resources.is_empty()).then(|| rule(&["*"], &resources, verbs))
 }
 
