@@ -85,7 +85,9 @@ impl View for Rendered<'_> {
         self.renderer.archive(&facts).map_err(|error| self.target.failed(&error))
     }
 
-    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, trees: &mut Trees, mut tree: ResultTree<'_>) -> Result<(), AppError> {
+        // The archive says `passed` about files that Sonobuoy did not read. Other tools must not take them for tests.
+        trees.mark_unread(&mut tree.item);
         let ResultTree { plugin, item: root, verdict, causes, .. } = &tree;
         let target = &self.target;
         let failed = |error: io::Error| target.failed(&error);

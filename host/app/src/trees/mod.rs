@@ -218,10 +218,15 @@ impl Trees {
     /// verdict: what Sonobuoy did not read has not passed.
     pub(crate) fn judged_item(&mut self, plugin: &str) -> Result<Item, AppError> {
         let mut root = self.item(plugin)?;
-        if self.archive.info().plumbline_version.is_none() {
-            facts::mark_unread(&mut root);
-        }
+        self.mark_unread(&mut root);
         Ok(root)
+    }
+
+    /// Gives the leaves of a tree the statuses that they have for a verdict.
+    pub(crate) fn mark_unread(&self, root: &mut Item) {
+        if self.archive.info().plumbline_version.is_none() {
+            facts::mark_unread(root);
+        }
     }
 
     /// Reports that this number of details of the tree of `plugin` is not in the output.

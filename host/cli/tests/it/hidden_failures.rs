@@ -222,6 +222,24 @@ fn files_that_sonobuoy_did_not_read_are_not_unknown() {
 }
 
 #[test]
+fn other_formats_do_not_report_unread_files_as_passed() {
+    let bed = Bed::new();
+    let file = json!({"name": "a.txt", "status": "passed", "meta": {"file": "results/n1/a.txt"}});
+    let logs = json!({"name": "logs", "status": "passed", "items": [file]});
+    let empty = json!({"name": "empty", "status": "passed", "meta": {"type": "summary"}});
+    archive(&bed, "run", &[("p", tree("p", "passed", &["passed"])), ("logs", logs), ("empty", empty)]);
+    let show = |format: &str| bed.plumbline(&["results", "run", "-o", format]).out;
+    let junit = show("junit");
+    assert_eq!(junit.matches("<skipped message=\"status: not-read\"/>").count(), 2, "{junit}");
+    let ctrf: Value = serde_json::from_str(&show("ctrf")).unwrap();
+    let summary = &ctrf["results"]["summary"];
+    assert_eq!((&summary["passed"], &summary["other"]), (&json!(1), &json!(2)), "{ctrf}");
+    let reports = show("openreports");
+    assert_eq!(reports.matches("result: pass").count(), 1, "{reports}");
+    assert_eq!(reports.matches("result: skip").count(), 2, "{reports}");
+}
+
+#[test]
 fn a_verdict_that_contradicts_itself_or_the_tree_does_not_pass() {
     let bed = Bed::new();
     let known = json!({"version": 1, "plugin": "p", "status": "passed", "failures": 1, "excused": 1});
