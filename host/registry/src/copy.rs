@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::client::Client;
 use crate::error::{Cause, RegistryError};
 use crate::layout::{Entry, Layout};
-use crate::limits::{MAX_COPY_BYTES, MAX_DEPTH, MAX_MANIFESTS};
+use crate::limits::{MAX_COPY_BYTES, MAX_DEPTH, MAX_MANIFESTS, MAX_TREE_BYTES};
 use crate::manifest::{Descriptor, Manifest, RawManifest};
 use crate::reference::Reference;
 use crate::storage::Storage;
@@ -147,6 +147,7 @@ pub async fn load(layout: &Layout, entry: &Entry, client: &Client, to: &Referenc
 async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, RegistryError> {
     let mut found = Vec::new();
     let mut waiting: Vec<(RawManifest, usize)> = vec![(root.clone(), 0)];
+    let mut bytes: u64 = 0;
     while let Some((manifest, depth)) = waiting.pop() {
         if let Manifest::Index(index) = &manifest.manifest {
             if depth >= MAX_DEPTH {
@@ -156,6 +157,11 @@ async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, Re
             for child in &index.manifests {
                 if found.len() + waiting.len() >= MAX_MANIFESTS {
                     return Err(too_many(root));
+                }
+                // Checks the size before the download: an index of a few KiB can list one large manifest many times.
+                bytes = bytes.saturating_add(child.size);
+                if bytes > MAX_TREE_BYTES {
+                    return Err(Cause::TooLarge(MAX_TREE_BYTES).of(format!("copy {}", root.digest)));
                 }
                 waiting.push((from.manifest(child).await?, depth + 1));
             }
@@ -301,6 +307,25 @@ mod tests {
         let mut copier = Copier { bytes: 15 * MAX_BLOB_BYTES + 1, ..Copier::new(&from, &to, &progress) };
         let error = copier.one(&write(Some(root.descriptor()), 1..2)).await.unwrap_err();
         assert!(matches!(*error.cause, Cause::TooLarge(MAX_COPY_BYTES)), "{}", error.cause);
+    }
+
+    #[tokio::test]
+    async fn a_copy_has_a_limit_for_all_its_manifests() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [from, to] = dirs.each_ref().map(|dir| Storage::Layout(Layout::create(dir.path()).unwrap()));
+        let config = Descriptor::of(media::OCI_CONFIG, b"{}");
+        let image = ImageManifest::new(Some("application/vnd.test"), config, Vec::new());
+        let small = RawManifest::write(&image).unwrap();
+        from.put(&small).await.unwrap();
+        // One that is too large only together with the other.
+        let large = Descriptor::new(media::OCI_MANIFEST, Digest::of(b"large"), MAX_TREE_BYTES);
+        let manifests = [small.descriptor(), large];
+        let index = serde_json::json!({"schemaVersion": 2, "mediaType": media::OCI_INDEX, "manifests": manifests});
+        let root = RawManifest::parse(index.to_string().into(), None).unwrap();
+        for copied in [copy(&from, &root, &to).await, copy_image(&from, &root, &to, &Progress::default()).await] {
+            let error = copied.unwrap_err();
+            assert!(matches!(*error.cause, Cause::TooLarge(MAX_TREE_BYTES)), "{}", error.cause);
+        }
     }
 
     #[tokio::test]

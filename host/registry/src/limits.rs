@@ -38,6 +38,9 @@ pub(crate) const MAX_INDEX_ENTRIES: usize = 4096;
 pub(crate) const MAX_DEPTH: usize = 4;
 /// Maximum number of manifests in one copy, including referrers.
 pub(crate) const MAX_MANIFESTS: usize = 4096;
+/// Maximum total size of the manifests below the root of one copy, which are in memory together:
+/// 64 MiB. A manifest that several indexes list counts each time.
+pub(crate) const MAX_TREE_BYTES: u64 = 64 << 20;
 /// Maximum size of all blobs in one copy, including those of referrers: 128 GiB.
 pub(crate) const MAX_COPY_BYTES: u64 = 128 << 30;
 /// Maximum number of pages of a list of referrers or tags.
