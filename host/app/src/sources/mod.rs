@@ -96,14 +96,15 @@ pub fn find_all(
 }
 
 /// Reads and validates the definition in a file or behind a URL, and returns its text.
-pub fn definition_text(context: &Context, reference: &str) -> Result<Vec<u8>, AppError> {
-    let text = if url::is_url(reference) {
-        url::get(context, reference, MAX_YAML_BYTES)?.map_err(|cause| {
+pub fn definition_text(context: &Context, source: &str) -> Result<Vec<u8>, AppError> {
+    let reference = &*url::without_credentials(source);
+    let text = if url::is_url(source) {
+        url::get(context, source, MAX_YAML_BYTES)?.map_err(|cause| {
             AppError::usage(format!("failed to download definition `{reference}`: {cause}"))
                 .hint("check the URL, or download the file and pass its path")
         })?
     } else {
-        read_file(Path::new(reference))?
+        read_file(Path::new(source))?
     };
     parse(text.clone(), reference, None)?;
     Ok(text)

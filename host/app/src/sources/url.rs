@@ -1,5 +1,6 @@
 //! Definitions, packed bundles and lists behind URLs.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Seek as _, Write as _};
 use std::time::Duration;
@@ -35,6 +36,21 @@ pub fn is_url(reference: &str) -> bool {
         .any(|scheme| reference.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme)))
 }
 
+/// A URL without user information and query, which can hold credentials: for messages, archives and
+/// lock files. Other references stay as they are.
+#[must_use]
+pub fn without_credentials(reference: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = reference.split_once("://").filter(|_| is_url(reference)) else {
+        return Cow::Borrowed(reference);
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    // As in browsers, more slashes before the host have no meaning, and a backslash is a slash.
+    let rest = rest.trim_start_matches(['/', '\\']);
+    let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    Cow::Owned(format!("{scheme}://{host}{path}"))
+}
+
 enum Content {
     /// A definition, of at most one chunk more than the limit.
     Definition(Vec<u8>),
@@ -42,10 +58,11 @@ enum Content {
     Bundle(File),
 }
 
-/// Fetches the plugin behind `url`: a definition or a packed bundle, distinguished by the content.
-pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppError> {
-    let secure = is_secure(context, url);
-    let content = wait(plugin(url, secure))?.map_err(|cause| {
+/// Fetches the plugin behind `address`: a definition or a packed bundle, distinguished by the content.
+pub(super) fn found(context: &Context, address: &str) -> Result<ResolvedPlugin, AppError> {
+    let secure = is_secure(context, address);
+    let url = &*without_credentials(address);
+    let content = wait(plugin(address, secure))?.map_err(|cause| {
         AppError::usage(format!("failed to download plugin `{url}`: {cause}"))
             .hint("download it with another tool, and pass the file: `--plugin FILE`")
     })?;
@@ -53,7 +70,7 @@ pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppE
         Content::Definition(text) => parse(text, url, None),
         Content::Bundle(tar) => {
             let found = unpacked(&tar, url, SourceKind::Url)?;
-            Ok(ResolvedPlugin { signatures: signatures(context, url, secure)?, ..found })
+            Ok(ResolvedPlugin { signatures: signatures(context, address, secure)?, ..found })
         }
     }
 }
@@ -75,6 +92,7 @@ pub fn get(context: &Context, url: &str, limit: usize) -> Result<Result<Vec<u8>,
 fn is_secure(context: &Context, url: &str) -> bool {
     let secure = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
     if !secure {
+        let url = without_credentials(url);
         context
             .reporter
             .warning(&format!("`{url}` is fetched over plain HTTP: anyone on the network path can change it"));
@@ -105,13 +123,18 @@ async fn open(url: &str, secure: bool, timeout: Duration) -> Result<Response, St
     // Plain HTTP needs no CA certificates, and loading them fails on systems that have none.
     let builder = if secure { builder } else { builder.tls_certs_only([]) };
     let client = builder.build().map_err(|error| chain(&error))?;
-    client.get(url).send().await.map_err(|error| chain(&error))
+    client.get(url).send().await.map_err(failure)
+}
+
+/// Why a request failed, without its URL or the target of a redirect, which can hold credentials.
+fn failure(error: reqwest::Error) -> String {
+    chain(&error.without_url())
 }
 
 /// `text` and the rest of the answer, of at most one chunk more than `limit` bytes.
 async fn rest(mut answer: Response, mut text: Vec<u8>, limit: usize) -> Result<Vec<u8>, String> {
     while text.len() <= limit {
-        let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? else { break };
+        let Some(piece) = answer.chunk().await.map_err(failure)? else { break };
         text.extend_from_slice(&piece);
     }
     Ok(text)
@@ -126,7 +149,7 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
         }
         let mut beginning = Vec::new();
         while beginning.len() < MAGIC_BYTES {
-            let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? else { break };
+            let Some(piece) = answer.chunk().await.map_err(failure)? else { break };
             beginning.extend_from_slice(&piece);
         }
         Ok((answer, beginning))
@@ -145,7 +168,7 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
     let mut tar = NamedTempFile::new().map_err(kept)?.into_file();
     tar.write_all(&beginning).map_err(kept)?;
     let mut bytes = beginning.len() as u64;
-    while let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? {
+    while let Some(piece) = answer.chunk().await.map_err(failure)? {
         bytes = bytes.saturating_add(piece.len() as u64);
         if bytes > LARGEST_TAR {
             return Err(too_large());
@@ -156,12 +179,12 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
     Ok(Content::Bundle(tar))
 }
 
-/// Fetches the signatures next to the tar at `url`. If that fails, it warns, and runs that require
+/// Fetches the signatures next to the tar at `address`. If that fails, it warns, and runs that require
 /// signatures report that they are missing.
-fn signatures(context: &Context, url: &str, secure: bool) -> Result<Option<Vec<u8>>, AppError> {
+fn signatures(context: &Context, address: &str, secure: bool) -> Result<Option<Vec<u8>>, AppError> {
     let mut text = Vec::new();
     for suffix in SIGNATURES {
-        let Ok(mut signature_url) = Url::parse(url) else { return Ok(None) };
+        let Ok(mut signature_url) = Url::parse(address) else { return Ok(None) };
         signature_url.set_path(&format!("{}{suffix}", signature_url.path()));
         let fetched = wait(async {
             let answer = open(signature_url.as_str(), secure, TIMEOUT).await?;
@@ -177,6 +200,7 @@ fn signatures(context: &Context, url: &str, secure: bool) -> Result<Option<Vec<u
         match fetched {
             Ok(more) => text.extend(more),
             Err(cause) => {
+                let url = without_credentials(address);
                 context.reporter.warning(&format!("failed to read signatures of `{url}`: {cause}"));
             }
         }
@@ -192,5 +216,24 @@ mod tests {
     fn urls_are_distinguished_from_paths() {
         assert!(is_url("https://h/p.yaml") && is_url("HTTP://h") && is_url("http://"));
         assert!(!is_url("https.yaml") && !is_url("ä") && !is_url("http:/p.yaml"));
+    }
+
+    #[test]
+    fn credentials_in_urls_are_not_shown() {
+        for (reference, shown) in [
+            ("https://h/p.tar", "https://h/p.tar"),
+            ("https://h:1/p.tar@name", "https://h:1/p.tar@name"),
+            ("https://user:pass@h:1/p.tar@name", "https://h:1/p.tar@name"),
+            ("HTTP://token@h", "HTTP://h"),
+            ("https://a@b:c@h/p", "https://h/p"),
+            ("https:////user:pass@h/p", "https://h/p"),
+            ("https://user:pass@h\\p", "https://h\\p"),
+            ("https://h/p.tar?sig=secret#x", "https://h/p.tar"),
+            ("https://h?sig=a@b", "https://h"),
+            ("dir/p@2.yaml?", "dir/p@2.yaml?"),
+            ("oci://h/p@sha256:1", "oci://h/p@sha256:1"),
+        ] {
+            assert_eq!(without_credentials(reference), shown, "{reference}");
+        }
     }
 }

@@ -177,6 +177,7 @@ async fn read_list(context: &Context, place: &str, version: &str) -> Result<Test
         false => read_dir(Path::new(&there), &version),
     });
     let read = read.await.unwrap_or_else(|error| Err(read_error(place, error.to_string())));
+    let place = url::without_credentials(place);
     read.usage_error(format_args!("invalid names of tests in `{place}`")).hint(
         "pass a directory with `VERSION.gz`, or its URL, to `--e2e-lists`; without it, Plumbline uses its own lists",
     )

@@ -58,8 +58,7 @@ pub fn read(context: &Context, built_in: &BuiltInProfile, source: &TestSource) -
         STDIN => read_stdin(&built_in.profile)?,
         input if is_image(input) => from_image(context, built_in, image_of(input), version)?,
         input if url::is_url(input) => match input.ends_with(".gz") || input.ends_with(".txt") {
-            true => parse(&fetch(context, input).map_err(|error| failed(input, &error))?, "", input)
-                .map_err(|error| failed(input, &error))?,
+            true => list_behind(context, input)?,
             false => by_version(context, input, version)?,
         },
         input => from_path(context, built_in, input, version)?,
@@ -194,6 +193,7 @@ fn from_path(
 /// Downloads the list of a version from a URL with a list for each version.
 fn by_version(context: &Context, base: &str, version: Option<&str>) -> Result<TestList, AppError> {
     let Some(version) = version else {
+        let base = url::without_credentials(base);
         return Err(AppError::usage(format!("the version of the tests at `{base}` is not set"))
             .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster"));
     };
@@ -204,7 +204,15 @@ fn by_version(context: &Context, base: &str, version: Option<&str>) -> Result<Te
 /// version.
 pub(crate) fn list_at(context: &Context, base: &str, version: &str) -> Result<TestList, ListError> {
     let base = base.trim_end_matches('/');
-    resolve(version, base, &mut |version| fetch(context, &format!("{base}/{version}.gz")).map(Some))
+    resolve(version, &url::without_credentials(base), &mut |version| {
+        fetch(context, &format!("{base}/{version}.gz")).map(Some)
+    })
+}
+
+/// Downloads one list.
+fn list_behind(context: &Context, address: &str) -> Result<TestList, AppError> {
+    let list = fetch(context, address).and_then(|bytes| parse(&bytes, "", &url::without_credentials(address)));
+    list.map_err(|error| failed(address, &error))
 }
 
 fn fetch(context: &Context, address: &str) -> Result<Vec<u8>, ListError> {
@@ -216,10 +224,11 @@ fn fetch(context: &Context, address: &str) -> Result<Vec<u8>, ListError> {
 }
 
 pub(crate) fn read_error(place: &str, cause: String) -> ListError {
-    ListError::Read { place: place.to_owned(), error: io::Error::other(cause) }
+    ListError::Read { place: url::without_credentials(place).into_owned(), error: io::Error::other(cause) }
 }
 
 fn failed(place: &str, error: &dyn Error) -> AppError {
+    let place = url::without_credentials(place);
     AppError::usage(format!("failed to list the tests of `{place}`"))
         .because(error)
         .hint("use `--input offline`, which needs no network and no file")

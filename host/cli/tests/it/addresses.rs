@@ -71,3 +71,21 @@ fn an_invalid_definition_is_reported_with_its_url() {
     let done = dry(&bed, "http://127.0.0.1:1/p.yaml").expect(2);
     assert!(done.err.contains("failed to download") && done.err.contains("Connection refused"), "{}", done.err);
 }
+
+#[test]
+fn credentials_in_a_url_are_neither_shown_nor_stored() {
+    let bed = Bed::new();
+    let good = || answer("200 OK", "", PLUGIN);
+    let address = server(vec![good(), answer("404 Not Found", "", "no"), answer("200 OK", "", "<html>"), good()]);
+    let plain = format!("{address}/p.yaml");
+    let secret = format!("{}?sig=secret2", plain.replace("http://", "http://user:secret1@"));
+    for code in [0, 2, 2] {
+        let done = dry(&bed, &secret).expect(code);
+        assert!(done.err.contains(&plain) && !done.err.contains("secret"), "{}", done.err);
+    }
+    let done = dry(&bed, "http://user:secret1@127.0.0.1:1/p.yaml?sig=secret2").expect(2);
+    assert!(done.err.contains("Connection refused") && !done.err.contains("secret"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "lock", &secret, "--local", "-f", "-"]).expect(0);
+    assert!(done.out.contains(&plain) && !done.out.contains("secret"), "{}{}", done.out, done.err);
+    assert!(!done.err.contains("secret"), "{}", done.err);
+}

@@ -182,7 +182,7 @@ pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
     for reference in &args.plugins {
         let plugin = sources::find(&context, reference, place)?;
         let bundle = plugin.bundle()?;
-        found.push((reference, plugin, bundle));
+        found.push((sources::url::without_credentials(reference), plugin, bundle));
     }
     let mut subjects = Vec::new();
     for (reference, found, bundle) in &found {
