@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::{AppError, Explain as _, SELECT_OTHERS};
-use crate::files::read_input_text;
+use crate::files::{read_input_text, whole};
 use crate::judges;
 use crate::local::SecretValues;
 use crate::manifest::options::not_scheduled;
@@ -202,7 +202,8 @@ fn report_findings(context: &Context, findings: Vec<Finding>) -> Result<(), AppE
 fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     let shown = path.display();
     let wrong = || AppError::usage(format!("invalid manifest `{shown}`"));
-    let text = read_input_text(path, MAX_MANIFEST).map_err(|error| wrong().because(&error))?;
+    let read = read_input_text(path, MAX_MANIFEST + 1).and_then(|text| whole(text, MAX_MANIFEST));
+    let text = read.map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
     if objects.is_empty() {

@@ -46,6 +46,14 @@ pub(crate) fn read_start_text(path: &Path, max: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// Returns `text`, unless it has more than `max` bytes: the rest of its file is not read.
+pub(crate) fn whole(text: String, max: u64) -> io::Result<String> {
+    if text.len() as u64 > max {
+        return Err(io::Error::other(format!("it has more than {}", Bytes(max))));
+    }
+    Ok(text)
+}
+
 /// Reads the first `max` bytes of standard input as text if the path is `-`, otherwise of the file.
 pub(crate) fn read_input_text(path: &Path, max: u64) -> io::Result<String> {
     if path != Path::new("-") {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{AppError, Explain as _};
-use crate::files::read_start_text;
+use crate::files::{read_start_text, whole};
 use crate::runtime::memory_limit;
 
 /// Sets up the sandbox with the built-in modules. Compiled code of other modules is cached below
@@ -122,7 +122,8 @@ impl LimitsFile {
                 .because(error)
                 .hint("see docs/limits.md for the keys")
         };
-        let text = read_start_text(path, MAX_BYTES).map_err(|error| wrong(&error))?;
+        let read = read_start_text(path, MAX_BYTES + 1).and_then(|text| whole(text, MAX_BYTES));
+        let text = read.map_err(|error| wrong(&error))?;
         let document: Document = serde_saphyr::from_str(&text).map_err(|error| wrong(&error))?;
         let modules = LimitPolicy {
             default: overlay(&ModuleLimits::default(), document.modules).map_err(|error| wrong(&error))?,
@@ -182,6 +183,13 @@ mod tests {
         assert_eq!(load("uploads: {run-entries: 1000000}").unwrap().uploads.run_entries, MAX_RUN_ENTRIES);
         let error = load("uploads: {run-entries: 1000001}").unwrap_err().in_full();
         assert!(error.contains("`run-entries` is 1000001, but the maximum is 1000000"), "{error}");
+    }
+
+    #[test]
+    fn the_end_of_a_long_file_is_not_ignored() {
+        let padding = "#\n".repeat(1 << 19);
+        let error = load(&format!("{padding}uploads: {{entries: 3}}\n")).unwrap_err().in_full();
+        assert!(error.contains("it has more than 1 MiB"), "{error}");
     }
 
     #[test]
