@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::ops::ControlFlow;
 
+use plumbline_core::size::Bytes;
 use serde_json::{Value, json};
 
 use crate::error::{AppError, Explain as _};
@@ -50,15 +51,18 @@ impl Archives {
     pub(super) fn log(&self, args: &LogArgs) -> Result<Value, AppError> {
         let mut trees = self.open(&args.run)?;
         let archive = trees.archive();
-        if archive.size(&args.file).is_none() {
+        let Some(bytes) = archive.size(&args.file) else {
             return Err(
                 AppError::usage("the archive has no file of this name").hint("call `files` for the names of all files")
             );
-        }
+        };
         let failed = "failed to read the file";
         let reader = archive.file(&args.file).usage_error(failed)?;
         let mut excerpt = Excerpt::new(args);
         read_lines(BufReader::new(reader), |number, line| excerpt.line(number, line)).usage_error(failed)?;
+        if let Some(note) = unread(bytes, excerpt.next) {
+            self.context.reporter.warning(&note);
+        }
         Ok(excerpt.answer())
     }
 
@@ -106,6 +110,12 @@ fn flat(facts: Value) -> Vec<(String, Value)> {
         other => vec![(key, other)],
     });
     inner.collect()
+}
+
+/// Says that the end of a file of this size is not read. `next` is the line where the next answer starts.
+fn unread(bytes: u64, next: Option<u64>) -> Option<String> {
+    let is_cut = next.is_none() && bytes > MAX_READ;
+    is_cut.then(|| format!("the file has {}: only the first {} are read", Bytes(bytes), Bytes(MAX_READ)))
 }
 
 /// The lines that are wanted, as far as the answer has room.
@@ -284,6 +294,13 @@ mod tests {
         let answer = log(&text, None, None);
         assert_eq!(shown(&answer), [1, 2]);
         assert!(answer.to_string().len() < 2 * MAX_LINE);
+    }
+
+    #[test]
+    fn an_answer_says_that_the_end_of_a_file_is_not_read() {
+        assert_eq!(unread(MAX_READ, None), None);
+        assert_eq!(unread(2 * MAX_READ, Some(7)), None);
+        assert_eq!(unread(2 * MAX_READ, None).unwrap(), "the file has 2 GiB: only the first 1 GiB are read");
     }
 
     #[test]
