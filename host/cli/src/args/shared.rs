@@ -79,6 +79,14 @@ impl OutputArgs {
         self.json || self.format == DataFormat::Json
     }
 
+    /// Fails if a document is requested although the command writes a file to standard output.
+    pub(crate) fn not_after_file(self) -> Result<(), AppError> {
+        if !self.is_json() {
+            return Ok(());
+        }
+        Err(AppError::usage("`-o json` and `--file -` both print on standard output").hint("add `--file FILE`"))
+    }
+
     /// Prints a result on standard output: as `text`, or `data` as one JSON document. `failed` is the
     /// summary of the error if that fails.
     pub(crate) fn print(

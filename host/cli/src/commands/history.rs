@@ -43,7 +43,7 @@ pub(crate) struct HistoryArgs {
     #[arg(long, conflicts_with = "format")]
     pub(crate) propose_known_failures: bool,
     /// With `--propose-known-failures`: how many runs in a row a test must have failed, up to now
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_BASELINE_RUNS, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_BASELINE_RUNS, value_parser = clap::value_parser!(u64).range(1..), requires = "propose_known_failures")]
     pub(crate) failed_runs: u64,
     #[command(flatten)]
     pub(crate) limits: LimitsFile,

@@ -39,6 +39,10 @@ fn an_example_is_packed_installed_run_by_its_name_and_removed() {
     let packed = json(&bed.plumbline(&["plugin", "pack", NODE_CHECK, "--json"]).expect(0));
     assert_eq!(packed["path"], "node-check.bundle.tar");
     let digest = packed["digest"].as_str().unwrap();
+    for command in [&["pack", NODE_CHECK][..], &["lock", "--plugin", NODE_CHECK, "--local"]] {
+        let done = bed.plumbline(&[&["plugin"], command, &["--file", "-", "-o", "json"]].concat()).expect(2);
+        assert!(done.out.is_empty() && done.err.contains("both print on standard output"), "{}", done.err);
+    }
     let files: Vec<&str> =
         packed["files"].as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap()).collect();
     assert_eq!(files, ["README.md", "check.sh", "plugin.yaml"]);

@@ -224,6 +224,7 @@ fn a_history_proposes_lists_and_is_a_baseline() {
         bed.plumbline(&["history", "runs", "--propose-known-failures", "--failed-runs", "4"]).expect(0).out,
         "[]\n"
     );
+    bed.plumbline(&["history", "runs", "--failed-runs", "4"]).expect(2);
     bed.write("known.yaml", &list);
     let last = archive(&bed, "later", 20, ".FF");
     let class = |options: &[&str], code: i32| {

@@ -105,12 +105,16 @@ pub(crate) struct BakeArgs {
 }
 
 pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
+    let to_stdout = args.file.as_deref() == Some(Path::new("-"));
+    if to_stdout {
+        args.output.not_after_file()?;
+    }
     let wrong = |error| bundle_error(format!("failed to pack `{}`", args.dir.display()), &error);
     let bundle = Bundle::open(&args.dir).map_err(wrong)?;
     for warning in &bundle.warnings {
         say(&format!("warning: {warning}"));
     }
-    if args.file.as_deref() == Some(Path::new("-")) {
+    if to_stdout {
         let packed = bundle.pack(BufWriter::new(io::stdout().lock())).map_err(|error| match error {
             plumbline_bundle::BundleError::Write(error) => AppError::printing("failed to write the tar", &error),
             error => wrong(error),

@@ -176,6 +176,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
 
 /// Writes a lock file with the exact versions of the plugins.
 pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
+    let to_stdout = args.file == Path::new("-");
+    if to_stdout {
+        args.output.not_after_file()?;
+    }
     let context = context(&args.registry);
     let place = if args.local { Environment::Local } else { Environment::Cluster };
     let mut found = Vec::new();
@@ -193,7 +197,7 @@ pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
     let cannot = "failed to lock these plugins";
     let lock = Lock::of(&subjects).usage_error(cannot)?;
     let text = lock.to_yaml().usage_error(cannot)?;
-    if args.file == Path::new("-") {
+    if to_stdout {
         return print("failed to print the lock file", |out| out.write_all(text.as_bytes()));
     }
     write_atomic(&args.file, text.as_bytes())
