@@ -230,14 +230,15 @@ pub fn unseen_results(status: &RunStatus) -> Vec<String> {
 }
 
 fn counted(status: &RunStatus) -> (u64, u64) {
-    status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
-        (done + if entry.status.is_final() { entry.count() } else { 0 }, all + entry.count())
+    status.plugins.iter().flatten().fold((0_u64, 0_u64), |(done, all), entry| {
+        let ended = if entry.status.is_final() { entry.count() } else { 0 };
+        (done.saturating_add(ended), all.saturating_add(entry.count()))
     })
 }
 
 fn verdict(status: &RunStatus) -> String {
     match Verdict::from_run(status) {
-        Verdict::Passed => match status.verdicts.iter().flatten().map(|(_, verdict)| verdict.excused).sum::<u64>() {
+        Verdict::Passed => match sum(status.verdicts.iter().flatten().map(|(_, verdict)| verdict.excused)) {
             0 => "everything passed".to_owned(),
             1 => "it passed, with 1 failure excused".to_owned(),
             n => format!("it passed, with {n} failures excused"),
@@ -260,11 +261,16 @@ fn failed(status: &RunStatus) -> String {
     }
     let counts = || results.iter().copied().flatten();
     let is_failed = |status: &str| meaning(&status.into()) == Status::Failed;
-    let failed: u64 = counts().filter(|(status, _)| is_failed(status)).map(|(_, count)| count).sum();
+    let failed = sum(counts().filter(|(status, _)| is_failed(status)).map(|(_, count)| *count));
     if failed == 0 || status.verdicts.is_some() {
         return "at least one test or check failed".to_owned();
     }
-    format!("{failed} of {} tests failed", counts().map(|(_, count)| count).sum::<u64>())
+    format!("{failed} of {} tests failed", sum(counts().map(|(_, count)| *count)))
+}
+
+/// The sum of numbers in a status, which another program may have written.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Returns the option that further commands need to find the same run.

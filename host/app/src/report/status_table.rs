@@ -21,9 +21,11 @@ pub fn summary(status: &RunStatus) -> String {
     let mut counts = BTreeMap::<&str, u64>::new();
     let mut groups = BTreeMap::<(&str, &str, &str), (u64, &PluginStatus)>::new();
     for entry in entries {
-        *counts.entry(&entry.plugin).or_default() += entry.count();
+        // A status from another program may contain any number.
+        let add = |to: &mut u64| *to = to.saturating_add(entry.count());
+        add(counts.entry(&entry.plugin).or_default());
         let key = (entry.plugin.as_str(), entry.status.as_str(), result(entry));
-        groups.entry(key).or_insert((0, entry)).0 += entry.count();
+        add(&mut groups.entry(key).or_insert((0, entry)).0);
     }
     let mut rows = vec![row(["PLUGIN", "STATUS", "RESULT", "COUNT", "PROGRESS"])];
     for ((plugin, status, result), (count, entry)) in groups {
@@ -125,6 +127,13 @@ mod tests {
     fn the_summary_is_as_scripts_know_it() {
         insta::assert_snapshot!(summary(&status()));
         insta::assert_snapshot!("summary_of_nothing", summary(&RunStatus::default()));
+    }
+
+    #[test]
+    fn impossible_numbers_saturate() {
+        let entry = |node: &str| json!({"plugin": "p", "node": node, "status": "running", "folded": u64::MAX});
+        let status = serde_json::from_value(json!({"status": "running", "plugins": [entry("a"), entry("b")]})).unwrap();
+        assert!(summary(&status).contains(&u64::MAX.to_string()));
     }
 
     #[test]
