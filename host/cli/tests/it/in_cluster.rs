@@ -130,6 +130,15 @@ async fn a_run_in_a_cluster_is_attested_on_this_machine() {
         let verified: Value = serde_json::from_str(&verified.out).unwrap();
         assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!(result)), "{verified}");
     }
+    // If that fails, the outcome is printed all the same.
+    fs::create_dir_all(bed.path("three").join(format!("{ARCHIVE}.sigstore.json"))).unwrap();
+    let options = ["--wait", "--retrieve", "--dir", "three", "--sign", "release.key", "--kubeconfig", "kubeconfig"];
+    let running = bed.start("run", &[&["run", "-p", "smoke.yaml", "-n", "three", "-o", "json"], &options[..]].concat());
+    completes(&cluster, "three", false);
+    let done = running.wait();
+    assert_ne!(done.code, 0, "{}", done.err);
+    let document: Value = serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err));
+    assert_eq!(document["verdict"], "passed", "{document}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -108,10 +108,9 @@ async fn follow(
         true => download(args, cluster, namespace).await?,
         false => Vec::new(),
     };
-    if let Some(key) = key {
-        let verdict = Verdict::from_run(&seen.status);
-        archives.iter().try_for_each(|archive| attest_run(context, archive, key, verdict))?;
-    }
+    let verdict = Verdict::from_run(&seen.status);
+    let attest = |key| archives.iter().try_for_each(|archive| attest_run(context, archive, key, verdict));
+    let attested = key.map_or(Ok(()), attest);
     if let Some(archive) = archives.first() {
         prune(context, &args.retention, archive);
     }
@@ -132,8 +131,14 @@ async fn follow(
         insert(&mut document, "downloaded", json!(archives));
         document
     });
-    let passed = seen.is_over() && Verdict::from_run(&seen.status) == Verdict::Passed;
-    Ok(Ended { code: code_of_run(&seen, global), passed, archives, document })
+    let passed = seen.is_over() && verdict == Verdict::Passed;
+    let ended = Ended { code: code_of_run(&seen, global), passed, archives, document };
+    // The outcome is printed even if it could not be signed.
+    if let Err(error) = attested {
+        ended.print(args.format)?;
+        return Err(error);
+    }
+    Ok(ended)
 }
 
 /// Returns what is known of a run that was started and is not followed. The keys are those of its
