@@ -78,9 +78,15 @@ impl Cache {
         }
         let failed = |source| CacheError::Io { path: self.dir.clone(), source };
         fs::create_dir_all(&self.dir).map_err(failed)?;
-        match fs::remove_dir_all(&dir) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
+        if fs::symlink_metadata(&dir).is_ok() {
+            // Another process may have unpacked the bundle meanwhile, and uses these files.
+            if let Some(bundle) = sound(&dir, &digest) {
+                return Ok(bundle);
+            }
+            match fs::remove_dir_all(&dir) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
         }
         tar.rewind().map_err(UnpackError::Source)?;
         let unpacked = unpack_as(tar, &dir, Some(&digest), Access::ReadOnly);

@@ -2,6 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::Cursor;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use plumbline_bundle::{Cache, CacheError, Digest};
@@ -29,6 +32,26 @@ fn a_tar_is_unpacked_once_and_verified_when_it_is_used() {
     assert_eq!(third.digest(), Digest::of(&bytes));
     assert_eq!(fs::read_to_string(third.dir.join("check.sh")).unwrap(), "#!/bin/sh\necho ok\n");
     assert_eq!(fs::read_dir(bed.path("cache")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_bundle_in_use_is_not_unpacked_again_by_others() {
+    let bed = Bed::new();
+    let bytes = tar_of(&bed.sample("b"));
+    for round in 0..20 {
+        let cache = Cache::at(bed.path(&format!("cache{round}")));
+        let begin = Barrier::new(8);
+        let of_directory = || {
+            begin.wait();
+            let bundle = cache.unpacked(Cursor::new(&bytes)).unwrap();
+            fs::metadata(bundle.dir).unwrap().ino()
+        };
+        let all: Vec<u64> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(of_directory)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(all.iter().all(|one| *one == all[0]), "the directory was replaced: {all:?}");
+    }
 }
 
 #[test]
