@@ -226,7 +226,7 @@ mod tests {
         let root = Item { items: vec![failed], ..leaf("p", "failed") };
         let text = written(|out| markdown(&[collected(root, Vec::new())], out));
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
-        assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
+        assert!(text.contains(r"- **a\|b &lt;script&gt; @&#8203;you**: \[x\](y)"), "{text}");
     }
 
     #[test]

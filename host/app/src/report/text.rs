@@ -44,8 +44,9 @@ pub(super) fn escape_line(line: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A mention would notify a user.
-            '@' => out.push_str("&#64;"),
+            // A mention would notify a user. Hosts look for mentions in the rendered text, so an escaped `@` is
+            // one too. A space without width after it prevents that.
+            '@' => out.push_str("@&#8203;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 out.push('\\');
                 out.push(c);

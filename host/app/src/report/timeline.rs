@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn markdown_escapes_names() {
         let root = Item { items: vec![failed("a|b <i>")], ..failed("p") };
-        let want = "\n### p: cluster events near failures\n\n- node \\[x\\](y) &#64;you\n  - a\\|b &lt;i&gt;\n";
+        let want = "\n### p: cluster events near failures\n\n- node \\[x\\](y) @&#8203;you\n  - a\\|b &lt;i&gt;\n";
         let relations = [relation("node [x](y) @you", vec![0])];
         assert_eq!(written(|out| timeline_markdown(&root, &relations, out)), want);
     }
