@@ -89,9 +89,11 @@ pub(super) fn predicate(
     for plugin in &plugins {
         // The verdict is before the tree in the archive, which is read forward.
         let verdict = trees.verdict(plugin, &Chain::default())?;
-        let item = trees.item(plugin)?;
-        tests.add(plugin, &item, verdict.as_ref());
+        let mut item = trees.item(plugin)?;
         let facts = TreeFacts::of(&item);
+        // Files that Sonobuoy did not read are no tests that passed, whatever the archive says.
+        trees.mark_unread(&mut item);
+        tests.add(plugin, &item, verdict.as_ref());
         let counts = trees.verdict_counts(plugin, &facts);
         seen.add(&name, plugin, &facts, verdict.as_ref(), counts);
         item.dismantle();
