@@ -21,7 +21,7 @@ use crate::error::AppError;
 use crate::history::index::{PluginFacts, RunFacts};
 use crate::modules::Limits;
 use crate::trees::cluster::{ClusterFile, ClusterIdentity};
-use crate::trees::{Reprocess, Trees};
+use crate::trees::{Reprocess, Trees, mark_unread};
 
 /// The most bytes of the files of one archive that are read into memory. The tree of the suite of
 /// Kubernetes has 1 MiB.
@@ -100,7 +100,7 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
         let reprocess = Reprocess { limits: limits.clone(), ..Reprocess::default() };
         let mut trees = Trees::open_as(context, path, shown, reprocess).map_err(ScanError::Unreadable)?;
         for plugin in trees.plugins() {
-            match trees.item(&plugin) {
+            match trees.judged_item(&plugin) {
                 Ok(root) => run.add(&files, &plugin, root),
                 Err(error) => run.problems.push(error),
             }
@@ -109,7 +109,12 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
         let is_own = info.plumbline_version.is_some();
         for plugin in &info.plugins {
             match files.tree(plugin, is_own) {
-                Ok(root) => run.add(&files, plugin, root),
+                Ok(mut root) => {
+                    if !is_own {
+                        mark_unread(&mut root);
+                    }
+                    run.add(&files, plugin, root);
+                }
                 Err(error) => run.problems.push(
                     AppError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{shown}`"))
                         .because(&error),

@@ -98,7 +98,7 @@ pub(super) fn correct_root(root: &mut Item) {
 
 /// Gives what Sonobuoy marks as passed although nothing was read its status for a verdict: files, and a
 /// plugin without results.
-pub(super) fn mark_unread(root: &mut Item) {
+pub(crate) fn mark_unread(root: &mut Item) {
     if root.is_leaf() && is_summary(root) && root.status == Status::Passed {
         root.status = Status::NotRead;
     }

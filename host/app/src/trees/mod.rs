@@ -31,7 +31,7 @@ use crate::timeline::Timeline;
 use crate::{files, sources, timeline};
 
 pub use facts::TreeFacts;
-pub(crate) use facts::bare;
+pub(crate) use facts::{bare, mark_unread};
 pub(crate) use items::{Items, MAX_TEXT, Position, WHOLE_TEXT};
 pub(crate) use verdict::contradiction;
 
@@ -225,7 +225,7 @@ impl Trees {
     /// Gives the leaves of a tree the statuses that they have for a verdict.
     pub(crate) fn mark_unread(&self, root: &mut Item) {
         if self.archive.info().plumbline_version.is_none() {
-            facts::mark_unread(root);
+            mark_unread(root);
         }
     }
 

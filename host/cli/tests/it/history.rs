@@ -122,6 +122,10 @@ fn archives_of_sonobuoy_are_runs_too() {
     );
     assert_eq!((&run["passed"], json["tests"].as_array().unwrap().len()), (&21.into(), 25));
     assert!(run["cluster"].as_str().is_some_and(|cluster| cluster.len() == 8), "{run}");
+    // The files of the other plugin were not read, so they did not pass.
+    let done = bed.plumbline(&["history", SONOBUOY, "-o", "json"]).expect(0);
+    let all: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(all["runs"][0]["passed"], 21, "{}", all["runs"]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ async fn many_changes_are_few_writes_and_the_last_one_arrives() {
             tokio::task::yield_now().await;
         }
     }
-    let done = |status: &plumbline_core::RunStatus| {
+    let done = |status: &RunStatus| {
         let entry = status.plugins.as_ref().and_then(|plugins| plugins.first());
         entry.and_then(|entry| entry.progress.as_ref()).is_some_and(|progress| progress.completed == 1000)
     };
