@@ -16,15 +16,20 @@ const OLD_DEFAULT_REGISTRY: &str = "index.docker.io";
 pub(crate) fn foreign(pod: &Value, registries: &[String]) -> Option<String> {
     those(pod, |image| {
         let full = full_name(image);
-        !registries.iter().any(|registry| {
-            // The colon after a repository begins a tag. After a registry, it begins a port, and that is
-            // another registry.
-            let is_end = |rest: &str| {
-                rest.starts_with(['/', '@']) || rest.strip_prefix(':').is_some_and(|tag| !tag.contains('/'))
-            };
-            full.strip_prefix(registry.trim_end_matches('/')).is_some_and(is_end)
-        })
+        // The option may have the name that the image has, such as `index.docker.io`.
+        let own = registry_of(image).map(|_| image);
+        !registries.iter().any(|registry| is_of(&full, registry) || own.is_some_and(|own| is_of(own, registry)))
     })
+}
+
+/// Returns whether the name of an image begins with `registry`, which may have the start of a path.
+fn is_of(image: &str, registry: &str) -> bool {
+    // The colon after a repository begins a tag. After a registry, it begins a port, and that is another
+    // registry.
+    let is_end = |rest: &str| {
+        rest.is_empty() || rest.starts_with(['/', '@']) || rest.strip_prefix(':').is_some_and(|tag| !tag.contains('/'))
+    };
+    image.strip_prefix(registry.trim_end_matches('/')).is_some_and(is_end)
 }
 
 /// Returns the images of a pod without a digest.
@@ -104,17 +109,19 @@ fn those(pod: &Value, is_wrong: impl Fn(&str) -> bool) -> Option<String> {
     (!wrong.is_empty()).then(|| wrong.join(", "))
 }
 
-/// Returns the name of an image with its registry, as runtimes complete it. The first part of a name
-/// is a registry if it has a dot, a port or an upper-case letter, or is `localhost`.
+/// Returns the name of an image with its registry, as runtimes complete it.
 fn full_name(image: &str) -> String {
-    let is_registry = |first: &str| {
-        first.contains(['.', ':']) || first.contains(|c: char| c.is_ascii_uppercase()) || first == "localhost"
-    };
-    let (registry, rest) = match image.split_once('/') {
-        Some((first, rest)) if is_registry(first) => (first, rest),
-        _ => (DEFAULT_REGISTRY, image),
-    };
+    let (registry, rest) = registry_of(image).unwrap_or((DEFAULT_REGISTRY, image));
     let registry = if registry == OLD_DEFAULT_REGISTRY { DEFAULT_REGISTRY } else { registry };
     let library = if registry == DEFAULT_REGISTRY && !rest.contains('/') { "library/" } else { "" };
     format!("{registry}/{library}{rest}")
+}
+
+/// Splits the name of an image after its registry. The first part of a name is a registry if it has a
+/// dot, a port or an upper-case letter, or is `localhost`.
+fn registry_of(image: &str) -> Option<(&str, &str)> {
+    let is_registry = |first: &str| {
+        first.contains(['.', ':']) || first.contains(|c: char| c.is_ascii_uppercase()) || first == "localhost"
+    };
+    image.split_once('/').filter(|(first, _)| is_registry(first))
 }

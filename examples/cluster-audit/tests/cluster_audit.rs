@@ -121,6 +121,9 @@ fn a_port_and_an_upper_case_letter_make_another_registry() {
     let two = "  web/a:1: failed\n  web/b: failed\n  web/c: failed\n";
     assert_eq!(rule(json!(["docker.io/library"])), format!(": failed\n{two}"));
     assert_eq!(rule(json!(["example.com/a", "example.com:5000", "Example", "docker.io"])), ": passed\n");
+    // Names as the images have them.
+    let rest = format!("{two}  web/d:1: failed\n");
+    assert_eq!(rule(json!(["index.docker.io", "docker.io/f"])), format!(": failed\n{rest}"));
 }
 
 #[test]
