@@ -34,8 +34,9 @@
 //! Plumbline's worker adds lines of its own (docs/node-logs.md). Notes, for example that older
 //! lines are left out, become the metadata key `warning`. With `fail-on`, there is also an item
 //! `missing lines`, which is `unknown`: any of them may be an entry that fails a unit. A machine
-//! without a journal, or with an empty one, is `not-read`. Logs that could not be read become an item
-//! `incomplete`, which is `failed`.
+//! without a journal, or with an empty one, is `not-read`. But the worker adds a note to an empty one,
+//! so with `fail-on` it has that item. Logs that could not be read become an item `incomplete`, which
+//! is `failed`.
 //!
 //! # Invalid files
 //!
