@@ -347,6 +347,7 @@ mod tests {
             _ => panic!("the archive was read"),
         }
     }
+
     #[test]
     fn reruns_of_reruns_are_attempts_of_the_same_tests() {
         let dir = tempfile::tempdir().unwrap();

@@ -85,7 +85,7 @@ fn credentials_in_a_url_are_neither_shown_nor_stored() {
     }
     let done = dry(&bed, "http://user:secret1@127.0.0.1:1/p.yaml?sig=secret2").expect(2);
     assert!(done.err.contains("Connection refused") && !done.err.contains("secret"), "{}", done.err);
-    let done = bed.plumbline(&["plugin", "lock", &secret, "--local", "-f", "-"]).expect(0);
+    let done = bed.plumbline(&["plugin", "lock", "-p", &secret, "--local", "-f", "-"]).expect(0);
     assert!(done.out.contains(&plain) && !done.out.contains("secret"), "{}{}", done.out, done.err);
     assert!(!done.err.contains("secret"), "{}", done.err);
 }
