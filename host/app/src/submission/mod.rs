@@ -74,6 +74,9 @@ pub struct Submission {
     pub cases: Cases,
 }
 
+/// The hint for a run in which not all required tests ran.
+const ALL_TESTS: &str =
+    "run the suite with `plumbline conformance run --submission-dir DIR`, which selects all required tests";
 /// The largest `PRODUCT.yaml` or `README.md`, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
@@ -183,8 +186,8 @@ fn check_mode(context: &Context, options: &AssembleOptions, facts: &RunFacts) ->
 
 fn not_submittable(problem: &NotSubmittable) -> AppError {
     AppError::usage("this run cannot be submitted").because(problem).hint(match problem {
-        NotSubmittable::Retries => "run the suite again, without `--flake-attempts`",
-        _ => "run the suite with `--submission-dir`, which selects all required tests",
+        NotSubmittable::Retries => "run the suite again, so that Ginkgo runs each test once",
+        _ => ALL_TESTS,
     })
 }
 
@@ -201,8 +204,7 @@ fn check_results(
         return reject(context, options, &error.cause(problem.clone()));
     }
     if cases.ran == 0 {
-        return Err(AppError::usage("no test of the suite ran: there is nothing to submit")
-            .hint("run the suite with `--submission-dir`, which selects all required tests"));
+        return Err(AppError::usage("no test of the suite ran: there is nothing to submit").hint(ALL_TESTS));
     }
     if !cases.failed.is_empty() {
         let n = cases.failed.len();
@@ -228,7 +230,7 @@ fn check_results(
                     options,
                     &AppError::failed(what)
                         .cause(listed(missing))
-                        .hint("run the suite with `--submission-dir`, which selects all required tests"),
+                        .hint(ALL_TESTS),
                 )?;
             }
         }

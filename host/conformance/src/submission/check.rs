@@ -227,7 +227,7 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
         required.source
     );
     Finding::failed(rule, what)
-        .hint("run the suite with `--submission-dir`, which selects all required tests; a similar name belongs to a suite of another version")
+        .hint("run the suite with `plumbline conformance run --submission-dir DIR`; a similar name belongs to a suite of another version")
         .names(missing)
 }
 
