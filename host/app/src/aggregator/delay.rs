@@ -17,7 +17,7 @@ use super::AggregatorEnd;
 use crate::error::AppError;
 
 /// How long a start waits for an API server that does not answer, at each of its steps. The next
-/// container or pod of the run waits again.
+/// container or pod of a run that continues waits again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Starts the run, and publishes what delays it.
@@ -71,10 +71,18 @@ pub(super) fn has_volume(config: &Config) -> bool {
     matches!(config.plumbline.storage, Storage::Claim { .. })
 }
 
-/// Whether a container or pod follows this one if it fails. Only the pod of a Job, which is not
-/// restarted, has no successor without a volume.
+/// Whether a container or pod follows this one if it fails. Without a volume, the pod of a Job and
+/// that of Sonobuoy's manifest have no successor: they are not restarted.
 pub(super) fn is_followed(config: &Config) -> bool {
-    config.plumbline.schedule.is_none() || has_volume(config)
+    has_volume(config) || (config.plumbline.schedule.is_none() && !config.from_sonobuoy)
+}
+
+/// Whether a start that the cluster delays for too long is left to a successor.
+///
+/// A new run has no results to keep, and would wait for ever if the cause lasts, such as a broken
+/// webhook. Its Job limits the attempts of a scheduled run.
+pub(super) fn tries_again(config: &Config, work: &WorkDir) -> bool {
+    config.plumbline.schedule.is_some() || !matches!(work.record(), Ok(None))
 }
 
 /// Ends this process, so that its successor tries again. The status of the run stays as it is.
@@ -89,6 +97,10 @@ pub(super) fn leave(config: &Config, error: AppError) -> Result<AggregatorEnd, A
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use plumbline_aggregator::RunRecord;
+    use plumbline_core::RunId;
+
     use super::*;
 
     fn config(has_volume: bool, is_scheduled: bool) -> Config {
@@ -108,6 +120,24 @@ mod tests {
             assert!(is_left || end.is_err(), "the exit code is not 0");
         }
         assert!(!is_followed(&config(false, true)), "nothing continues it, so it has failed");
+        assert!(!is_followed(&Config::over_zero("{}").unwrap()), "Sonobuoy's pod is not restarted");
+    }
+
+    #[test]
+    fn a_new_run_does_not_wait_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = WorkDir::open(dir.path().join("run")).unwrap();
+        assert!(!tries_again(&config(false, false), &work) && !tries_again(&config(true, false), &work));
+        assert!(tries_again(&config(true, true), &work));
+        let record = RunRecord {
+            run: RunId::random(),
+            started: Timestamp::now(),
+            plugins: Vec::new(),
+            timeout_seconds: 0,
+            deadline_seconds: 0,
+        };
+        work.begin(&record).unwrap();
+        assert!(tries_again(&config(false, false), &work), "its results are kept");
     }
 
     #[test]

@@ -273,6 +273,7 @@ async fn run(
     let survey = survey(cluster.clone(), config, &pod.namespace, work.tree());
     let dispatcher = KubernetesDispatcher::new(stage, monitor, Some(survey));
     let modules = modules::modules(&limits)?;
+    let tries_again = delay::tries_again(config, &work);
     let begun = Box::pin(delay::begin(work, sources, settings, &modules, Arc::new(dispatcher), publishing));
     let (run, begun) = match delay::unless_stopped(cancel, async { Ok::<_, FailedRun>(begun.await) }).await? {
         Ok(begun) => begun,
@@ -282,7 +283,7 @@ async fn run(
         }
         Err(error) => {
             let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
-            return Err(failed.temporary_if(error.is_temporary()).into());
+            return Err(failed.temporary_if(error.is_temporary() && tries_again).into());
         }
     };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
