@@ -17,6 +17,9 @@ pub(crate) const RESIZE: Feature = Feature { what: "the subresource `resize` of 
 /// The oldest checklist in the profile `ai-conformance`.
 pub(crate) const AI_CHECKLIST: Feature = Feature { what: "a checklist of Kubernetes AI Conformance", since: 33 };
 
+/// The rules in the experimental definitions of the Gateway API 1.6.
+pub(crate) const GATEWAY_API: Feature = Feature { what: "a definition of the Gateway API 1.6", since: 32 };
+
 impl Feature {
     /// Returns whether the server has the feature. If not, prints that `test` is skipped.
     pub(crate) fn is_on(self, bed: &Bed, test: &str) -> bool {
