@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{Request, Response};
 use kube::Client;
@@ -57,7 +58,7 @@ fuzz_target!(|input: &[u8]| {
         }
         let _ = status::read(&cluster(), "ns").await;
         let _ = plugin_pods(&cluster(), "ns", None).await;
-        let _ = own_pod_uid(&cluster(), "ns", "sonobuoy").await;
+        let _ = own_pod_uid(&cluster(), "ns", "sonobuoy", Duration::ZERO).await;
         let _ = cluster().version().await;
         let options = DeleteOptions { namespace: "ns".to_owned(), all: true, rbac: true };
         let _ = delete::plan(&cluster(), &options).await;
