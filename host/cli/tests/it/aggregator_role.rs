@@ -114,12 +114,12 @@ fn status_and_wait_show_why_a_run_failed() {
 fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
     let pod = Pod::new(&json!({"FailFast": true}));
     // A directory is in the place of a file that is written at the end of the run.
-    pod.bed.write("out/.plumbline-run-aggregator/tree/plugins/smoke/definition.json/file", "in the way");
+    pod.bed.write("out/.plumbline-run-aggregator/tree/meta/info.json/file", "in the way");
     let running = pod.stays();
     let status = pod.status();
-    assert_eq!((&status["status"], &status["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")));
+    assert_eq!((&status["status"], &status["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")), "{status}");
     let reason = status["failure"]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("the run was interrupted: ") && reason.contains("definition.json"), "{reason}");
+    assert!(reason.starts_with("the run was interrupted: ") && reason.contains("info.json"), "{reason}");
     running.signal("TERM");
     running.wait().expect(4);
 }
