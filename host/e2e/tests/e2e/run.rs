@@ -1,6 +1,7 @@
 //! Tests of the life of a run: start, status, download, verdict, deletion.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -50,9 +51,16 @@ fn a_job_and_a_daemon_set_that_pass() {
     let trees = bed.plumbline(&["results", &archive, "-o", "json"]).expect(0).json();
     let names: Vec<&str> = trees.as_array().unwrap().iter().filter_map(|tree| tree["name"].as_str()).collect();
     assert!(names.contains(&"once") && names.contains(&"each"), "{names:?}");
-    // The summary counts errors in logs. Workers of a run without trouble have none.
+    // The summary counts errors in logs. Workers have none, unless a busy machine delays the aggregator.
     let summary = bed.plumbline(&["results", &archive]).expect(0).out;
-    assert!(summary.contains("Node health: ") && !summary.contains("sonobuoy-worker"), "{summary}");
+    assert!(summary.contains("Node health: "), "{summary}");
+    if summary.contains("sonobuoy-worker") {
+        let members = ["-xzOf", &archive, "--wildcards", "podlogs/*/sonobuoy-worker.txt"];
+        let logs = bed.program(Path::new("tar"), &members).expect(0).out;
+        let is_delay = |line: &str| ["retrying", "next attempt", "no answer"].iter().any(|part| line.contains(part));
+        let trouble = |line: &&str| (line.contains("rror") || line.contains("ailed")) && !is_delay(line);
+        assert_eq!(logs.lines().find(trouble), None, "{summary}\n{logs}");
+    }
 
     bed.command("delete", &["--wait", "--yes"]).expect(0);
     assert!(!bed.exists());
