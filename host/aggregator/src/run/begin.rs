@@ -79,22 +79,13 @@ impl Run {
         let wait = settings.patience.start();
         let nodes = match start {
             StartKind::New => wait.outlast(|| dispatcher.nodes()).await.map_err(RunError::Nodes)?,
-            // Its expected results are in the journal.
-            StartKind::Continued => Vec::new(),
+            StartKind::Continued => Vec::new(), // Its expected results are in the journal.
         };
         let vault = settings.vault.as_deref().unwrap_or(&work);
         let ca = run_ca(vault, &wait, &record, longest(&record, &plugins)).await?;
         let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
-        match start {
-            StartKind::New => check_unused(&work, &ledger)?,
-            StartKind::Continued => {
-                check_whole(&work, &ledger, &plugins, &settings.output)?;
-                // Before the ledger forgets the last uploads: a result that fails then can have
-                // files in the tree.
-                discard_unrecorded(&ledger, &work)?;
-            }
-        }
+        check_state(start, &work, &ledger, &plugins, &settings.output)?;
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
         let modules = modules_document(&plugins, modules, &provenance(&plugins, &record));
@@ -318,6 +309,24 @@ fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
         return Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
     }
     Ok(())
+}
+
+/// Checks the state on disk. Of a continued run, removes what was not acknowledged.
+fn check_state(
+    start: StartKind,
+    work: &WorkDir,
+    ledger: &Ledger,
+    plugins: &[PlannedPlugin],
+    output: &Path,
+) -> Result<(), RunError> {
+    match start {
+        StartKind::New => check_unused(work, ledger),
+        StartKind::Continued => {
+            check_whole(work, ledger, plugins, output)?;
+            // Before the ledger forgets the last uploads: a result that fails then can have files in the tree.
+            discard_unrecorded(ledger, work)
+        }
+    }
 }
 
 /// Checks that a run can be resumed: its state is complete, and it is not finished.

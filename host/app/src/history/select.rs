@@ -41,15 +41,15 @@ pub(super) struct SelectedRun<'a> {
     pub(super) run: &'a IndexedRun,
 }
 
-/// The selected runs, the oldest first. Of several archives of a run, one counts: a copy is no further
-/// evidence.
+/// The selected runs, the oldest first. Of several archives of a run, only one counts: one that was read
+/// completely, if there is one.
 pub(super) fn runs<'a>(history: &'a History, selection: &Selection) -> Result<Vec<SelectedRun<'a>>, AppError> {
     let of_source = |(source, loaded): (usize, &'a super::Loaded)| {
         loaded.index.runs.iter().map(move |run| SelectedRun { source, run })
     };
     let mut runs: Vec<SelectedRun<'_>> = history.loaded.iter().enumerate().flat_map(of_source).collect();
     runs.retain(|one| is_selected(one.run, selection));
-    runs.sort_by_key(|one| (one.run.facts.started, &one.run.file.name));
+    runs.sort_by_key(|one| (one.run.facts.started, !one.run.file.is_settled(), &one.run.file.name));
     let mut seen = HashSet::new();
     runs.retain(|one| {
         let facts = &one.run.facts;

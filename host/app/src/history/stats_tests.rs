@@ -84,7 +84,7 @@ fn without_a_version_only_attempts_of_one_run_make_a_flake() {
     };
     assert_eq!(local("F.F..F"), (0, 0));
     assert_eq!(local("f.F.f."), (2, 1));
-    // A run whose version is known is no evidence for one whose version is not.
+    // Runs with and without a known version are not compared.
     let mixed = [("c", "v1.37.2", 'F', None), ("c", "", 'F', None), ("c", "", '.', None), ("c", "v1.37.2", '.', None)];
     assert_eq!(history(&mixed).report(&Selection::default()).unwrap().tests[0].flakes, 1);
 }
@@ -230,6 +230,15 @@ fn a_copy_of_an_archive_is_no_further_evidence() {
     assert_eq!((report.runs.len(), report.tests[0].outcomes.as_str(), flaky_tests(&report).len()), (3, ".F.", 0));
     let last = Selection { last: Some(2), ..Selection::default() };
     assert_eq!(twice.report(&last).unwrap().tests[0].outcomes, "F.");
+}
+
+#[test]
+fn a_damaged_copy_of_an_archive_does_not_hide_the_whole_one() {
+    let mut both = history(&[("c", "v1", '.', None)]);
+    let damaged = &mut both.loaded[0].index.runs[0];
+    damaged.file = damaged.file.clone().unsettled();
+    both.loaded.extend(history(&[("c", "v1", 'F', None)]).loaded);
+    assert_eq!(both.report(&Selection::default()).unwrap().tests[0].outcomes, "F");
 }
 
 #[test]

@@ -173,8 +173,8 @@ impl Drop for Process {
     }
 }
 
-/// Records that process `id` is the leader of a process group of this run. A part of a record would be
-/// that of another process, so on a full disk there is none.
+/// Records that process `id` is the leader of a process group of this run. On a full disk, no
+/// record is written, because a part of one would identify another process.
 ///
 /// # Errors
 /// The caller must then end the process, because nothing ends it if this program is killed.

@@ -168,7 +168,7 @@ fn only_runs_of_the_whole_suite_are_submitted() {
         assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"), "{value}");
         assert!(!bed.path("out").exists());
     }
-    // Whoever asked for it, the report says that it is of a dry run.
+    // The report says that it is of a dry run, even if no setting of the run does.
     let dry_run = format!("<properties><property name='DryRun' value='true'/></properties>{GOOD}");
     archive(&bed, &dry_run, CERTIFIED);
     assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"));
