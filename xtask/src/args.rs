@@ -20,9 +20,9 @@ Work:
   run [ARGS…]     set up, then run the main job on this machine: host-facts and node-check.
                   ARGS go to `plumbline run`, whose exit code this command returns
   test [ARGS…]    set up, then run all tests; ARGS go to `cargo test`
-  interop [ARGS…] set up, then run the tests with cosign, oras, wkg, the Open Policy Agent and the OpenTelemetry
-                  Collector, which it builds with Go and cargo if they are missing (some minutes each); ARGS go to the
-                  test binary
+  interop [ARGS…] set up, then run the tests with Allure, cosign, oras, wkg, the Open Policy Agent and the OpenTelemetry
+                  Collector, which it installs with npm, or builds with Go and cargo (some minutes each), if they are
+                  missing; ARGS go to the test binary
   bench [ARGS…]   set up, then run the benchmarks, optimised; ARGS go to them
   fuzz [TARGET] [--seconds N | --hours N] [-- ARGS…]
                   feed a fuzz target its seeds, then generated input: one target until you interrupt it, every target for
@@ -76,8 +76,8 @@ Environment:
                   for browser: this program instead of the one in PATH, or that it unpacks into the cache
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: these programs instead of those that it unpacks into the cache (Debian's packages)
-  PLUMBLINE_COSIGN, PLUMBLINE_OPA, PLUMBLINE_ORAS, PLUMBLINE_OTELCOL, PLUMBLINE_WKG
-                  for interop: these programs instead of those that it builds; also for test, which does not build them
+  PLUMBLINE_ALLURE, PLUMBLINE_COSIGN, PLUMBLINE_OPA, PLUMBLINE_ORAS, PLUMBLINE_OTELCOL, PLUMBLINE_WKG
+                  for interop: these programs instead of those that it installs; also for test, which does not build them
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
                   for e2e: the cluster, the image it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  $XDG_CACHE_HOME/plumbline keeps what all checkouts share (default: ~/.cache/plumbline)

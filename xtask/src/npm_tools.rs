@@ -1,7 +1,7 @@
 //! Tools from the npm registry: a component compiler, a bundler and a type checker for modules in
-//! JavaScript and TypeScript, bats, and the reference implementation of CTRF; and the libraries of
-//! the tests in a browser. All dependencies are locked (`package-lock.json`), and those of a package
-//! are installed together, once.
+//! JavaScript and TypeScript, bats, and the reference implementation of CTRF; the libraries of the
+//! tests in a browser; and Allure. All dependencies are locked (`package-lock.json`), and those of a
+//! package are installed together, once.
 
 use std::ffi::OsString;
 use std::fs;
@@ -31,6 +31,13 @@ const TOOLS: Package = Package {
     what: "jco, esbuild, tsc, bats and ctrf (about 380 MB)",
 };
 
+const INTEROP: Package = Package {
+    name: "npm-interop",
+    package: include_str!("../interop/package.json"),
+    lock: include_str!("../interop/package-lock.json"),
+    what: "Allure (about 53 MB)",
+};
+
 const BROWSER: Package = Package {
     name: "npm-browser",
     package: include_str!("../browser/package.json"),
@@ -47,6 +54,9 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("bats/bin/bats", "PLUMBLINE_BATS"),
     ("ctrf", "PLUMBLINE_CTRF"),
 ];
+
+/// The variable that passes the path of Allure to the tests.
+pub(crate) const ALLURE: &str = "PLUMBLINE_ALLURE";
 
 /// A file that npm writes when everything is installed.
 const COMPLETE: &str = "node_modules/.package-lock.json";
@@ -79,6 +89,11 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
             known
         }
     }
+}
+
+/// Returns the program of Allure, or `None` with the reason printed.
+pub(crate) fn allure() -> Option<OsString> {
+    tools::program(ALLURE, "Allure", "the test with it", || Ok(INTEROP.in_cache()?.join(".bin/allure")))
 }
 
 /// Returns the `node_modules` of the tests in a browser, or `None` with the reason printed.
@@ -128,7 +143,7 @@ mod tests {
     #[test]
     fn the_lock_file_matches_the_package_and_names_no_host() {
         let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        for (tools, least) in [(TOOLS, 100), (BROWSER, 3)] {
+        for (tools, least) in [(TOOLS, 100), (BROWSER, 3), (INTEROP, 100)] {
             let (package, lock) = (parse(tools.package), parse(tools.lock));
             assert_eq!(lock["packages"][""]["devDependencies"], package["devDependencies"]);
             let packages = lock["packages"].as_object().unwrap();

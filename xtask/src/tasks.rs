@@ -109,6 +109,7 @@ fn interop(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> 
     }
     let wkg = tools::program(WKG, "wkg", "tests with it", || cargo_tool::WKG.ensure());
     cargo.envs(wkg.map(|program| (WKG, program)));
+    cargo.envs(npm_tools::allure().map(|program| (npm_tools::ALLURE, program)));
     let collector = go_tools::OTELCOL;
     cargo.envs(collector.ensure(workspace).map(|program| (collector.variable, program)));
     passed_through(cargo.args(["-p", "plumbline", "--test", "it", "--", "interop::"]).args(args))

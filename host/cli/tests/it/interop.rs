@@ -1,5 +1,5 @@
-//! What others make of our artifacts, attestations and telemetry: cosign, oras, wkg, the Open Policy
-//! Agent and the OpenTelemetry Collector. `cargo xtask interop` builds them.
+//! What others make of our artifacts, attestations, results and telemetry: Allure, cosign, oras, wkg,
+//! the Open Policy Agent and the OpenTelemetry Collector. `cargo xtask interop` installs them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +21,7 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/attes
 fn program(variable: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|named| !named.is_empty());
     if named.is_none() {
-        eprintln!("SKIPPED: {variable} names no program; `cargo xtask interop` builds it");
+        eprintln!("SKIPPED: {variable} names no program; `cargo xtask interop` installs it");
     }
     named
 }
@@ -398,4 +398,16 @@ fn the_opentelemetry_collector_reads_what_is_exported() {
         wait_for(text, || collector.err().contains(text));
     }
     assert!(!collector.err().contains("\terror\t"), "{}", collector.err());
+}
+
+/// The archive has tests that passed, failed and were skipped, and a file that nobody read.
+#[test]
+fn allure_counts_every_test_as_we_do() {
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+    let bed = Bed::new();
+    bed.plumbline(&["results", archive, "-o", "allure", "--dir", "allure-results"]).expect(1);
+    let Some(output) = output(&bed, "PLUMBLINE_ALLURE", &["generate", "allure-results", "-o", "page"]) else { return };
+    accepted(&output);
+    let counts: Value = serde_json::from_slice(&fs::read(bed.path("page/widgets/statistic.json")).unwrap()).unwrap();
+    assert_eq!(counts, json!({"total": 5772, "passed": 21, "failed": 4, "skipped": 5746, "unknown": 1}));
 }
