@@ -118,7 +118,7 @@ fn interop(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> 
 /// Runs benchmarks. They also measure the binary, and look for it in their own directory.
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let release = Release::new(workspace, Platform::of_this_machine()?)?;
-    release.setup()?;
+    let std = release.setup()?;
     process::run_with_output(&mut release.cargo(&[program::DEV, program::PROGRAM]))?;
     let program = release.path(program::DEV);
     if args.iter().any(|arg| arg == "scale" || arg == "sonobuoy") {
@@ -127,7 +127,7 @@ fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let mut bench = Command::new(program);
     // Only these parts build modules in other languages; the others need no downloads.
     if args.iter().any(|arg| arg == "languages" || arg == "check") {
-        bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
+        bench.envs(python_tools::ensure()).envs(npm_tools::ensure()).envs(std.variable());
     }
     passed_through(bench.arg("bench").args(args).current_dir(workspace.root()))
 }

@@ -15,7 +15,7 @@ pub(crate) use platform::Platform;
 use crate::error::Error;
 use crate::paths::{self, Workspace};
 use crate::report::print_status;
-use crate::target_std::Target;
+use crate::target_std::{Target, TargetStd};
 use crate::{modules, process, steps, target_std};
 
 /// The package, and its binary.
@@ -84,15 +84,16 @@ impl<'w> Release<'w> {
     }
 
     /// Builds the modules, and compiles them for the platform. The program that does so has most
-    /// crates in common with the released one.
-    pub(crate) fn setup(&self) -> Result<(), Error> {
+    /// crates in common with the released one. Returns the standard library that modules are built
+    /// with.
+    pub(crate) fn setup(&self) -> Result<TargetStd, Error> {
         let start = Instant::now();
         let std = target_std::ensure(Target::MODULE)?;
         let modules = modules::compile(self.workspace, &std)?;
         process::run_with_output(&mut self.cargo(&[modules::PACK]))?;
         modules.pack(&self.modules(), || self.platform.command(&self.path(modules::PACK)))?;
         print_status(format_args!("set-up took {}", steps::seconds(start.elapsed())));
-        Ok(())
+        Ok(std)
     }
 
     /// Builds the program and `more` binaries, and checks that it starts.
