@@ -14,48 +14,26 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use http::Uri;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
-use object_store::buffered::BufWriter;
-use object_store::{Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 use plumbline_core::chain;
 use reqwest::Client;
 use reqwest::header::HeaderValue;
-use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
 
 mod put;
+
+pub use put::Archive;
+use put::AttemptError;
 
 /// Maximum number of attempts with `PUT`.
 const HTTP_ATTEMPTS: u32 = 6;
 /// Maximum number of attempts for a whole archive with S3. Single requests are retried before that.
 const S3_ATTEMPTS: u32 = 3;
-/// Size of one part of a large archive in S3, in bytes. The upload needs twice as much memory.
-const PART: usize = 8 << 20;
-/// Number of concurrent parts in S3.
-const PARALLEL: usize = 2;
-/// Key of the digest in the metadata of an object in S3.
-const DIGEST: &str = "sha256";
-/// Content type of an archive.
-const GZIP: &str = "application/gzip";
-
-/// A finished archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archive {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// Name at the destination.
-    pub name: String,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// SHA-256 as 64 lower-case hexadecimal digits.
-    pub sha256: String,
-}
 
 /// Error while uploading an archive. The local archive is not affected.
 #[derive(Debug, thiserror::Error)]
@@ -86,27 +64,6 @@ pub enum DeliverError {
         /// Last error of the server or connection.
         cause: String,
     },
-}
-
-enum AttemptError {
-    Read(io::Error),
-    Refused { cause: String, transient: bool },
-}
-
-impl AttemptError {
-    /// Returns an error that another attempt may not have.
-    fn transient(cause: String) -> Self {
-        Self::Refused { cause, transient: true }
-    }
-}
-
-impl From<object_store::Error> for AttemptError {
-    fn from(error: object_store::Error) -> Self {
-        use object_store::Error::{NotFound, PermissionDenied, Unauthenticated};
-        // Retries help neither against wrong credentials nor against a missing bucket.
-        let transient = !matches!(error, NotFound { .. } | PermissionDenied { .. } | Unauthenticated { .. });
-        Self::Refused { cause: chain(&error), transient }
-    }
 }
 
 /// A destination of archives.
@@ -153,7 +110,7 @@ impl Destination {
         loop {
             attempts += 1;
             let sent = match &self.0 {
-                Target::S3 { prefix, store, .. } => put_object(store, &key(prefix, archive), archive).await,
+                Target::S3 { prefix, store, .. } => put::put_object(store, &key(prefix, archive), archive).await,
                 Target::Http { authorization, client, .. } => {
                     put::send(client, &address, authorization.as_ref(), archive).await
                 }
@@ -254,41 +211,6 @@ fn key(prefix: &str, archive: &Archive) -> String {
     if prefix.is_empty() { archive.name.clone() } else { format!("{prefix}/{}", archive.name) }
 }
 
-async fn put_object(store: &Arc<dyn ObjectStore>, key: &str, archive: &Archive) -> Result<(), AttemptError> {
-    let path = object_store::path::Path::from(key);
-    let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
-    let mut file = tokio::io::BufReader::with_capacity(1 << 20, file);
-    let attributes = Attributes::from_iter([
-        (Attribute::ContentType, GZIP.to_owned()),
-        (Attribute::Metadata(DIGEST.into()), archive.sha256.clone()),
-    ]);
-    let mut writer = BufWriter::with_capacity(Arc::clone(store), path.clone(), PART)
-        .with_max_concurrency(PARALLEL)
-        .with_attributes(attributes);
-    let sent = match tokio::io::copy_buf(&mut file, &mut writer).await {
-        Ok(_) => writer.shutdown().await,
-        Err(error) => {
-            // Abort while the writer has not been shut down. Parts that remain are removed by the
-            // storage's own rules.
-            if let Err(error) = writer.abort().await {
-                tracing::debug!("an unfinished upload may be left at `{path}`: {error}");
-            }
-            Err(error)
-        }
-    };
-    // Reading is local, so an error comes from the server.
-    sent.map_err(|error| match error.downcast::<object_store::Error>() {
-        Ok(error) => error.into(),
-        Err(error) => AttemptError::transient(chain(&error)),
-    })?;
-    // The server has verified each part. Verify that all of them are there.
-    let stored = store.head(&path).await.map_err(|error| AttemptError::transient(chain(&error)))?;
-    if stored.size != archive.bytes {
-        return Err(AttemptError::transient(format!("{} of {} bytes arrived", stored.size, archive.bytes)));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,16 +232,5 @@ mod tests {
         for url in ["s3://bucket", "s3://bucket/a/b/", "https://host/path/", "http://127.0.0.1:9000/x.tar.gz"] {
             Destination::parse(url, &none).unwrap();
         }
-    }
-
-    #[test]
-    fn s3_errors_are_classified_by_type_and_not_by_digits_in_their_text() {
-        use object_store::Error;
-        let is_transient = |error| matches!(AttemptError::from(error), AttemptError::Refused { transient: true, .. });
-        let (path, text) = (|| "202611250403_run.tar.gz".to_owned(), || "403 404 AccessDenied".into());
-        assert!(is_transient(Error::Generic { store: "S3", source: text() }));
-        assert!(!is_transient(Error::NotFound { path: path(), source: text() }));
-        assert!(!is_transient(Error::PermissionDenied { path: path(), source: text() }));
-        assert!(!is_transient(Error::Unauthenticated { path: path(), source: text() }));
     }
 }

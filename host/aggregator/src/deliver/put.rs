@@ -1,19 +1,32 @@
-//! Uploads an archive to an HTTP server with `PUT`.
+//! One attempt to upload an archive: with `PUT` to an HTTP server, or to S3-compatible storage.
 
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use object_store::buffered::BufWriter;
+use object_store::{Attribute, Attributes, ObjectStore, ObjectStoreExt};
 use plumbline_core::chain;
 use plumbline_core::text::excerpt;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Client, Response, StatusCode};
 use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::io::ReaderStream;
 
-use super::{Archive, AttemptError, GZIP};
+/// Size of one part of a large archive in S3, in bytes. The upload needs twice as much memory.
+const PART: usize = 8 << 20;
+/// Number of concurrent parts in S3.
+const PARALLEL: usize = 2;
+/// Key of the digest in the metadata of an object in S3.
+const DIGEST: &str = "sha256";
+/// Content type of an archive.
+const GZIP: &str = "application/gzip";
 
 /// Timeout without a part of the archive that an HTTP server accepts.
 const IDLE: Duration = Duration::from_secs(120);
@@ -26,6 +39,41 @@ const MAX_ANSWER: usize = 4 << 10;
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Maximum length of a response in a message, in characters.
 const SHOWN: usize = 300;
+
+/// A finished archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archive {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// Name at the destination.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// SHA-256 as 64 lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// The error of one attempt.
+pub(super) enum AttemptError {
+    Read(io::Error),
+    Refused { cause: String, transient: bool },
+}
+
+impl AttemptError {
+    /// Returns an error that another attempt may not have.
+    fn transient(cause: String) -> Self {
+        Self::Refused { cause, transient: true }
+    }
+}
+
+impl From<object_store::Error> for AttemptError {
+    fn from(error: object_store::Error) -> Self {
+        use object_store::Error::{NotFound, PermissionDenied, Unauthenticated};
+        // Retries help neither against wrong credentials nor against a missing bucket.
+        let transient = !matches!(error, NotFound { .. } | PermissionDenied { .. } | Unauthenticated { .. });
+        Self::Refused { cause: chain(&error), transient }
+    }
+}
 
 /// Returns a client for uploads, over plain HTTP or over TLS.
 pub(super) fn client(is_plain: bool) -> reqwest::Result<Client> {
@@ -124,6 +172,42 @@ async fn beginning(mut answer: Response) -> String {
     excerpt(String::from_utf8_lossy(&text).trim(), SHOWN)
 }
 
+/// Makes one attempt to upload the archive to storage.
+pub(super) async fn put_object(store: &Arc<dyn ObjectStore>, key: &str, archive: &Archive) -> Result<(), AttemptError> {
+    let path = object_store::path::Path::from(key);
+    let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
+    let mut file = tokio::io::BufReader::with_capacity(1 << 20, file);
+    let attributes = Attributes::from_iter([
+        (Attribute::ContentType, GZIP.to_owned()),
+        (Attribute::Metadata(DIGEST.into()), archive.sha256.clone()),
+    ]);
+    let mut writer = BufWriter::with_capacity(Arc::clone(store), path.clone(), PART)
+        .with_max_concurrency(PARALLEL)
+        .with_attributes(attributes);
+    let sent = match tokio::io::copy_buf(&mut file, &mut writer).await {
+        Ok(_) => writer.shutdown().await,
+        Err(error) => {
+            // Abort while the writer has not been shut down. Parts that remain are removed by the
+            // storage's own rules.
+            if let Err(error) = writer.abort().await {
+                tracing::debug!("an unfinished upload may be left at `{path}`: {error}");
+            }
+            Err(error)
+        }
+    };
+    // Reading is local, so an error comes from the server.
+    sent.map_err(|error| match error.downcast::<object_store::Error>() {
+        Ok(error) => error.into(),
+        Err(error) => AttemptError::transient(chain(&error)),
+    })?;
+    // The server has verified each part. Verify that all of them are there.
+    let stored = store.head(&path).await.map_err(|error| AttemptError::transient(chain(&error)))?;
+    if stored.size != archive.bytes {
+        return Err(AttemptError::transient(format!("{} of {} bytes arrived", stored.size, archive.bytes)));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +234,16 @@ mod tests {
             let (_progress, sent) = watch::channel(before);
             assert_eq!(stalled(sent, 1_000).await, cause);
         }
+    }
+
+    #[test]
+    fn s3_errors_are_classified_by_type_and_not_by_digits_in_their_text() {
+        use object_store::Error;
+        let is_transient = |error| matches!(AttemptError::from(error), AttemptError::Refused { transient: true, .. });
+        let (path, text) = (|| "202611250403_run.tar.gz".to_owned(), || "403 404 AccessDenied".into());
+        assert!(is_transient(Error::Generic { store: "S3", source: text() }));
+        assert!(!is_transient(Error::NotFound { path: path(), source: text() }));
+        assert!(!is_transient(Error::PermissionDenied { path: path(), source: text() }));
+        assert!(!is_transient(Error::Unauthenticated { path: path(), source: text() }));
     }
 }

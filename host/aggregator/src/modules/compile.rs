@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo};
 
-use super::ModuleError;
+use super::error::ModuleError;
 
 /// A compilation job, which takes seconds of one core.
 pub type Job = Box<dyn FnOnce() + Send>;

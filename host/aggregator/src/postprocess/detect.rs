@@ -7,52 +7,16 @@ use std::path::Path;
 
 use globset::GlobSet;
 use plumbline_sandbox::{DETECT_BYTES, DetectRule};
-use serde::Serialize;
 
 use super::files::{SetFile, file_patterns};
 use super::outcome::PostProcessError;
 use crate::modules::LazyModule;
-
-/// Maximum number of files in an outcome. The tree has all of them.
-const MAX_NAMED: usize = 20;
 
 /// Number of bytes at the end of a file that rules check: 64 KiB. TAP may end with its plan.
 const TAIL_BYTES: u64 = 64 << 10;
 
 /// Maximum number of bytes before the root of an XML document: 1 MiB, for comments.
 const XML_BYTES: u64 = 1 << 20;
-
-/// Detected formats of a plugin with the result format `auto`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Detections {
-    /// The first files with a detected format.
-    pub files: Vec<Detected>,
-    /// Number of files with a detected format.
-    pub detected: u64,
-    /// Number of files without a detected format. The captured standard output does not count.
-    pub unread: u64,
-}
-
-/// A file with a detected format.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Detected {
-    /// Path relative to the plugin's directory, such as `results/global/junit.xml`.
-    pub file: String,
-    /// Display name of the format, such as `JUnit`.
-    pub format: String,
-    /// Name of the module that read the file.
-    pub module: String,
-}
-
-impl Detections {
-    pub(super) fn add(&mut self, detected: Detected) {
-        self.detected += 1;
-        if self.files.len() < MAX_NAMED {
-            self.files.push(detected);
-            self.files.sort_by(|a, b| a.file.cmp(&b.file));
-        }
-    }
-}
 
 /// The modules that detect their files, with compiled rules.
 pub(super) struct Detectors<'a> {

@@ -14,14 +14,13 @@ mod tree_reader;
 mod yaml;
 
 pub use calls::RunLog;
-pub use detect::{Detected, Detections};
 pub use failures::{Failure, MAX_FAILURES};
 pub(crate) use files::file_patterns;
 pub use files::{ModuleInput, module_inputs};
 pub use items::EXIT_FILE;
 pub(crate) use items::{EXIT_CRASH, EXIT_NO_TESTS, EXIT_SUCCESS, EXIT_UNKNOWN};
 pub(crate) use outcome::is_of_data;
-pub use outcome::{NodeOutcome, Outcome, PostProcessError, Subject, Usage};
+pub use outcome::{Detected, Detections, NodeOutcome, Outcome, PostProcessError, Subject, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
 pub(crate) use tree_reader::{LONG_NAME, Leaf, leaves};

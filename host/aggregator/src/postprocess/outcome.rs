@@ -9,10 +9,13 @@ use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::{NO_RESULTS_REASON, Tally, meaning};
 use plumbline_core::{ModuleLimits, Status};
 use plumbline_sandbox::{CallStats, ModuleFailure, PluginInfo};
+use serde::Serialize;
 
-use super::detect::Detections;
 use super::failures::{Failure, MAX_FAILURES};
 use crate::modules::LazyModule;
+
+/// Maximum number of files in an outcome. The tree has all of them.
+const MAX_NAMED: usize = 20;
 
 /// The results to post-process, and how.
 pub struct Subject<'a> {
@@ -86,6 +89,38 @@ pub struct Outcome {
     pub usage: Usage,
     /// Detected formats, or `None` if the result format is not `auto`.
     pub detections: Option<Detections>,
+}
+
+/// Detected formats of a plugin with the result format `auto`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Detections {
+    /// The first files with a detected format.
+    pub files: Vec<Detected>,
+    /// Number of files with a detected format.
+    pub detected: u64,
+    /// Number of files without a detected format. The captured standard output does not count.
+    pub unread: u64,
+}
+
+/// A file with a detected format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Detected {
+    /// Path relative to the plugin's directory, such as `results/global/junit.xml`.
+    pub file: String,
+    /// Display name of the format, such as `JUnit`.
+    pub format: String,
+    /// Name of the module that read the file.
+    pub module: String,
+}
+
+impl Detections {
+    pub(super) fn add(&mut self, detected: Detected) {
+        self.detected += 1;
+        if self.files.len() < MAX_NAMED {
+            self.files.push(detected);
+            self.files.sort_by(|a, b| a.file.cmp(&b.file));
+        }
+    }
 }
 
 /// Resources that the calls of a plugin's modules used, and the calls that failed.

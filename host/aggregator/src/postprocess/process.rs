@@ -16,13 +16,15 @@ use plumbline_core::{FlatItem, Status};
 use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
 use super::calls::{CallSink, RunLog, summarize, summary_item};
-use super::detect::{Detected, Detections, Detectors};
+use super::detect::Detectors;
 use super::failures::Failures;
 use super::files::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
 use super::items::{
     EXIT_FILE, error_item, failure_item, is_crash, is_no_tests, is_stdout, unknown_item, unread_item, unusable_item,
 };
-use super::outcome::{Decided, Outcome, PostProcessError, Subject, Usage, io_error, is_of_data, reason};
+use super::outcome::{
+    Decided, Detected, Detections, Outcome, PostProcessError, Subject, Usage, io_error, is_of_data, reason,
+};
 use super::replay::keep;
 use super::spool::{LeafCounts, Spool, SpoolWriter};
 use super::yaml;
