@@ -13,7 +13,6 @@ use plumbline_kubernetes::status::{PublishOptions, publish_delay};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::AggregatorEnd;
 use crate::error::AppError;
 
 /// How long a start waits for an API server that does not answer, at each of its steps. The next
@@ -85,14 +84,15 @@ pub(super) fn tries_again(config: &Config, work: &WorkDir) -> bool {
     config.plumbline.schedule.is_some() || !matches!(work.record(), Ok(None))
 }
 
-/// Ends this process, so that its successor tries again. The status of the run stays as it is.
-pub(super) fn leave(config: &Config, error: AppError) -> Result<AggregatorEnd, AppError> {
+/// Lets this process end, so that its successor tries again: with an error, or as if it was stopped.
+/// The status of the run stays as it is.
+pub(super) fn leave(config: &Config, error: AppError) -> Result<(), AppError> {
     if !has_volume(config) {
         return Err(error);
     }
     // The exit code of a process that was stopped lets a Job start another pod.
     tracing::error!("{error}");
-    Ok(AggregatorEnd::Left)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -116,8 +116,7 @@ mod tests {
             let config = config(has_volume, is_scheduled);
             assert!(is_followed(&config), "volume: {has_volume}, schedule: {is_scheduled}");
             let end = leave(&config, AppError::system("the API server is away"));
-            assert_eq!(matches!(end, Ok(AggregatorEnd::Left)), is_left);
-            assert!(is_left || end.is_err(), "the exit code is not 0");
+            assert_eq!(end.is_ok(), is_left, "the exit code is not 0");
         }
         assert!(!is_followed(&config(false, true)), "nothing continues it, so it has failed");
         assert!(!is_followed(&Config::over_zero("{}").unwrap()), "Sonobuoy's pod is not restarted");

@@ -78,7 +78,7 @@ pub async fn aggregate(
     let end = match Box::pin(in_container(context, options, &config, start_log, &stopped, &mut metrics)).await {
         Ok(end) => end,
         Err(StartError { error, .. }) if error.is_temporary() && delay::is_followed(&config) => {
-            return delay::leave(&config, error);
+            return delay::leave(&config, error).map(|()| AggregatorEnd::Left);
         }
         Err(StartError { error, published: true }) => return Err(error),
         Err(StartError { error, published: false }) => {

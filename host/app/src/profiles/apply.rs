@@ -11,6 +11,7 @@ use plumbline_bundle::profile::{
 use plumbline_core::Definition;
 use plumbline_kubernetes::ConnectOptions;
 
+use super::built_in::{BuiltInProfile, built_in};
 use super::find::{FoundProfile, of_plugin};
 use super::lists::read_list;
 use super::select::check_selection;
@@ -74,6 +75,17 @@ impl ProfileRun {
         }
         Ok(given)
     }
+}
+
+/// What a run of the default plugins sets of the profile of the first one: nothing, so its default mode
+/// applies. `None` without such a profile, and for the suite of Kubernetes, whose definition has the
+/// values.
+pub(crate) fn default_run() -> Result<Option<ProfileRun>, AppError> {
+    built_in().map(default_run_in)
+}
+
+pub(super) fn default_run_in(all: &[BuiltInProfile]) -> Option<ProfileRun> {
+    all.first().filter(|first| !first.is_suite).map(|_| ProfileRun::default())
 }
 
 /// Chooses mode and values of a run.

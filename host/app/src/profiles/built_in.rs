@@ -15,7 +15,6 @@ use plumbline_conformance::lists::Embedded;
 use plumbline_core::closest;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 
-use super::apply::ProfileRun;
 use crate::error::AppError;
 
 /// Name of the built-in plugin that runs the suite of Kubernetes. Its image may be another one.
@@ -95,17 +94,6 @@ pub(crate) fn default_plugin() -> Result<Option<&'static str>, AppError> {
 
 fn plugin_of(all: &ReadProfiles) -> Result<Option<&'static str>, AppError> {
     Ok(undamaged(all)?.first().map(|built_in| built_in.plugin))
-}
-
-/// What a run of the default plugins sets of the profile of the first one: nothing, so its default mode
-/// applies. `None` without such a profile, and for the suite of Kubernetes, whose definition has the
-/// values.
-pub(crate) fn default_run() -> Result<Option<ProfileRun>, AppError> {
-    built_in().map(default_run_in)
-}
-
-fn default_run_in(all: &[BuiltInProfile]) -> Option<ProfileRun> {
-    all.first().filter(|first| !first.is_suite).map(|_| ProfileRun::default())
 }
 
 /// The plugin of the suite of Kubernetes. `None` if this program does not contain the suite.
@@ -273,7 +261,7 @@ mod tests {
 
     use super::*;
     use crate::context::{Context, Silent};
-    use crate::profiles::apply::apply;
+    use crate::profiles::apply::{ProfileRun, apply, default_run_in};
     use crate::profiles::bundle::unpacked;
     use crate::profiles::find::{listed_built_in, not_found};
 

@@ -12,13 +12,13 @@ mod select;
 mod submit;
 mod version;
 
-pub(crate) use apply::{AppliedProfile, applied, apply, wrong_settings};
+pub(crate) use apply::{AppliedProfile, applied, apply, default_run, wrong_settings};
 pub use apply::{ProfileRun, check};
 pub use built_in::{
     BuiltInProfile, CLUSTER_VERSION, ChosenProfile, UnknownMode, built_in, mode_help, modes, parse_mode, profile_for,
     suite_profile, suite_tests, with_default_profile,
 };
-pub(crate) use built_in::{built_in_listing, default_plugin, default_run, suite_plugin, suite_required};
+pub(crate) use built_in::{built_in_listing, default_plugin, suite_plugin, suite_required};
 pub(crate) use bundle::built_in_bundle;
 pub use find::{FoundProfile, ListedProfile, find, list};
 pub(crate) use images::{SuiteImages, images};

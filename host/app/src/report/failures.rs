@@ -8,8 +8,10 @@ use plumbline_core::failures::nodes_in;
 use plumbline_core::rollup::is_failure;
 use plumbline_core::{FailedTest, FailedTests, Item, TestId};
 
-use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line, shortened};
+
+/// The prefix that Ginkgo puts before the name of a test.
+pub(super) const PREFIX: &str = "[It]";
 
 /// The most characters of a reason and of a name on the same line.
 const MAX_NAME: usize = 72;

@@ -11,11 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value};
 
-use crate::report::failures::{Suites, TreeFailures};
+use crate::report::failures::{PREFIX, Suites, TreeFailures};
 use crate::report::text::{LeafCounts, is_escaped, name, one_line, write_escaped};
-
-/// The prefix that Ginkgo puts before the name of a test.
-pub(super) const PREFIX: &str = "[It]";
 
 /// Prints the counts and the failed tests of the tree below `root`.
 pub fn summary(root: &Item, out: &mut impl Write) -> io::Result<()> {
