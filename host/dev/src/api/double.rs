@@ -10,10 +10,9 @@ use crate::api::{
     deletion::{self, Dependents},
     faults::Fault,
     json as at,
-    logs::LogKey,
     resources::Resource,
     server,
-    state::{ExecReply, ExecRequest, Recorded, Shared, State},
+    state::{ExecReply, ExecRequest, LogKey, Recorded, Shared, State},
     store::key_of,
 };
 

@@ -10,11 +10,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::plan::{Case, Counts, Fate, Settings};
+use super::plan::{Case, Counts, Fate, SUITE, Settings};
 use crate::plugin::common::{post, say};
 
-/// The name of the suite, before the names of its tests.
-pub(super) const SUITE: &str = "Kubernetes e2e suite";
 pub(super) const LOG_FILE: &str = "e2e.log";
 /// The marks of skipped tests on one line.
 const MARKS: usize = 160;

@@ -13,8 +13,10 @@ use plumbline_core::duration::parse_duration;
 use plumbline_core::go_quote;
 use plumbline_dev::Result;
 
-use super::output::SUITE;
 use crate::plugin::common::say;
+
+/// The name of the suite, before the names of its tests.
+pub(super) const SUITE: &str = "Kubernetes e2e suite";
 
 /// Simulate the image of the conformance suite: the same variables, reports, log, archive and done
 /// file. Variables of its own, `FAKE_E2E_…`, set the outcome of the tests. Under the name
