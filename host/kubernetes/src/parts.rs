@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Capabilities, SecurityContext};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_core::RunId;
+use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
+use crate::driver::DriverError;
 use crate::names;
 
 /// Returns the label `component: sonobuoy`, by which all objects of a run are found.
@@ -37,6 +39,29 @@ pub(crate) fn put_missing(object: &mut Value, key: &str, value: Value) {
     if object.get(key).is_none_or(Value::is_null) {
         put(object, key, value);
     }
+}
+
+/// Removes and returns the list of mappings under `key` of the object at `path`. Absent, `null` and
+/// empty mean the same, as for the API server.
+pub(crate) fn take_list(
+    definition: &Definition,
+    object: &mut Value,
+    path: &str,
+    key: &str,
+) -> Result<Vec<Value>, DriverError> {
+    let items = match object.as_object_mut().and_then(|fields| fields.remove(key)) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(wrong_type(definition, format!("{path}.{key}"), "a list")),
+    };
+    match items.iter().position(|item| !item.is_object()) {
+        Some(i) => Err(wrong_type(definition, format!("{path}.{key}[{i}]"), "a mapping")),
+        None => Ok(items),
+    }
+}
+
+pub(crate) fn wrong_type(definition: &Definition, path: String, expected: &'static str) -> DriverError {
+    DriverError::Type { plugin: definition.name.clone(), path, expected }
 }
 
 /// Sets the owner of an object, if there is one. It is not the controller, which would count or

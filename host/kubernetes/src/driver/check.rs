@@ -12,12 +12,12 @@ use plumbline_core::{CHECK_VARIABLE, CheckRun, CompiledCode, Digest, ModuleLimit
 use serde_json::{Value, json};
 
 use super::error::DriverError;
-use super::pod_spec::take_list;
 use super::stage::{Stage, WorkerSecurity};
 use crate::chunks::chunks_of;
 use crate::names;
 use crate::parts::{
-    config_maps_volume, confined, field_variable, name, names_of, object, put, put_missing, set_owner, variable,
+    config_maps_volume, confined, field_variable, name, names_of, object, put, put_missing, set_owner, take_list,
+    variable,
 };
 
 /// The directory with the chunks of the component.

@@ -14,7 +14,7 @@ use super::error::DriverError;
 use super::stage::{Stage, WorkerSecurity};
 use super::worker::{self, PROGRESS_PORT_VARIABLE, RESULTS_VARIABLES};
 use crate::names;
-use crate::parts::{mount, name, put, put_missing, variable};
+use crate::parts::{mount, name, put, put_missing, take_list, variable, wrong_type};
 
 /// Default grace period in seconds of a pod with a native sidecar.
 ///
@@ -319,32 +319,9 @@ fn check_names<'a>(definition: &Definition, containers: impl Iterator<Item = &'a
     Ok(())
 }
 
-/// Removes and returns the list of mappings under `key` of the object at `path`. Absent, `null` and
-/// empty mean the same, as for the API server.
-pub(super) fn take_list(
-    definition: &Definition,
-    object: &mut Value,
-    path: &str,
-    key: &str,
-) -> Result<Vec<Value>, DriverError> {
-    let items = match object.as_object_mut().and_then(|fields| fields.remove(key)) {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items,
-        Some(_) => return Err(wrong_type(definition, format!("{path}.{key}"), "a list")),
-    };
-    match items.iter().position(|item| !item.is_object()) {
-        Some(i) => Err(wrong_type(definition, format!("{path}.{key}[{i}]"), "a mapping")),
-        None => Ok(items),
-    }
-}
-
 /// Puts a list back, unless it is empty.
 fn put_list(object: &mut Value, key: &str, items: Vec<Value>) {
     if !items.is_empty() {
         put(object, key, Value::Array(items));
     }
-}
-
-fn wrong_type(definition: &Definition, path: String, expected: &'static str) -> DriverError {
-    DriverError::Type { plugin: definition.name.clone(), path, expected }
 }
