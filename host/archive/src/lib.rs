@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomic;
+mod bounded;
 pub mod disk;
 pub mod extract;
 pub mod finished;

@@ -14,10 +14,11 @@ use plumbline_core::text::Printable;
 use tar::{Builder, EntryType};
 
 use crate::atomic::AtomicFile;
+use crate::bounded::{ExactReader, Fault};
 use crate::finished::{FinishedArchive, FinishedError, archive_names, is_plain, open};
 use crate::gzip::{Digest, ParallelGzip};
 use crate::member::{ExtractLimits, Kind, NameLimits, StreamError, each_member};
-use crate::pack::{ExactReader, Fault, header};
+use crate::pack::header;
 
 /// The level of the outer gzip. The content is already compressed, so a higher level would only
 /// take time.
