@@ -5,7 +5,8 @@
 
 mod definition;
 mod delivery;
-pub(crate) mod options;
+mod options;
+mod schedule;
 
 use std::time::Duration;
 
@@ -25,7 +26,9 @@ use crate::suite::{self, SuiteOptions};
 
 pub use definition::{DefinitionOptions, definition_text};
 pub use delivery::{BundleDelivery, check_modules};
-pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice, ScheduleOptions};
+pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
+pub use schedule::ScheduleOptions;
+pub(crate) use schedule::not_scheduled;
 
 /// How long the cluster may take to answer. Options can replace every answer.
 const TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,6 +1,7 @@
 //! The result trees of an archive: as the archive has them, or processed again.
 
 pub(crate) mod cluster;
+mod definition;
 mod facts;
 mod items;
 mod verdict;
@@ -12,15 +13,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::{
-    CauseFinder, Detections, LeanLimits, ModuleError, Modules, Source, post_process, prepare, read_lean,
-};
+use plumbline_aggregator::{CauseFinder, Detections, LeanLimits, Modules, post_process, prepare, read_lean};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::member::StreamError;
 use plumbline_archive::results::{ReadError, ReadLimits, ResultsArchive};
-use plumbline_core::definition::Definition;
-use plumbline_core::{Digest, Driver, Item, PluginName};
-use serde_json::{Value, json};
+use plumbline_core::{Digest, Item};
 use tempfile::TempDir;
 
 use crate::context::{Context, Reporter};
@@ -35,20 +32,12 @@ pub(crate) use facts::{bare, mark_unread};
 pub(crate) use items::{Items, MAX_TEXT, Position, WHOLE_TEXT};
 pub(crate) use verdict::contradiction;
 
-/// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
-/// are far larger than a definition.
-const MAX_DEFINITION: u64 = 16 << 20;
-
 /// A hint for trees that are too large to be held in memory.
 const READ_IN_PARTS: &str =
     "`plumbline results` with `--output json`, `--output html` or `--mode dump` reads the tree item by item";
 
 /// A hint for archives that are damaged.
 const RETRIEVE_AGAIN: &str = "check that the archive is complete, or retrieve it again";
-
-/// Replaces a plugin's name that old versions allowed and definitions may not have today, such as
-/// `systemd_logs`.
-const STAND_IN: &str = "plugin";
 
 /// How results are processed again.
 #[derive(Debug, Clone, Default)]
@@ -373,62 +362,6 @@ impl Trees {
             None => self.scratch.insert(files::scratch()?).path().to_owned(),
         })
     }
-
-    /// The definition of the options, or that of the archive, or a minimal one whose format is the
-    /// plugin's name.
-    fn source(&mut self, plugin: &str) -> Result<Source, AppError> {
-        if let Some(path) = &self.reprocess.definition {
-            let mut source = sources::from_file(path)?.source;
-            let mut definition = (*source.definition).clone();
-            if let Ok(name) = plugin.parse() {
-                definition.name = name;
-            }
-            source.definition = Arc::new(definition);
-            return Ok(source);
-        }
-        let mut document = match self.archived_definition(plugin)? {
-            Some(document) => document,
-            None => {
-                let nodes = self.archive.files_below(&format!("plugins/{plugin}/results")).count();
-                let driver = if nodes > 1 && plugin != "e2e" { Driver::DaemonSet } else { Driver::Job };
-                json!({"sonobuoy-config": {"plugin-name": plugin, "driver": driver, "result-format": plugin}, "spec": {}})
-            }
-        };
-        if plugin.parse::<PluginName>().is_err()
-            && let Some(name) = name_in(&mut document)
-        {
-            *name = STAND_IN.into();
-        }
-        let parsed = Definition::from_json(document).map_err(|error| invalid_definition(plugin, &error))?;
-        Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
-    }
-
-    /// The `definition.json` of a plugin, if the archive has it.
-    fn archived_definition(&mut self, plugin: &str) -> Result<Option<Value>, AppError> {
-        let Some(member) = self.archive.definition(plugin) else { return Ok(None) };
-        let bytes = self.archive.read(&member, MAX_DEFINITION).map_err(|error| invalid_definition(plugin, &error))?;
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| invalid_definition(plugin, &error))
-    }
-
-    /// Removes unknown modules from the definition of an archived plugin. An archive does not
-    /// contain the modules of bundles, and Sonobuoy accepts any format and only lists the files of
-    /// one that it does not know.
-    fn without_unknown_modules(&self, plugin: &str, modules: &Modules, definition: &mut Definition) {
-        let is_unknown = |error: &ModuleError| matches!(error, ModuleError::Unknown { .. });
-        let warn = |error: &ModuleError, so: &str| self.reporter.warning(&format!("plugin `{plugin}`: {error}; {so}"));
-        if let Some(format) = definition.result_format.as_deref()
-            && let Some(error) = modules.post_processor(None, format).err().filter(is_unknown)
-        {
-            warn(&error, "its files are listed and not read");
-            definition.result_format = None;
-        }
-        if let Some(name) = definition.plumbline.summarizer.as_deref()
-            && let Some(error) = modules.summarizer(None, name).err().filter(is_unknown)
-        {
-            warn(&error, "its results are not summarized");
-            definition.plumbline.summarizer = None;
-        }
-    }
 }
 
 /// The error for the archive `name`, which cannot be opened.
@@ -446,22 +379,6 @@ fn cannot_open(name: &str, error: &ReadError) -> AppError {
         ReadError::Stream { source, .. } => failed.because(source).hint(RETRIEVE_AGAIN),
         other => failed.because(other).hint(RETRIEVE_AGAIN),
     }
-}
-
-/// The error for the definition of an archived plugin.
-fn invalid_definition(plugin: &str, error: &dyn std::error::Error) -> AppError {
-    AppError::usage(format!("invalid definition of plugin `{plugin}` in the archive"))
-        .because(error)
-        .hint("pass one with `--reprocess --plugin NAME --definition FILE`")
-}
-
-/// The plugin's name in the `definition.json` of an archive.
-fn name_in(document: &mut Value) -> Option<&mut Value> {
-    let definition = match document.get("Definition") {
-        Some(_) => document.get_mut("Definition")?,
-        None => document,
-    };
-    definition.get_mut("sonobuoy-config")?.get_mut("plugin-name")
 }
 
 /// The largest tree that is read completely, in bytes. Reading takes several times as much memory.
