@@ -5,15 +5,15 @@
 //! section `Plumbline`, which Sonobuoy ignores. As in Sonobuoy, keys match without regard to case,
 //! and unknown keys have no effect. Some old files contain such keys.
 
+mod fields;
 mod model;
 mod read;
+mod section;
 mod values;
 
-pub use model::{
-    BundleSource, Config, Filters, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, QueryLimits,
-    RegistryAccess, Selection, Server, Telemetry, default_image,
-};
-pub use read::{ConfigError, MAX_CONFIG_BYTES};
+pub use fields::{ConfigError, MAX_CONFIG_BYTES};
+pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, default_image};
+pub use section::{BundleSource, GracePeriods, MAX_BUNDLES, PlumblineConfig, RegistryAccess, Telemetry};
 pub use values::{
     NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, StorageError, Toleration,
     TolerationError, UnknownChoice,
