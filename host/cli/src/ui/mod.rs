@@ -6,6 +6,7 @@ mod follow;
 mod line;
 mod live;
 mod plugins;
+mod rate;
 mod screen;
 mod transfer;
 

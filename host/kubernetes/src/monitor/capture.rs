@@ -3,6 +3,7 @@
 //! In the archive, they are in `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`. A restarted container
 //! also has `CONTAINER.previous.txt`.
 
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,12 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures_util::AsyncBufRead;
 use futures_util::io::AsyncReadExt as _;
+use futures_util::{AsyncBufRead, StreamExt as _, future, stream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
 use plumbline_archive::atomic::TEMPORARY_PREFIX;
+use plumbline_core::PluginName;
 use tempfile::NamedTempFile;
 use tokio::sync::Semaphore;
 
@@ -27,7 +29,7 @@ use crate::pod_view::PodView;
 
 /// Maximum number of logs to read at once. Every log passes through the API server, so more would
 /// slow it down for other users.
-pub(super) const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 8;
 
 /// Maximum size of one container's log in bytes. A longer log mostly repeats itself.
 const MAX_BYTES: u64 = 64 << 20;
@@ -38,6 +40,9 @@ const GIVE_UP: u32 = 20;
 
 /// How long a log may be silent. The API server has the whole log when it starts to respond.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// Timeout for capturing the logs of one plugin. The results wait meanwhile, and matter more.
+const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
 /// Writes logs into the tree of the run.
 #[derive(Clone)]
@@ -119,6 +124,42 @@ impl Capture {
         }
         file.persist(&path).map_err(|error| kept(error.error))?;
         broken.map_or(Ok(()), Err)
+    }
+}
+
+/// Captures the logs of a plugin's pods, except on nodes that are not ready. Each log of an
+/// unresponsive node would delay the end of the run until its timeout.
+pub(super) async fn capture_logs(
+    capture: &Capture,
+    plugin: &PluginName,
+    pods: Vec<Arc<PodView>>,
+    ready: Option<&BTreeSet<String>>,
+) {
+    let is_away = |pod: &Arc<PodView>| {
+        let node = pod.node.as_deref();
+        node.is_some_and(|node| ready.is_some_and(|ready| !ready.contains(node)))
+    };
+    let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
+    for pod in away {
+        let node = pod.node.as_deref().unwrap_or_default();
+        tracing::warn!(pod = %pod.name, "its logs are not in the archive: node `{node}` is not ready");
+    }
+    let mut left = pods.len();
+    // The pods are processed as a stream, because pending requests for 5,000 pods would need much
+    // memory.
+    let all = stream::iter(pods)
+        .map(|pod| {
+            let capture = capture.clone();
+            async move { capture.pod(&pod).await }
+        })
+        .buffer_unordered(AT_ONCE)
+        .for_each(|()| {
+            left -= 1;
+            future::ready(())
+        });
+    if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
+        let seconds = CAPTURE_TIME.as_secs();
+        tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
     }
 }
 

@@ -1,11 +1,11 @@
 //! The monitor: a handle, and the only task that owns the index. The task receives observations and
 //! commands, and sends reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, future, stream};
+use futures_util::StreamExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
@@ -19,7 +19,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::capture::{self, Capture};
+use super::capture::{Capture, capture_logs};
 use super::exits::{Ends, all_unknown, ended_and_gone, ended_well, have_ended, list_pods};
 use super::index::Index;
 use super::investigate::{Investigation, Outcome};
@@ -116,9 +116,6 @@ const EXIT_WAIT: Duration = Duration::from_secs(5);
 
 /// Delay before a report is offered again to a full queue of the run loop.
 const NEWS_PAUSE: Duration = Duration::from_secs(1);
-
-/// Timeout for capturing the logs of one plugin. The results wait meanwhile, and matter more.
-const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
 /// A plugin with complete results whose container may not have ended yet.
 struct Settling {
@@ -409,42 +406,6 @@ impl Work {
             let _ = reply.send(exits);
             Outcome::Done
         });
-    }
-}
-
-/// Captures the logs of a plugin's pods, except on nodes that are not ready. Each log of an
-/// unresponsive node would delay the end of the run until its timeout.
-async fn capture_logs(
-    capture: &Capture,
-    plugin: &PluginName,
-    pods: Vec<Arc<PodView>>,
-    ready: Option<&BTreeSet<String>>,
-) {
-    let is_away = |pod: &Arc<PodView>| {
-        let node = pod.node.as_deref();
-        node.is_some_and(|node| ready.is_some_and(|ready| !ready.contains(node)))
-    };
-    let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
-    for pod in away {
-        let node = pod.node.as_deref().unwrap_or_default();
-        tracing::warn!(pod = %pod.name, "its logs are not in the archive: node `{node}` is not ready");
-    }
-    let mut left = pods.len();
-    // The pods are processed as a stream, because pending requests for 5,000 pods would need much
-    // memory.
-    let all = stream::iter(pods)
-        .map(|pod| {
-            let capture = capture.clone();
-            async move { capture.pod(&pod).await }
-        })
-        .buffer_unordered(capture::AT_ONCE)
-        .for_each(|()| {
-            left -= 1;
-            future::ready(())
-        });
-    if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
-        let seconds = CAPTURE_TIME.as_secs();
-        tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
     }
 }
 
