@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumbline_conformance::lists::is_suite_node;
 use plumbline_conformance::submission::cleaned;
 use plumbline_core::item::seconds;
-use plumbline_core::rollup::{is_failure, worst};
+use plumbline_core::rollup::{is_failure, meaning, worst};
 use plumbline_core::{Item, Status, TestId, reason};
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ impl Test {
 
     /// Whether it ran, as far as the status says.
     pub fn ran(&self) -> bool {
-        !matches!(self.status.meaning(), Status::Skipped | Status::Unknown | Status::NotRead)
+        !matches!(meaning(&self.status), Status::Skipped | Status::Unknown | Status::NotRead)
     }
 
     /// Whether its outcome is unknown.

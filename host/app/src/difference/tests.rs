@@ -56,6 +56,15 @@ fn classes_do_not_count_if_one_run_has_none() {
 }
 
 #[test]
+fn a_test_whose_status_is_a_list_ran_only_if_one_of_the_list_did() {
+    let before = run("a.xml", &[("x", "failed", ""), ("y", "failed", "")]);
+    let after = run("a.xml", &[("x", "skipped: 2", ""), ("y", "passed: 1, skipped: 2", "")]);
+    let found = compare(&before, &after);
+    assert_eq!((found.ran_after, found.fixed.len(), found.not_run.len()), (1, 1, 1));
+    assert_eq!(found.not_run[0].test.name, "x");
+}
+
+#[test]
 fn nodes_and_suites_tell_tests_apart() {
     let run = |statuses: [&str; 2]| {
         let node = |(name, status): (&str, &str)| node(name, vec![leaf("x", status)]);

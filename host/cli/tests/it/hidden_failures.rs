@@ -159,9 +159,11 @@ fn near_names_of_standard_statuses_count_as_these() {
         let trees: Value = serde_json::from_str(&done.out).unwrap();
         assert!(trees[0].to_string().contains(&format!("\"status\":\"{status}\"")), "{trees}");
     }
-    for status in ["Skipped", "skip"] {
+    bed.write("known.yaml", "[]\n");
+    for status in ["Skipped", "skip", "skipped: 2"] {
         items(&bed, "x.jsonl", &[status]);
         bed.plumbline(&["results", "x.jsonl"]).expect(5);
+        bed.plumbline(&["results", "x.jsonl", "--known-failures", "known.yaml"]).expect(5);
     }
     assert_eq!(worst(&"Failed: 1, passed: 3".into()), Some(Status::Failed));
     bed.write("m.yaml", "name: m\nstatus: passed\nitems:\n- {name: a, status: passed}\n- {name: b, status: Failed}\n");

@@ -9,7 +9,7 @@ use crate::judgement::document::{
     Check, CheckOutcome, ClassCount, JudgeRecord, JudgedCheck, PluginVerdict, RuledItem, Ruling, VERDICT_VERSION,
     VerdictStatus,
 };
-use crate::rollup::worst;
+use crate::rollup::{meaning, worst};
 use crate::status::Status;
 use crate::text::excerpt;
 
@@ -85,7 +85,7 @@ impl Judging {
     /// Adds the next leaf of the tree.
     pub fn leaf(&mut self, leaf: Leaf<'_>) {
         self.leaves += 1;
-        let meaning = leaf.status.meaning();
+        let meaning = meaning(leaf.status);
         self.skipped += u64::from(meaning == Status::Skipped);
         self.not_read += u64::from(meaning == Status::NotRead);
         let worst = worst(leaf.status);

@@ -41,6 +41,10 @@ fn the_status_follows_from_what_counts() {
     // Nothing ran.
     assert_eq!(status(&[("skipped", None), ("not-read", None)]), VerdictStatus::Unknown);
     assert_eq!(status(&[("not-read", None)]), VerdictStatus::Unknown);
+    // A status may be a list of counts.
+    assert_eq!(status(&[("skipped: 2", None)]), VerdictStatus::Unknown);
+    assert_eq!(status(&[("not-read: 1", None), ("Skipped: 1, skip: 4", None)]), VerdictStatus::Unknown);
+    assert_eq!(status(&[("passed: 1, skipped: 2", None)]), VerdictStatus::Passed);
     assert_eq!(status(&[("passed", None), ("not-read", None)]), VerdictStatus::Passed);
 
     let passed = [("passed", None)];
