@@ -92,7 +92,7 @@ pub(super) fn predicate(
         let mut item = trees.item(plugin)?;
         let facts = TreeFacts::of(&item);
         // Files that Sonobuoy did not read are no tests that passed, whatever the archive says.
-        trees.mark_unread(&mut item);
+        trees.mark_unread(plugin, &mut item);
         tests.add(plugin, &item, verdict.as_ref());
         let counts = trees.verdict_counts(plugin, &facts);
         seen.add(&name, plugin, &facts, verdict.as_ref(), counts);

@@ -87,7 +87,7 @@ impl View for Rendered<'_> {
 
     fn tree(&mut self, trees: &mut Trees, mut tree: ResultTree<'_>) -> Result<(), AppError> {
         // The archive says `passed` about files that Sonobuoy did not read. Other tools must not take them for tests.
-        trees.mark_unread(&mut tree.item);
+        trees.mark_unread(tree.plugin, &mut tree.item);
         let ResultTree { plugin, item: root, verdict, causes, .. } = &tree;
         let target = &self.target;
         let failed = |error: io::Error| target.failed(&error);

@@ -138,8 +138,7 @@ impl Trees {
             return BTreeMap::new();
         }
         let mut counts = facts.tally.counts();
-        let is_sonobuoys = self.archive.info().plumbline_version.is_none();
-        let unread = if is_sonobuoys { facts.unread } else { 0 };
+        let unread = if self.is_sonobuoys(plugin) { facts.unread } else { 0 };
         if unread > 0 {
             let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
             self.reporter.note(&format!(

@@ -207,15 +207,21 @@ impl Trees {
     /// verdict: what Sonobuoy did not read has not passed.
     pub(crate) fn judged_item(&mut self, plugin: &str) -> Result<Item, AppError> {
         let mut root = self.item(plugin)?;
-        self.mark_unread(&mut root);
+        self.mark_unread(plugin, &mut root);
         Ok(root)
     }
 
-    /// Gives the leaves of a tree the statuses that they have for a verdict.
-    pub(crate) fn mark_unread(&self, root: &mut Item) {
-        if self.archive.info().plumbline_version.is_none() {
+    /// Gives the leaves of the tree of `plugin` the statuses that they have for a verdict.
+    pub(crate) fn mark_unread(&self, plugin: &str, root: &mut Item) {
+        if self.is_sonobuoys(plugin) {
             mark_unread(root);
         }
+    }
+
+    /// Returns whether Sonobuoy made the tree of `plugin`. In a tree that is processed here, a module read
+    /// every file whose item passed.
+    fn is_sonobuoys(&self, plugin: &str) -> bool {
+        self.archive.info().plumbline_version.is_none() && self.archived(plugin).is_some()
     }
 
     /// Reports that this number of details of the tree of `plugin` is not in the output.

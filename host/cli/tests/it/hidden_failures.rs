@@ -242,6 +242,20 @@ fn other_formats_do_not_report_unread_files_as_passed() {
 }
 
 #[test]
+fn items_with_a_file_that_a_module_read_have_passed() {
+    let bed = Bed::new();
+    let item = json!({"depth": 0, "name": "disk", "status": "passed", "meta": {"file": "results/global/disk.txt"}});
+    bed.write("x.jsonl", &format!("{item}\n"));
+    let done = bed.plumbline(&["results", "x.jsonl", "--result-format", "items"]).expect(0);
+    assert!(!done.err.contains("not read"), "{}", done.err);
+    bed.write("known.yaml", "[]\n");
+    let judged = ["results", "x.jsonl", "--result-format", "items", "--known-failures", "known.yaml"];
+    bed.plumbline(&judged).expect(0);
+    let junit = bed.plumbline(&["results", "x.jsonl", "--result-format", "items", "-o", "junit"]).expect(0).out;
+    assert!(!junit.contains("<skipped"), "{junit}");
+}
+
+#[test]
 fn a_verdict_that_contradicts_itself_or_the_tree_does_not_pass() {
     let bed = Bed::new();
     let known = json!({"version": 1, "plugin": "p", "status": "passed", "failures": 1, "excused": 1});
