@@ -69,7 +69,8 @@ impl View for Collected {
         self.previous = Some(previous);
     }
 
-    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, trees: &mut Trees, mut tree: ResultTree<'_>) -> Result<(), AppError> {
+        trees.mark_unread(tree.plugin, &mut tree.item);
         let title = tree.title();
         let ResultTree { item, verdict, causes, relations, .. } = tree;
         self.nodes.push(self.known.tree(&item, verdict.as_ref(), &mut self.counts));
@@ -127,7 +128,8 @@ impl View for Html {
         self.page.previous(previous);
     }
 
-    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, trees: &mut Trees, mut tree: ResultTree<'_>) -> Result<(), AppError> {
+        trees.mark_unread(tree.plugin, &mut tree.item);
         let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
         let title = tree.title();
         let mut section = Section::new(&mut self.page, &title, tree.plugin, &tree.item, verdict, causes, relations);

@@ -239,6 +239,11 @@ fn other_formats_do_not_report_unread_files_as_passed() {
     let reports = show("openreports");
     assert_eq!(reports.matches("result: pass").count(), 1, "{reports}");
     assert_eq!(reports.matches("result: skip").count(), 2, "{reports}");
+    let markdown = show("markdown");
+    assert!(markdown.contains("| logs | passed | 0 | 0 | 0 | 1 |"), "{markdown}");
+    let page = show("html");
+    let row = "<td class=\"n\">0</td><td class=\"n\">0</td><td class=\"n\">0</td><td class=\"n\">1</td>";
+    assert!(page.contains(row), "{page}");
 }
 
 #[test]
