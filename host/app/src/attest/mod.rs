@@ -53,7 +53,8 @@ pub fn attest(
     let archive = Archive::open(path)?;
     let mut trees = Trees::open(context, path, Reprocess::default())?;
     let (result, verdict) = predicate::predicate(&mut trees, run, url)?;
-    for (list, tests) in [("passed", &result.passed_tests), ("failed", &result.failed_tests)] {
+    let lists = [("passed", &result.passed_tests), ("warned", &result.warned_tests), ("failed", &result.failed_tests)];
+    for (list, tests) in lists {
         if tests.is_none() {
             context.reporter.note(&format!("too many {list} tests for a list: the attestation does not name them"));
         }

@@ -103,18 +103,19 @@ pub(super) fn predicate(
         (_, archive) => archive,
     };
     let result = TestResult {
-        result: TestOutcome::of(verdict, !tests.warned.is_empty()),
+        result: TestOutcome::of(verdict, tests.is_excused || !tests.warned.is_empty()),
         configuration: configuration(trees, verdict)?,
         url: url.map(str::to_owned),
-        passed_tests: listed(tests.passed),
-        warned_tests: listed(tests.warned),
-        failed_tests: listed(tests.failed),
+        passed_tests: listed(tests.passed, false),
+        warned_tests: listed(tests.warned, tests.lacks_warned),
+        failed_tests: listed(tests.failed, tests.lacks_failed),
     };
     Ok((result, verdict))
 }
 
-fn listed(names: Vec<String>) -> Option<Vec<String>> {
-    (names.len() <= MAX_TESTS).then_some(names)
+/// Returns the names, unless there are too many or some are not known.
+fn listed(names: Vec<String>, lacks_names: bool) -> Option<Vec<String>> {
+    (names.len() <= MAX_TESTS && !lacks_names).then_some(names)
 }
 
 #[derive(Default)]
@@ -122,6 +123,12 @@ struct Tests {
     passed: Vec<String>,
     warned: Vec<String>,
     failed: Vec<String>,
+    /// Whether a judge has excused a failure, which a verdict with many items need not list.
+    is_excused: bool,
+    /// Whether a verdict does not list all items that do not count.
+    lacks_warned: bool,
+    /// Whether a verdict does not list all items that count.
+    lacks_failed: bool,
 }
 
 impl Tests {
@@ -141,6 +148,11 @@ impl Tests {
             list.push(test_name(plugin, &path));
         }
         let Some(verdict) = verdict else { return };
+        self.is_excused |= verdict.excused > 0;
+        let counting = verdict.items.iter().filter(|item| item.ruling.counts).count() as u64;
+        let unlisted = verdict.counting.saturating_sub(counting);
+        self.lacks_failed |= unlisted > 0;
+        self.lacks_warned |= verdict.left_out > unlisted;
         // Nothing is excused by a ruling on a test that was skipped or passed.
         for item in verdict.items.iter().filter(|item| item.ruling.counts || worst(&item.status).is_some()) {
             let list = if item.ruling.counts { &mut self.failed } else { &mut self.warned };
@@ -281,6 +293,31 @@ mod tests {
         tests.add("e2e", &root, Some(&verdict));
         assert_eq!(tests.warned, ["e2e › b", "e2e › c"]);
         assert_eq!((tests.passed.as_slice(), tests.failed.len()), (&["e2e › d".to_owned()][..], 0));
+    }
+
+    #[test]
+    fn an_excused_failure_that_the_verdict_does_not_list_was_excused() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(archive(dir.path(), &json!({"plugins": ["e2e"]})));
+        let plugin = dir.path().join("plugins/e2e");
+        let tree = json!({"name": "e2e", "status": "failed", "meta": {"type": "summary"},
+            "items": [{"name": "a", "status": "passed"}, {"name": "b", "status": "failed"}]});
+        fs::write(plugin.join("sonobuoy_results.yaml"), tree.to_string()).unwrap();
+        let write = |verdict: Value| {
+            fs::write(plugin.join("plumbline_verdict.json"), verdict.to_string()).unwrap();
+            predicate(&mut open(dir.path()), None, None).unwrap()
+        };
+        let (result, verdict) = write(json!({"version": 1, "plugin": "e2e", "status": "passed",
+            "failures": 1, "excused": 1, "left_out": 1}));
+        assert_eq!((result.result, verdict), (TestOutcome::Warned, Verdict::Passed));
+        assert_eq!((result.warned_tests, result.failed_tests), (None, Some(Vec::new())));
+        assert_eq!(result.passed_tests.as_deref().unwrap(), ["e2e › a"]);
+
+        // A part of the failures that count would mislead, too.
+        let (result, _) = write(json!({"version": 1, "plugin": "e2e", "status": "failed",
+            "failures": 1, "counting": 1, "left_out": 1}));
+        assert_eq!((result.result, result.failed_tests), (TestOutcome::Failed, None));
+        assert_eq!(result.warned_tests, Some(Vec::new()));
     }
 
     #[test]
