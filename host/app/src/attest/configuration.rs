@@ -110,15 +110,17 @@ fn suite(plugin: &str, definition: &Value) -> Option<ResourceDescriptor> {
 
 /// The image of a plugin, with its digest as far as the archive knows it: from the definition, or from
 /// the pods in the survey.
-fn image(plugin: &str, definition: &Value, pulled: &BTreeMap<String, String>) -> Option<ResourceDescriptor> {
+fn image(plugin: &str, definition: &Value, pulled: &BTreeMap<String, Option<String>>) -> Option<ResourceDescriptor> {
     let image = definition.pointer("/spec/image")?.as_str().filter(|image| !image.is_empty())?;
-    let digest = image.split_once('@').map(|(_, digest)| digest.to_owned()).or_else(|| pulled.get(image).cloned());
-    let resource = ResourceDescriptor::new(&format!("image of {plugin}")).digest(digest.as_deref());
+    let named = image.split_once('@').map(|(_, digest)| digest);
+    let digest = named.or_else(|| pulled.get(image)?.as_deref());
+    let resource = ResourceDescriptor::new(&format!("image of {plugin}")).digest(digest);
     Some(resource.annotation("image", Some(image)).uri(format!("oci://{}", excerpt(image, MAX_NAME))))
 }
 
-/// The digests of the images that containers ran with, by the names in their definitions.
-fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
+/// The digests of the images that containers ran with, by the names in their definitions. `None` if
+/// containers ran different images under one name, because then nobody knows which one a plugin ran.
+fn pulled_images(pods: &Value) -> BTreeMap<String, Option<String>> {
     let mut images = BTreeMap::new();
     for pod in pods.as_array().into_iter().flatten() {
         let statuses = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
@@ -126,7 +128,10 @@ fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
             let text = |key: &str| status.get(key).and_then(Value::as_str);
             let (Some(image), Some(id)) = (text("image"), text("imageID")) else { continue };
             if let Some((_, digest)) = id.split_once('@') {
-                images.insert(image.to_owned(), digest.to_owned());
+                let known = images.entry(image.to_owned()).or_insert_with(|| Some(digest.to_owned()));
+                if known.as_deref() != Some(digest) {
+                    *known = None;
+                }
             }
         }
     }

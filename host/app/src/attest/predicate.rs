@@ -247,6 +247,27 @@ mod tests {
     }
 
     #[test]
+    fn an_image_that_was_not_the_same_on_every_node_has_no_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(archive(dir.path(), &json!({"plugins": ["e2e", "pinned"]})));
+        let ran = |digits: &str| {
+            json!({"status": {"containerStatuses": [
+                {"image": "r.example/suite:1", "imageID": format!("r.example/suite@sha256:{}", digits.repeat(32))}]}})
+        };
+        for (pods, digest) in [
+            (json!([ran("ab"), ran("ab")]), Some("ab".repeat(32))),
+            (json!([ran("ab"), ran("cd")]), None),
+            (json!([ran("ab"), ran("cd"), ran("ab")]), None),
+        ] {
+            fs::write(dir.path().join("resources/ns/run/core_v1_pods.json"), pods.to_string()).unwrap();
+            let (result, _) = predicate(&mut open(dir.path()), None, None).unwrap();
+            let image = found(&result, "image of e2e");
+            assert_eq!(image.uri.as_deref(), Some("oci://r.example/suite:1"));
+            assert_eq!(image.digest.get("sha256"), digest.as_ref(), "{pods}");
+        }
+    }
+
+    #[test]
     fn a_cluster_that_only_the_survey_knows_is_identified_too() {
         let dir = tempfile::tempdir().unwrap();
         let mut trees = archive(dir.path(), &json!({"plugins": ["e2e"]}));
