@@ -16,7 +16,9 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
 use crate::files;
-use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, is_history, known_failures};
+use crate::history::{
+    History, HistoryReport, JudgedRun, Selection, flaky_list, flaky_tests, is_history, known_failures,
+};
 use crate::modules::{Limits, modules};
 use crate::sources::ResolvedPlugin;
 use crate::trees::{Reprocess, Trees};
@@ -131,7 +133,8 @@ pub fn chain(
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
         options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
-    let history = |dir: &Path| history(context, dir, plugin, limits, judged.and_then(Trees::run));
+    let run = judged.and_then(JudgedRun::of);
+    let history = |dir: &Path| history(context, dir, plugin, limits, run.as_ref());
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
         let (report, source) = history(dir)?;
@@ -176,7 +179,7 @@ fn history(
     dir: &Path,
     plugin: &str,
     limits: &Limits,
-    judged: Option<&str>,
+    judged: Option<&JudgedRun>,
 ) -> Result<(HistoryReport, String), AppError> {
     let history = History::open(context, &[dir.to_owned()], limits)?;
     if !history.problems().is_empty() {
@@ -185,7 +188,7 @@ fn history(
         let failed = problems.fold(failed, |failed, problem| failed.cause(problem.to_string()));
         return Err(failed.hint("repair or remove archives that cannot be read"));
     }
-    let (plugin, except_run) = (Some(plugin.to_owned()), judged.map(str::to_owned));
+    let (plugin, except_run) = (Some(plugin.to_owned()), judged.cloned());
     let report = history.report(&Selection { plugin, except_run, ..Selection::default() })?;
     let source = format!("history of {} runs in {}", report.runs.len(), dir.display());
     Ok((report, source))

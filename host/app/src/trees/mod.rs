@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use plumbline_aggregator::{CauseFinder, Detections, LeanLimits, Modules, post_process, prepare, read_lean};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::member::StreamError;
@@ -129,6 +130,11 @@ impl Trees {
     /// The ID of the run, if the archive has it.
     pub(crate) fn run(&self) -> Option<&str> {
         self.archive.info().run.as_deref()
+    }
+
+    /// When the run started, if the archive has it.
+    pub(crate) fn started(&self) -> Option<Timestamp> {
+        self.archive.info().started
     }
 
     /// Returns whether `other` is the same archive, a copy, or another archive of the same run, such as an
