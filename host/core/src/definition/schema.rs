@@ -53,5 +53,8 @@ pub(super) fn keys(pointer: &str) -> impl Iterator<Item = &'static str> {
 }
 
 #[cfg(test)]
+#[path = "schema_tables.rs"]
+mod tables;
+#[cfg(test)]
 #[path = "schema_tests.rs"]
 mod tests;
