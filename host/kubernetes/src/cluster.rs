@@ -1,5 +1,7 @@
 //! Connects to the API server with a kubeconfig and context, or with a pod's service account.
 
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -184,7 +186,9 @@ async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError
         None => match Kubeconfig::read() {
             Ok(read) => ("use the kubeconfig".to_owned(), read),
             Err(error) => match Config::incluster() {
-                Ok(config) if options.context.is_none() => return Ok((config, IN_POD.to_owned())),
+                Ok(config) if options.context.is_none() && is_absent(&error, &list()) => {
+                    return Ok((config, IN_POD.to_owned()));
+                }
                 _ => return Err(ClusterError::new("find a cluster", unusable(&error)).hint(
                     "pass a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
                 )),
@@ -198,6 +202,28 @@ async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError
         .await
         .map_err(|error| ClusterError::new(what, chain(&error)))?;
     Ok((config, name.unwrap_or_else(|| "the kubeconfig's cluster".to_owned())))
+}
+
+/// Returns `$KUBECONFIG`, a list of files, which is empty if it is not set.
+fn list() -> OsString {
+    std::env::var_os("KUBECONFIG").unwrap_or_default()
+}
+
+/// Returns whether an error of the default kubeconfigs means that there is none. `list` is `$KUBECONFIG`.
+///
+/// With any other error, the pod's cluster could be another one than the kubeconfig names.
+fn is_absent(error: &KubeconfigError, list: &OsStr) -> bool {
+    let files: Vec<PathBuf> = std::env::split_paths(list).filter(|file| !file.as_os_str().is_empty()).collect();
+    match error {
+        KubeconfigError::FindPath => true,
+        KubeconfigError::ReadConfig(source, _) if files.is_empty() => {
+            // The home directory in an image may be that of another user.
+            let kinds = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::PermissionDenied];
+            kinds.contains(&source.kind())
+        }
+        KubeconfigError::ReadConfig(..) => files.iter().all(|file| file.try_exists().is_ok_and(|exists| !exists)),
+        _ => false,
+    }
 }
 
 /// Returns why a kubeconfig is unusable. The client's own message has its path in two pairs of quotes.
@@ -278,6 +304,25 @@ pub(crate) mod tests {
         assert!(ServerVersion::parse("1.27").is_none());
         assert!(ServerVersion::parse("v1.29.0").unwrap().has_native_sidecars());
         assert!(!ServerVersion::parse("v1.28.9").unwrap().has_native_sidecars());
+    }
+
+    #[test]
+    fn only_without_a_kubeconfig_the_pods_cluster_is_meant() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let damaged = path("damaged");
+        std::fs::write(&damaged, "{").unwrap();
+        let error = |path: &Path| Kubeconfig::read_from(path).unwrap_err();
+        let list = |files: [&str; 2]| std::env::join_paths(files.map(path)).unwrap();
+        let none = OsStr::new("");
+        assert!(is_absent(&KubeconfigError::FindPath, none));
+        assert!(is_absent(&error(&path("gone")), none));
+        assert!(is_absent(&error(&damaged.join("config")), none), "a file is in the place of `.kube`");
+        assert!(is_absent(&error(&path("gone")), &list(["gone", "gone too"])));
+        assert!(!is_absent(&error(&damaged), none));
+        assert!(!is_absent(&error(&damaged), damaged.as_os_str()));
+        assert!(!is_absent(&error(&path("gone")), &list(["damaged", "gone"])), "one of them is there");
+        assert!(!is_absent(&error(dir.path()), dir.path().as_os_str()), "a directory cannot be read");
     }
 
     #[tokio::test]
