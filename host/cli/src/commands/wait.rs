@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -10,7 +11,7 @@ use plumbline_app::earlier::EarlierRun;
 use plumbline_app::report::status::{how, notes, period, sentence};
 use plumbline_app::report::text::one_line;
 use plumbline_app::report::{run_document, status_table};
-use plumbline_app::runtime::{Termination, runtime};
+use plumbline_app::runtime::{Termination, one_thread, runtime};
 use plumbline_core::duration::parse_duration;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::{Verdict, text};
@@ -22,7 +23,7 @@ use crate::args::global::{ExitCodes, Global};
 use crate::args::name::Name;
 use crate::args::shared::{DAY, EXIT_CODES, RunFormat, WaitOutput, limit};
 use crate::commands::cluster::{ClusterArgs, connect};
-use crate::error::{PrintError as _, fitting, verdict_code};
+use crate::error::{INTERRUPTED, PrintError as _, fitting, verdict_code};
 use crate::output::{print, print_raw};
 use crate::ui::{Ended, follow, say};
 
@@ -136,12 +137,27 @@ pub(crate) async fn until_over(
     }
 }
 
-async fn signalled() {
+/// Waits for SIGTERM or SIGINT.
+pub(crate) async fn signalled() {
     match Termination::catch() {
         Ok(mut termination) => termination.received().await,
         // Without a handler, a signal ends the process. Nothing is lost, because the run is in the
         // cluster.
         Err(_) => std::future::pending().await,
+    }
+}
+
+/// Ends this process at the next SIGTERM or SIGINT. Their handlers stay installed once they were used, so
+/// otherwise nothing would end a command that only has blocking work left.
+pub(crate) fn exit_on_signal() {
+    let wait = || {
+        if let Ok(runtime) = one_thread() {
+            runtime.block_on(signalled());
+            std::process::exit(INTERRUPTED.into());
+        }
+    };
+    if let Err(error) = thread::Builder::new().spawn(wait) {
+        tracing::debug!("signals do not end this process: {error}");
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use plumbline_core::text::steers_terminal;
 use plumbline_dev::{ApiDouble, ExecReply};
@@ -139,6 +141,32 @@ async fn a_run_in_a_cluster_is_attested_on_this_machine() {
     assert_ne!(done.code, 0, "{}", done.err);
     let document: Value = serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err));
     assert_eq!(document["verdict"], "passed", "{document}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_the_download_of_a_run_that_was_followed() {
+    let cluster = Cluster::new(&complete("")).await;
+    let bed = &cluster.bed;
+    cluster.archive();
+    bed.write("smoke.yaml", "sonobuoy-config: {driver: Job, plugin-name: smoke}\nspec: {name: plugin, image: r/i:1}\n");
+    let (asked, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (pod, was_asked, is_over) = (bed.path("pod"), Arc::clone(&asked), Arc::clone(&over));
+    cluster.double.on_exec(move |request| {
+        if request.command.iter().any(|word| word == "--offset") {
+            was_asked.store(true, Ordering::Relaxed);
+            wait_for("the end of the command", || is_over.load(Ordering::Relaxed));
+        }
+        in_pod(&pod, &request.command)
+    });
+    let options = ["-n", "one", "--wait", "--retrieve", "--dir", "home", "--kubeconfig", "kubeconfig"];
+    let running = bed.start("run", &[&["run", "-p", "smoke.yaml"], &options[..]].concat());
+    completes(&cluster, "one", false);
+    wait_for("the download", || asked.load(Ordering::Relaxed));
+    running.signal("TERM");
+    let done = running.wait().expect(130);
+    over.store(true, Ordering::Relaxed);
+    assert!(done.err.contains("to resume, run `plumbline retrieve home -n one`"), "{}", done.err);
+    assert!(!bed.path("home").join(ARCHIVE).exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]

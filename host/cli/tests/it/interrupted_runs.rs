@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::bed::{Bed, Running, alive_in_group, entries, wait_for};
+use crate::signing::keygen;
 
 /// Starts a run of two plugins. `one` finishes at once. `two` waits, with a child process, until it
 /// is started again after the file `again` was created.
@@ -62,6 +63,22 @@ fn a_second_interrupt_ends_everything_at_once() {
     run.wait().expect(130);
     let group = fs::read_to_string(bed.path("pid")).unwrap();
     wait_for("the plugin's end", || alive_in_group(&group) == 0);
+}
+
+#[test]
+fn a_signal_ends_a_command_whose_run_has_finished() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    bed.plugin("one", "", "echo hi > $SONOBUOY_RESULTS_DIR/out");
+    fs::create_dir(bed.path("out")).unwrap();
+    // The command waits for this lock when it writes the attestation.
+    let held = fs::File::open(bed.path("out")).unwrap();
+    held.lock().unwrap();
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "--sign", "release.key", "-p", "one.yaml"]);
+    wait_for("the outcome", || fs::read_to_string(bed.path("run.out")).is_ok_and(|out| out.contains(".tar.gz")));
+    run.signal("TERM");
+    run.wait().expect(130);
+    assert_eq!(entries(&bed.path("out")), bed.archives(), "the archive and nothing else");
 }
 
 #[test]

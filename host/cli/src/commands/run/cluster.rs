@@ -17,7 +17,8 @@ use plumbline_app::{AppError, Context};
 use plumbline_bundle::signing::PrivateKey;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::{Verdict, shell_path};
-use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
+use plumbline_kubernetes::retrieve::{Progress, RetrieveOptions, Wait, retrieve};
+use plumbline_kubernetes::status::Seen;
 use plumbline_kubernetes::{Change, Cluster, names};
 use serde_json::{Value, json};
 
@@ -28,8 +29,8 @@ use crate::commands::generate::aggregator_log_level;
 use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::{Follow, earlier};
-use crate::commands::wait::{code_of_run, print_end, until_over};
-use crate::error::PrintError as _;
+use crate::commands::wait::{code_of_run, exit_on_signal, print_end, signalled, until_over};
+use crate::error::{PrintError as _, verdict_code};
 use crate::output::{print, print_raw};
 use crate::ui::{Transfer, say};
 
@@ -68,7 +69,8 @@ pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<End
     // An unusable key must not be noticed only after the run.
     let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
     let plugins = find_plugins(&context, args)?;
-    runtime()?.block_on(Box::pin(async {
+    let runtime = runtime()?;
+    let ended = runtime.block_on(Box::pin(async {
         let run = prepare(&context, args, plugins, aggregator_log_level(global)).await?;
         if args.dry_run {
             return dry_run(&run).await;
@@ -76,7 +78,10 @@ pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<End
         run.create().await?;
         say(&format!("run started in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
         follow(&context, args, how, global, &run, key.as_ref()).await
-    }))
+    }));
+    // After a signal, the verification of a large archive is not awaited.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Follows the run, and downloads its archive if that is requested.
@@ -105,8 +110,10 @@ async fn follow(
     let printed = if data { Ok(()) } else { print_end(&seen, fetches) };
     let archives = match fetches {
         true => download(args, cluster, namespace).await?,
-        false => Vec::new(),
+        false => Some(Vec::new()),
     };
+    let Some(archives) = archives else { return Ok(Ended::unseen(verdict_code(Verdict::Interrupted))) };
+    exit_on_signal();
     let verdict = Verdict::from_run(&seen.status);
     let attest = |key| archives.iter().try_for_each(|archive| attest_run(context, archive, key, verdict));
     let attested = key.map_or(Ok(()), attest);
@@ -116,14 +123,7 @@ async fn follow(
     // The archive is downloaded even if the output was closed.
     printed?;
     if let Some(archive) = archives.first().filter(|_| !data) {
-        let mut failures = Vec::new();
-        let read = failures_text(context, archive, &seen.status, &mut failures);
-        let printed = print("failed to print the failures", |out| out.write_all(&failures));
-        // The verdict and the archive are complete.
-        if let Err(error) = printed.and(read) {
-            error.print();
-        }
-        say(&format!("next:    plumbline results {}", shell_path(archive)));
+        print_failures(context, archive, &seen);
     }
     let document = data.then(|| {
         let mut document = run_document(cluster.name(), &seen, &seen.status, Timestamp::now());
@@ -138,6 +138,17 @@ async fn follow(
         return Err(error);
     }
     Ok(ended)
+}
+
+fn print_failures(context: &Context, archive: &Path, seen: &Seen) {
+    let mut failures = Vec::new();
+    let read = failures_text(context, archive, &seen.status, &mut failures);
+    let printed = print("failed to print the failures", |out| out.write_all(&failures));
+    // The verdict and the archive are complete.
+    if let Err(error) = printed.and(read) {
+        error.print();
+    }
+    say(&format!("next:    plumbline results {}", shell_path(archive)));
 }
 
 /// Returns what is known of a run that was started and is not followed. The keys are those of its
@@ -161,15 +172,27 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
     Ok(Ended::unseen(ExitCode::SUCCESS))
 }
 
-async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
+/// Downloads the archives. Returns `None` after a signal.
+async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Option<Vec<PathBuf>>, AppError> {
     let dir = args.archive_dir().unwrap_or(Path::new(".")).to_owned();
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
     // The status says that the archive exists, but the pod may need a moment.
     options.wait = Wait::AtMost(Some(Duration::from_secs(60)));
     let mut view = Transfer::default();
-    let brought = retrieve(cluster, &options, &mut |progress| view.show_progress(progress)).await;
+    let mut tell = |progress: Progress<'_>| view.show_progress(progress);
+    let brought = tokio::select! {
+        brought = retrieve(cluster, &options, &mut tell) => Some(brought),
+        () = signalled() => None,
+    };
     view.end();
+    let Some(brought) = brought else {
+        let dir = shell_path(&options.dir);
+        say(&format!(
+            "interrupted: the partial download is kept; to resume, run `plumbline retrieve {dir} -n {namespace}`"
+        ));
+        return Ok(None);
+    };
     let brought = brought.map_err(|error| {
         let app_error = AppError::system("failed to retrieve the archive").because(&error);
         app_error.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
@@ -177,5 +200,5 @@ async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Resu
     for archive in &brought {
         say(&format!("archive: {}", archive.path.display()));
     }
-    Ok(brought.into_iter().map(|archive| archive.path).collect())
+    Ok(Some(brought.into_iter().map(|archive| archive.path).collect()))
 }

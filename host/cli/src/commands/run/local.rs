@@ -19,6 +19,7 @@ use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::RunArgs;
 use crate::commands::run::cluster::Ended;
+use crate::commands::wait::exit_on_signal;
 use crate::error::verdict_code;
 use crate::logging;
 use crate::output::print;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&started.dispatcher)));
         let executed = Box::pin(started.execute(cancel)).await;
         signals.abort();
+        exit_on_signal();
         watch.stop().await;
         let run = executed?;
         let interrupted = run.finished.status.interrupted;
