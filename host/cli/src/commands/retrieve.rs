@@ -102,14 +102,21 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
         Some(limit) => Wait::AtMost(Some(limit)),
         None => Wait::No,
     };
+    let runtime = runtime()?;
+    let code = runtime.block_on(fetch(args, &options, global));
+    // After an interrupt, neither the verification nor the unpacking of a large archive is awaited.
+    runtime.shutdown_background();
+    code
+}
+
+/// Downloads the archives, unpacks them if that is requested, and prints them.
+async fn fetch(args: &RetrieveArgs, options: &RetrieveOptions, global: &Global) -> Result<ExitCode, AppError> {
     let mut view = Transfer::default();
-    let result = runtime()?.block_on(async {
-        tokio::select! {
-            result = transfer(args, &options, &mut view) => Some(result),
-            // Without a handler, the interrupt ends the process, and only the message is lost.
-            Ok(()) = tokio::signal::ctrl_c() => None,
-        }
-    });
+    let result = tokio::select! {
+        result = transfer(args, options, &mut view) => Some(result),
+        // Without a handler, the interrupt ends the process, and only the message is lost.
+        Ok(()) = tokio::signal::ctrl_c() => None,
+    };
     view.end();
     let (retrieved, partial) = match result {
         Some(Ok(retrieved)) => retrieved,
@@ -120,7 +127,7 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
         }
     };
     let code = match args.extract {
-        true => extract(&retrieved, &args.dir, global)?,
+        true => unpack(retrieved.clone(), args.dir.clone(), global.clone()).await?,
         false => ExitCode::SUCCESS,
     };
     match (args.output.is_json(), args.extract) {
@@ -128,6 +135,19 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
         (true, _) => print_raw(PRINTING, |out| print_json(&document(&retrieved, args, partial), out)),
         (false, true) => Ok(code),
         (false, false) => print(&retrieved, partial),
+    }
+}
+
+/// Unpacks the archives on another thread, because the handler of interrupts stays installed.
+async fn unpack(retrieved: Vec<Retrieved>, dir: PathBuf, global: Global) -> Result<ExitCode, AppError> {
+    let what = format!("failed to unpack into `{}`", dir.display());
+    let unpacked = tokio::task::spawn_blocking(move || extract(&retrieved, &dir, &global));
+    tokio::select! {
+        unpacked = unpacked => unpacked.system_error(what)?,
+        Ok(()) = tokio::signal::ctrl_c() => {
+            say("interrupted: the archive is kept; to unpack it, run the same command again");
+            Ok(ExitCode::from(INTERRUPTED))
+        }
     }
 }
 
