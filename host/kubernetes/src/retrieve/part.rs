@@ -1,7 +1,8 @@
 //! A partly downloaded archive: its bytes in `NAME.part`, and its description in `NAME.part.json`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::write_atomic;
@@ -35,15 +36,8 @@ impl Part {
         blocking(move || {
             let (path, side) = (target.with_added_extension("part"), target.with_added_extension("part.json"));
             let failed = || RetrieveError::local("write", &path);
-            let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed())?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(RetrieveError::Busy(path)),
-                // The file system does not support locks, so nothing protects against a second
-                // process.
-                Err(TryLockError::Error(_)) => {}
-            }
+            let mut file = open(&path).map_err(failed())?;
+            lock(&file, &path)?;
             let mut have = file.metadata().map_err(failed())?.len();
             if have > archive.size || read_side(&side).as_ref() != Some(&archive) {
                 file.set_len(0).map_err(failed())?;
@@ -102,6 +96,27 @@ impl Part {
             Ok(None)
         })
         .await
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Locks the open file at `path`. The lock is held until the file is closed.
+fn lock(file: &File, path: &Path) -> Result<(), RetrieveError> {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(RetrieveError::Busy(path.to_owned())),
+        // The file system does not support locks, so nothing protects against a second process.
+        Err(TryLockError::Error(_)) => {}
+    }
+    let locked = file.metadata().map_err(RetrieveError::local("write", path))?;
+    // A process that held the lock before may have moved the complete file to its final name, where it must
+    // not change any more.
+    match fs::metadata(path) {
+        Ok(there) if (there.dev(), there.ino()) == (locked.dev(), locked.ino()) => Ok(()),
+        _ => Err(RetrieveError::Busy(path.to_owned())),
     }
 }
 
@@ -169,5 +184,26 @@ mod tests {
         assert_eq!(part.finish(whole).await.unwrap(), None);
         assert_eq!(fs::read(&target).unwrap(), b"abc");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_another_process_has_completed_meanwhile_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a.tar.gz");
+        let mut part = Part::open(&target, &archive(3, "x")).await.unwrap();
+        part.append(b"abc").await.unwrap();
+        let path = part.path.clone();
+        // A second process opens the file, and takes the lock when the first one has finished.
+        let second = open(&path).unwrap();
+        assert!(matches!(lock(&second, &path), Err(RetrieveError::Busy(_))));
+        assert_eq!(part.finish(|_| None).await.unwrap(), None);
+        assert!(matches!(lock(&second, &path), Err(RetrieveError::Busy(_))));
+        drop(second);
+        // A part that a third one has started is another file.
+        let second = open(&path).unwrap();
+        fs::rename(&path, dir.path().join("moved")).unwrap();
+        fs::write(&path, "new").unwrap();
+        assert!(matches!(lock(&second, &path), Err(RetrieveError::Busy(_))));
+        assert_eq!(fs::read(&target).unwrap(), b"abc");
     }
 }
