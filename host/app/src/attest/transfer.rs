@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_archive::atomic::{AtomicFile, write_atomic};
+use plumbline_archive::atomic::AtomicFile;
 use plumbline_archive::finished::is_archive_name;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_bundle::limits::MAX_ENVELOPE_FILE;
-use plumbline_bundle::signing::{Attestation, SignatureFile, write_attestations};
+use plumbline_bundle::signing::{Attestation, SignatureFile};
 use plumbline_core::Digest;
 use plumbline_registry::{Client, Reference, Settings, pull_results};
 
@@ -102,26 +102,22 @@ pub fn pull(context: &Context, from: &str, file: Option<&Path>) -> Result<Pulled
         // A name from a registry could be any path. The one in the reference cannot.
         (None, None) => PathBuf::from(format!("{}.tar.gz", from.repository().rsplit('/').next().unwrap_or("run"))),
     };
-    let failed = |path: &Path, error: &io::Error| {
-        AppError::system(format!("failed to write `{}`", path.display())).because(error)
-    };
-    let mut copy = || {
+    let mut copy = || -> io::Result<()> {
         let mut file = AtomicFile::create(&path)?;
         io::copy(pulled.file.as_file_mut(), &mut file)?;
         file.commit()
     };
-    copy().map_err(|error| failed(&path, &error))?;
+    copy().system_error(format_args!("failed to write `{}`", path.display()))?;
     let attestations = readable(context, text.as_deref(), "attestations", &from)?;
     let attestation_file = SignatureFile::next_to(&path);
-    if !attestations.is_empty() {
-        let text = write_attestations(&attestations);
-        write_atomic(attestation_file.path(), text.as_bytes())
-            .map_err(|error| failed(attestation_file.path(), &error))?;
+    let is_attested = !attestations.is_empty();
+    if is_attested {
+        attestation_file.merge(attestations, pulled.archive.as_bytes())?;
     }
     Ok(PulledArchive {
         path,
         archive: pulled.archive,
         manifest: pulled.manifest,
-        attestations: (!attestations.is_empty()).then(|| attestation_file.path().to_owned()),
+        attestations: is_attested.then(|| attestation_file.path().to_owned()),
     })
 }

@@ -1,7 +1,7 @@
 //! Pushes bundles and modules to registries, and pulls them into files.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ use tempfile::NamedTempFile;
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, Explain as _, bundle_error};
 use crate::files::{self, NO_ROOM, read_start};
+use crate::signing::readable;
 use crate::sources;
 use crate::sources::registry::{self, Artifact};
 
@@ -182,10 +183,9 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
         .map_err(|error| sources::cache_error(format!("`{reference}` is not a valid bundle"), &error))?;
     let path = output.map_or_else(|| PathBuf::from(bundle.file_name()), Path::to_path_buf);
     write(tar, &path)?;
-    if let Some(signatures) = &artifact.signatures {
-        let signature_file = SignatureFile::next_to(&path);
-        fs::write(signature_file.path(), signatures)
-            .system_error(format_args!("failed to write `{}`", signature_file.path().display()))?;
+    let signatures = readable(context, artifact.signatures.as_deref(), "signatures", reference)?;
+    if !signatures.is_empty() {
+        SignatureFile::next_to(&path).merge(signatures, artifact.pulled.layer.digest.as_bytes())?;
     }
     Ok(path)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
 use rustix::fs::OFlags;
 
-use super::attestation::{Attestation, parse_attestations, write_attestations};
+use super::attestation::{Attestation, parse_attestations, readable_attestations, write_attestations};
 use super::error::SigningError;
 use super::key::with_suffix;
 use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
@@ -62,17 +62,43 @@ impl SignatureFile {
     /// either the old file or the new one. Concurrent writers wait for each other. A file that is
     /// invalid or full stays unchanged.
     pub fn append(&self, attestation: Attestation) -> Result<usize, SigningError> {
+        let _lock = self.lock()?;
+        let mut attestations = read(&self.path)?;
+        attestations.push(attestation);
+        self.replace(&attestations)
+    }
+
+    /// Replaces the attestations in the file by `fetched`, and returns their new number. Others that are in it
+    /// and are about the file with the digest `sha256` stay, because they may be nowhere else. What cannot be
+    /// read in the file is dropped. Readers and writers are treated as by [`SignatureFile::append`].
+    pub fn merge(&self, fetched: Vec<Attestation>, sha256: &[u8; 32]) -> Result<usize, SigningError> {
+        let _lock = self.lock()?;
+        let digest = hex::encode(sha256);
+        let is_about_it = |one: &Attestation| {
+            let subjects = one.unverified_statement().map(|statement| statement.subjects).unwrap_or_default();
+            subjects.iter().any(|(_, other)| *other == digest)
+        };
+        let text = read_text(&self.path)?.unwrap_or_default();
+        let (mut own, _) = readable_attestations(&text).unwrap_or_default();
+        own.retain(|one| is_about_it(one) && !fetched.contains(one));
+        // The newest one is the first.
+        let all: Vec<Attestation> = fetched.into_iter().chain(own.into_iter().rev()).collect();
+        self.replace(&all)
+    }
+
+    /// Locks the directory, because the file itself is about to be replaced.
+    fn lock(&self) -> Result<File, SigningError> {
         let failed = SigningError::write("the signatures", &self.path);
-        // Lock the directory, because the file itself is about to be replaced.
         let lock = File::open(parent_directory(&self.path)).map_err(&failed)?;
         match lock.lock() {
             // Without locks in the file system, two concurrent writers can lose a signature.
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(failed(error)),
-            _ => {}
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(failed(error)),
+            _ => Ok(lock),
         }
-        let mut attestations = read(&self.path)?;
-        attestations.push(attestation);
-        let text = write_attestations(&attestations);
+    }
+
+    fn replace(&self, attestations: &[Attestation]) -> Result<usize, SigningError> {
+        let text = write_attestations(attestations);
         if attestations.len() > MAX_ENVELOPES || text.len() > MAX_ENVELOPE_FILE {
             return Err(SigningError::Full(self.path.clone()));
         }
@@ -81,7 +107,7 @@ impl SignatureFile {
             file.write_all(text.as_bytes())?;
             file.commit()
         };
-        replace().map_err(failed)?;
+        replace().map_err(SigningError::write("the signatures", &self.path))?;
         Ok(attestations.len())
     }
 }
@@ -96,12 +122,17 @@ pub fn named_path(path: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> Result<Vec<Attestation>, SigningError> {
+    let Some(text) = read_text(path)? else { return Ok(Vec::new()) };
+    parse_attestations(&text).map_err(|error| SigningError::Envelopes(path.to_owned(), error))
+}
+
+/// Reads at most one byte more than a file may have. Returns `None` if it does not exist.
+fn read_text(path: &Path) -> Result<Option<Vec<u8>>, SigningError> {
     let mut text = Vec::new();
     match open(path).and_then(|file| file.take(MAX_ENVELOPE_FILE as u64 + 1).read_to_end(&mut text)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        read => read.map_err(SigningError::read("the signatures", path))?,
-    };
-    parse_attestations(&text).map_err(|error| SigningError::Envelopes(path.to_owned(), error))
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(|_| Some(text)).map_err(SigningError::read("the signatures", path)),
+    }
 }
 
 /// Opens a regular file for reading. The call does not wait for the writer of a named pipe.

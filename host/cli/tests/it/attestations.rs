@@ -477,6 +477,13 @@ fn an_archive_and_its_attestations_travel_through_a_registry() {
     verify(&bed, &archive, &["--key", "release.pub"]).expect(0);
     registry.plumbline(&bed, &["results", "pull", &name, "--file", "copy.tar.gz"]).expect(0);
     verify(&bed, "copy.tar.gz", &["--key", "release.pub"]).expect(0);
+    // An attestation that was made here is kept.
+    keygen(&bed, "second");
+    attest(&bed, "copy.tar.gz", "second").expect(0);
+    registry.plumbline(&bed, &["results", "pull", &name, "--file", "copy.tar.gz"]).expect(0);
+    for key in ["release.pub", "second.pub"] {
+        verify(&bed, "copy.tar.gz", &["--key", key]).expect(0);
+    }
 
     let plugin = format!("oci://{}/team/tap:1", registry.host);
     let tar = crate::signing::packed(&bed, "tap", "hello");

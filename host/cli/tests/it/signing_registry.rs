@@ -75,4 +75,14 @@ fn signatures_of_a_tar_are_pushed_and_an_invalid_one_does_not_hide_others() {
     tokio::runtime::Runtime::new().unwrap().block_on(attached);
     let shown = verify();
     assert!(shown.err.contains("ignored"), "{}", shown.err);
+    // Nor does it in the file next to a tar that was pulled, in which signatures that were made here stay.
+    keygen(&bed, "second");
+    let pull = || registry.plumbline(&bed, &["plugin", "pull", &reference, "-f", "pulled.bundle.tar"]).expect(0);
+    let check = |key: &str| bed.plumbline(&["plugin", "verify", "pulled.bundle.tar", "--key", key]).expect(0);
+    pull();
+    check("release.pub");
+    sign(&bed, "pulled.bundle.tar", "second").expect(0);
+    pull();
+    check("release.pub");
+    check("second.pub");
 }

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use plumbline_bundle::signing::{Attestation, MAX_ENVELOPES, SignatureFile, SigningError, named_path};
+use plumbline_bundle::signing::{
+    Attestation, MAX_ENVELOPES, Predicate, SignatureFile, SigningError, Subject, named_path, sign,
+};
 
-use crate::signing::signed::{attestation, envelope, key, look_at};
+use crate::signing::signed::{attestation, envelope, key, look_at, subject};
 
 #[test]
 fn signatures_are_added_to_the_file_next_to_the_tar() {
@@ -41,6 +43,25 @@ fn two_who_sign_at_once_lose_nothing() {
     counts.sort_unstable();
     assert_eq!(counts, (1..=8).collect::<Vec<_>>());
     assert_eq!(file.read().unwrap().len(), 8);
+}
+
+#[test]
+fn what_was_signed_here_stays_with_what_is_fetched() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = SignatureFile::at(dir.path().join("s.json"));
+    let (one, two, fetched) = (attestation(&key()), attestation(&key()), attestation(&key()));
+    assert_eq!(file.merge(vec![fetched.clone()], &subject().sha256).unwrap(), 1);
+    let of_another_file = Subject { sha256: [8; 32], ..subject() };
+    let other = sign(&of_another_file, &Predicate::default(), &key()).unwrap();
+    for own in [&one, &other, &two] {
+        file.append(own.clone()).unwrap();
+    }
+    assert_eq!(file.merge(vec![fetched.clone()], &subject().sha256).unwrap(), 3);
+    assert_eq!(file.read().unwrap(), [fetched.clone(), one.clone(), two]);
+    // Something that cannot be read hides nothing.
+    fs::write(file.path(), format!("{{\"payload\": 1}}\n{}\n", one.json())).unwrap();
+    assert_eq!(file.merge(vec![fetched.clone()], &subject().sha256).unwrap(), 2);
+    assert_eq!(file.read().unwrap(), [fetched, one]);
 }
 
 #[test]
