@@ -17,6 +17,7 @@ use plumbline_registry::{
 use crate::context::Context;
 use crate::error::{AppError, quoted};
 use crate::files;
+use crate::images::lock;
 use crate::sources::{self, registry};
 
 pub use bake::{BakeOptions, BakedImage, bake};
@@ -81,6 +82,8 @@ pub fn save(
     };
     let failed = |cause: Cause| AppError::from(cause.of(format!("write layout `{}`", output.display())));
     let layout = Layout::create(dir).map_err(failed)?;
+    // Until the index has all references.
+    let _lock = lock(dir, "artifacts")?;
     for reference in &references {
         let (root, copied) = registry::wait(save_one(&client, reference, &layout))?;
         saved(reference, root.digest, copied.referrers)?;

@@ -200,16 +200,16 @@ struct Filled {
     _lock: Option<File>,
 }
 
-/// Locks a layout until the file is closed. Two processes would remove each other's incomplete
-/// downloads and overwrite each other's index.
-fn lock(dir: &Path) -> Result<Option<File>, AppError> {
+/// Locks a layout, into which `what` is copied, until the file is closed. Two processes would remove each
+/// other's incomplete downloads and overwrite each other's index.
+pub(crate) fn lock(dir: &Path, what: &str) -> Result<Option<File>, AppError> {
     // Some file systems cannot lock directories.
     let Ok(there) = File::open(dir) else { return Ok(None) };
     match there.try_lock() {
         Ok(()) => Ok(Some(there)),
         Err(TryLockError::Error(_)) => Ok(None),
         Err(TryLockError::WouldBlock) => {
-            Err(AppError::usage(format!("another process is copying images into `{}`", dir.display()))
+            Err(AppError::usage(format!("another process is copying {what} into `{}`", dir.display()))
                 .hint("wait until it has finished, or choose another directory"))
         }
     }
@@ -225,7 +225,7 @@ fn fill(
     let layout = Layout::create(dir).map_err(|cause| failed(cause, dir))?;
     let scratch = dir.join(SCRATCH);
     let unusable = format!("failed to use directory `{}`", scratch.display());
-    let lock = lock(dir)?;
+    let lock = lock(dir, "images")?;
     // Incomplete downloads start again.
     if scratch.exists() {
         fs::remove_dir_all(&scratch).system_error(&unusable)?;

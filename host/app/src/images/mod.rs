@@ -29,6 +29,7 @@ use crate::sources::{self, SourceKind, registry};
 use crate::suite::{LATEST, default_plugins, latest, with_default_plugins};
 
 pub use check::{CheckOptions, CheckedImage, check};
+pub(crate) use copy::lock;
 pub use copy::{LoadJobs, Saved, copy_jobs, load_jobs, pull, push_jobs, save, save_jobs};
 pub(crate) use question::{Question, ask, not_allowed, reference};
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
 use plumbline_bundle::signing::parse_attestations;
+use plumbline_registry::Layout;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done, wait_for};
@@ -183,6 +184,16 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     assert_eq!(signatures(&bed.path("home/data/plumbline/bundles/sample/signatures.json")), (2, true, true));
     let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
     assert_eq!(list["installed"][0]["bundle"]["digest"], pushed["digest"]);
+}
+
+#[test]
+fn two_at_a_time_do_not_save_into_one_layout() {
+    let bed = Bed::new();
+    Layout::create(&bed.path("out")).unwrap();
+    let held = fs::File::open(bed.path("out")).unwrap();
+    held.try_lock().unwrap();
+    let refused = bed.plumbline(&["plugin", "save", "oci://127.0.0.1:1/x:1", "-f", "out"]).expect(2);
+    assert!(refused.err.contains("another process is copying artifacts into `out`"), "{}", refused.err);
 }
 
 #[test]
