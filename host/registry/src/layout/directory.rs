@@ -2,6 +2,7 @@
 //! from a removable drive.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -53,16 +54,12 @@ pub struct Entry {
 }
 
 impl Layout {
-    /// Opens the layout in `dir`, or creates one if the directory is missing or empty.
+    /// Opens the layout in `dir`, or creates one if the directory is missing or empty. What an interrupted
+    /// creation left in it does not matter.
     pub fn create(dir: &Path) -> Result<Self, Cause> {
         let blobs = dir.join(BLOBS);
-        let mark = dir.join(MARK);
-        let empty = match fs::read_dir(dir) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(error) if error.kind() == ErrorKind::NotFound => true,
-            Err(error) => return Err(Cause::file(dir)(error)),
-        };
-        if !empty {
+        let empty = RawManifest::write(&Index::default())?.bytes;
+        if !is_new(dir, &empty)? {
             return match Self::open(dir) {
                 Ok(layout) => fs::create_dir_all(&blobs).map_err(Cause::file(&blobs)).map(|()| layout),
                 Err(Cause::Kind(_)) => Err(Cause::Kind(format!(
@@ -74,9 +71,12 @@ impl Layout {
         }
         fs::create_dir_all(&blobs).map_err(Cause::file(&blobs))?;
         let layout = Self { dir: dir.into() };
-        layout.replace(INDEX, RawManifest::write(&Index::default())?.bytes.as_ref())?;
+        // Another process that creates it may already list manifests.
+        if !dir.join(INDEX).exists() {
+            layout.replace(INDEX, &empty)?;
+        }
         // Write the marker last, because it makes the directory a layout.
-        fs::write(&mark, MARK_TEXT).map_err(Cause::file(&mark))?;
+        layout.replace(MARK, MARK_TEXT.as_bytes())?;
         Ok(layout)
     }
 
@@ -267,6 +267,43 @@ impl Layout {
         file.write_all(bytes).map_err(Cause::file(&self.dir))?;
         publish(file, &self.dir.join(name))
     }
+}
+
+/// Returns whether `dir` is missing, or has only what an interrupted [`Layout::create`] leaves. `index` is the
+/// index without manifests.
+fn is_new(dir: &Path, index: &[u8]) -> Result<bool, Cause> {
+    let is_left = |name: &OsString| {
+        let path = dir.join(name);
+        match name.to_str() {
+            Some("blobs") => {
+                let digests = names(&dir.join(BLOBS));
+                names(&path).is_ok_and(|all| all.iter().all(|name| name == "sha256"))
+                    && digests.is_ok_and(|all| all.is_empty())
+            }
+            // Earlier versions did not write the marker atomically.
+            Some(MARK) => fs::metadata(&path).is_ok_and(|there| there.is_file() && there.len() == 0),
+            Some(INDEX) => is_file_with(&path, index),
+            Some(name) => name.starts_with(UNFINISHED),
+            None => false,
+        }
+    };
+    let all = names(dir)?;
+    // The directory of blobs is the first that is created.
+    Ok(all.is_empty() || all.iter().any(|name| name == "blobs") && all.iter().all(is_left))
+}
+
+/// Returns the names in a directory. There are none if it does not exist.
+fn names(dir: &Path) -> Result<Vec<OsString>, Cause> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Cause::file(dir))?,
+    };
+    entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(Cause::file(dir))).collect()
+}
+
+fn is_file_with(path: &Path, content: &[u8]) -> bool {
+    let has_size = fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == content.len() as u64);
+    has_size && fs::read(path).is_ok_and(|there| there == content)
 }
 
 /// Returns the path of a blob in a layout.

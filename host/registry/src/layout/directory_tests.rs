@@ -99,6 +99,31 @@ fn other_directories_are_left_alone() {
 }
 
 #[test]
+fn a_creation_that_was_interrupted_is_completed() {
+    let parent = tempfile::tempdir().unwrap();
+    // Each step leaves more, and so does a version that wrote an empty marker first.
+    type Left = fn(&Path);
+    let steps: [Left; 4] = [
+        |dir| fs::create_dir_all(dir.join(BLOBS)).unwrap(),
+        |dir| drop(unfinished(dir).unwrap().keep().unwrap()),
+        |dir| fs::write(dir.join(INDEX), RawManifest::write(&Index::default()).unwrap().bytes).unwrap(),
+        |dir| fs::write(dir.join(MARK), "").unwrap(),
+    ];
+    for count in 1..=steps.len() {
+        let dir = parent.path().join(count.to_string());
+        steps.iter().take(count).for_each(|step| step(&dir));
+        let layout = Layout::create(&dir).unwrap();
+        let one = image(&layout, b"one", None);
+        layout.list(one.descriptor(), Some("h/n:1")).unwrap();
+        assert_eq!(Layout::create(&dir).unwrap().entries().unwrap().len(), 1, "{count} steps");
+    }
+    // A layout that lost its marker is not replaced.
+    let dir = parent.path().join("4");
+    fs::remove_file(dir.join(MARK)).unwrap();
+    assert!(Layout::create(&dir).unwrap_err().to_string().contains("other files than a layout"));
+}
+
+#[test]
 fn lists_that_are_written_at_a_time_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::create(dir.path()).unwrap();
