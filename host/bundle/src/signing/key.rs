@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use pem::Pem;
+use plumbline_archive::atomic::AtomicFile;
+use plumbline_archive::disk::Disk;
 use ring::agreement::{self, ECDH_P256, EphemeralPrivateKey, agree_ephemeral};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -172,11 +174,10 @@ pub fn write_pair(name: &Path, force: bool) -> Result<WrittenPair, SigningError>
         }
     }
     let (PrivateKey { public: key, .. }, text) = PrivateKey::generate().map_err(SigningError::Generate)?;
-    write(&private, text.as_bytes(), 0o600, force)?;
-    if let Err(error) = write(&public, key.to_pem().as_bytes(), 0o644, force) {
-        // Half a pair would only make the next attempt fail. The first error is the relevant one.
-        let _ = fs::remove_file(&private);
-        return Err(error);
+    let files = [(public.as_path(), key.to_pem(), 0o644), (private.as_path(), text, 0o600)];
+    match force {
+        true => replace(files)?,
+        false => create(files)?,
     }
     Ok(WrittenPair { private, public, key })
 }
@@ -201,23 +202,40 @@ fn read(path: &Path) -> Result<Vec<u8>, SigningError> {
     read_start(path, MAX_PEM).map_err(SigningError::read("key", path))
 }
 
-/// Writes a file without following a link or changing an existing file. It creates a new file at
-/// `path`, or with `force` renames a new file to `path`.
-fn write(path: &Path, content: &[u8], mode: u32, force: bool) -> Result<(), SigningError> {
-    let target = if force { with_suffix(path, &format!(".new-{}", std::process::id())) } else { path.to_owned() };
-    let written = OpenOptions::new().write(true).create_new(true).mode(mode).open(&target).and_then(|mut file| {
-        let done = file.write_all(content).and_then(|()| file.sync_all());
-        let done = if force { done.and_then(|()| fs::rename(&target, path)) } else { done };
-        if done.is_err() {
-            // This call created the incomplete file.
-            let _ = fs::remove_file(&target);
+/// Creates the files, and follows no link. If one exists, none is left behind.
+fn create(files: [(&Path, String, u32); 2]) -> Result<(), SigningError> {
+    let mut created = Vec::new();
+    for (path, content, mode) in files {
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+        let written = file.and_then(|mut file| {
+            created.push(path);
+            file.write_all(content.as_bytes()).and_then(|()| file.sync_all())
+        });
+        if let Err(source) = written {
+            // Half a pair would only make the next attempt fail. The first error is the relevant one.
+            created.into_iter().for_each(|path| drop(fs::remove_file(path)));
+            return Err(match source.kind() {
+                io::ErrorKind::AlreadyExists => SigningError::Exists(path.to_owned()),
+                _ => SigningError::write("key", path)(source),
+            });
         }
-        done
-    });
-    written.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists if !force => SigningError::Exists(path.to_owned()),
-        _ => SigningError::write("key", path)(source),
-    })
+    }
+    Ok(())
+}
+
+/// Replaces the files in this order. Both are complete before the first is replaced, so a full disk loses no
+/// key. The private key comes last, because the old one is enough to make its public key again.
+fn replace(files: [(&Path, String, u32); 2]) -> Result<(), SigningError> {
+    let mut staged = Vec::new();
+    for (path, content, mode) in files {
+        let write = || -> io::Result<AtomicFile> {
+            let mut file = AtomicFile::create_on(&Disk::default(), path, mode)?;
+            file.write_all(content.as_bytes())?;
+            Ok(file)
+        };
+        staged.push((path, write().map_err(SigningError::write("key", path))?));
+    }
+    staged.into_iter().try_for_each(|(path, file)| file.commit().map_err(SigningError::write("key", path)))
 }
 
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -334,6 +352,20 @@ mod tests {
         assert_eq!(read_private(&second.private).unwrap().public(), &second.key);
         assert_eq!(second.private.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(dir.path().read_dir().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_pair_that_cannot_be_replaced_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("k");
+        let first = write_pair(&name, false).unwrap();
+        let private = fs::read(&first.private).unwrap();
+        // A directory is in the place of the public key.
+        fs::remove_file(&first.public).unwrap();
+        fs::create_dir_all(first.public.join("x")).unwrap();
+        assert!(matches!(write_pair(&name, true), Err(SigningError::Write { .. })));
+        assert_eq!(fs::read(&first.private).unwrap(), private);
+        assert_eq!(dir.path().read_dir().unwrap().count(), 2, "nothing temporary stays");
     }
 
     #[test]
