@@ -27,6 +27,13 @@ pub enum FaultKind {
         /// Seconds for the header `Retry-After`.
         retry_after: Option<u64>,
     },
+    /// The request is rejected with a text, as by a proxy, or by a server without the API group.
+    Text {
+        /// The HTTP status code.
+        code: u16,
+        /// The body.
+        body: &'static str,
+    },
     /// The connection is closed without a response.
     Reset,
     /// The request is executed, and the connection is closed without a response.

@@ -94,6 +94,7 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> io:
         (Some(FaultKind::Status { code, message, retry_after }), _) => {
             answer::failure(&Failure::plain(code, message).retry_after(retry_after))
         }
+        (Some(FaultKind::Text { code, body }), _) => answer::text(code, body),
         (Some(FaultKind::Stall(time)), request) => {
             sleep(time).await;
             answered(&shared, request)

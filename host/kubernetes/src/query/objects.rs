@@ -105,12 +105,7 @@ impl ObjectReader {
         let path = format!("{}/{name}", objects.path().map_err(failed)?);
         let bytes = match self.fetch.bytes(&what, get(&what, &path)?, MAX_ANSWER, WITHIN).await {
             Ok(bytes) => bytes,
-            // The server says this of a resource that it does not have.
-            Err(FetchError::Cluster(error))
-                if error.is_not_found() && !error.cause.contains("could not find the requested resource") =>
-            {
-                return Ok(None);
-            }
+            Err(FetchError::Cluster(error)) if says_missing_object(&error) => return Ok(None),
             Err(error) => return Err(error.into_cluster(&what)),
         };
         let object = serde_json::from_slice(&bytes);
@@ -135,6 +130,16 @@ impl Objects<'_> {
         };
         Ok(format!("{root}/{}/{place}{}", self.api_version, self.resource))
     }
+}
+
+/// Returns whether a server says that an object does not exist.
+///
+/// Of a resource that it does not have, it says another sentence. For an API group that it does not
+/// have, it sends a text, as a proxy does.
+fn says_missing_object(error: &ClusterError) -> bool {
+    error.is_not_found()
+        && error.reason.as_deref() == Some("NotFound")
+        && !error.cause.contains("could not find the requested resource")
 }
 
 /// Returns whether `name` can be a segment of a path. Names of RBAC objects may contain colons.

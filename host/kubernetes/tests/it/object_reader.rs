@@ -112,6 +112,21 @@ async fn a_missing_object_is_none_and_a_missing_kind_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_text_in_place_of_a_status_is_not_a_missing_object() {
+    let bed = Bed::new().await;
+    let reader = ObjectReader::new(&bed.cluster);
+    let maps = Objects { namespace: Some("default"), ..objects("v1", "configmaps") };
+    assert_eq!(reader.get(&maps, "m1").await.unwrap(), None);
+    // An API server answers so for a group that it does not have, and a proxy for any path.
+    for body in ["404 page not found\n", "<html><body>404 Not Found</body></html>", "", "{\"code\":404}"] {
+        let kind = FaultKind::Text { code: 404, body };
+        bed.double.fault(Fault { method: Some("GET"), path_contains: "/configmaps/m1".to_owned(), kind, times: 1 });
+        let error = reader.get(&maps, "m1").await.unwrap_err();
+        assert_eq!(error.code, Some(404), "{body}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn values_of_secrets_and_managed_fields_are_left_out() {
     let bed = Bed::new().await;
     let applied =
