@@ -148,15 +148,16 @@ impl Module {
     /// Runs a check, and passes its items and progress to `sink` as they arrive, on this thread.
     /// Blocks like [`Module::post_process`].
     ///
-    /// A directory that does not exist is left out, and the log says so.
+    /// A directory that does not exist is left out. In one that cannot be opened, nothing is permitted.
+    /// The log says so.
     ///
     /// The limits on time end a check that computes or calls the host, but not a read that waits for
     /// data, such as that of `/proc/kmsg`. The caller therefore runs a check in a process of its
     /// own, and kills it at its deadline.
     ///
     /// # Errors
-    /// Returns the same errors as [`Module::post_process`], and [`ModuleFailure::Host`] for a
-    /// directory that cannot be opened. An error of `call.cluster` is passed to the module.
+    /// Returns the same errors as [`Module::post_process`]. An error of `call.cluster` is passed to the
+    /// module.
     pub fn run_check(
         &self,
         call: RunCheck<'_>,

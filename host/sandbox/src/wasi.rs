@@ -17,7 +17,6 @@ use cap_std::fs::Dir;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView as _};
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host;
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
@@ -39,6 +38,9 @@ impl HasData for HasTable {
 }
 
 /// Opens the directories that a check may read, and adds its environment variables and its clock.
+///
+/// A directory that does not exist is left out. In one that cannot be opened, nothing is permitted, so
+/// that a check does not take its files for missing ones.
 pub(crate) fn granted(
     directories: &[Directory],
     env: &[(String, String)],
@@ -46,27 +48,36 @@ pub(crate) fn granted(
     owners: Option<Recorded>,
     log: &mut dyn LogSink,
 ) -> io::Result<(WasiCtxBuilder, Directories)> {
-    let (mut wasi, mut opened) = (WasiCtxBuilder::new(), Directories::new(owners));
+    let (mut wasi, mut opened, mut failed) = (WasiCtxBuilder::new(), Directories::new(owners), Vec::new());
     // The thread of the module has nothing else to do.
     wasi.allow_blocking_current_thread(true).envs(env);
     if let Some(now) = now {
         wasi.wall_clock(FixedClock(now));
     }
     for directory in directories {
-        let path = &directory.path;
-        let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("failed to open `{path}`: {error}"));
-        let dir = match directory.open() {
+        let path = directory.path.as_str();
+        match open(directory, &mut wasi) {
+            Ok(dir) => opened.add(path, dir),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 log.line(LogLevel::Warning, &format!("the granted directory `{path}` does not exist"));
-                continue;
             }
-            found => found.map_err(|error| failed(&error))?,
-        };
-        let source = path_of(&dir, &directory.source);
-        wasi.preopened_dir(source, path, FsPerms::ReadOnly).map_err(|error| failed(&error))?;
-        opened.add(path, dir);
+            Err(error) => failed.push((path, error)),
+        }
+    }
+    for (path, error) in failed {
+        if opened.deny(path)? {
+            log.line(LogLevel::Warning, &format!("failed to open the granted directory `{path}`: {error}"));
+        }
     }
     Ok((wasi, opened))
+}
+
+fn open(directory: &Directory, wasi: &mut WasiCtxBuilder) -> io::Result<Dir> {
+    let dir = directory.open()?;
+    let source = path_of(&dir, &directory.source);
+    wasi.preopened_dir(source, &directory.path, FsPerms::ReadOnly)
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(dir)
 }
 
 /// Returns a path to an open directory, which leads to the same one if `source` changes.
@@ -104,7 +115,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<
     random::random::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     random::insecure::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
     random::insecure_seed::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
-    filesystem::preopens::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)?;
+    filesystem::preopens::add_to_linker::<State, HasNodeFiles>(l, State::node_files)?;
     sync::filesystem::types::add_to_linker::<State, HasNodeFiles>(l, State::node_files)?;
     cli::environment::add_to_linker::<State, WasiCli>(l, State::cli)?;
     cli::exit::add_to_linker::<State, WasiCli>(l, State::cli)?;

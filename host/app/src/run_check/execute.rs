@@ -170,8 +170,8 @@ fn all_granted(check: &CheckRun, info: &ModuleInfo) -> Result<(), CheckFailure> 
         .with("add-to-definition", Some(missing.to_yaml())))
 }
 
-/// Returns the granted directories that exist on this node. A missing one is logged, because a check
-/// may look at what only some nodes have.
+/// Returns the granted directories that exist on this node, also those that cannot be opened. A missing
+/// one is logged, because a check may look at what only some nodes have.
 fn directories(check: &CheckRun) -> Vec<Directory> {
     let source = |path: &String| match Directory::of_node(Path::new(&check.root), path) {
         Ok(directory) => Some(directory),
@@ -225,9 +225,13 @@ mod tests {
         std::os::unix::fs::symlink("/proc", node.path().join("var/run")).unwrap();
         let grants = "{files: [/etc/kubernetes, /etc/hostname, /var/run, /var/run/self, /opt/none]}";
         let found = directories(&check(grants, node.path()));
-        let source = node.path().join("etc/kubernetes");
-        let root = Some(node.path().to_owned());
-        assert_eq!(found, [Directory { path: "/etc/kubernetes".to_owned(), source, root }]);
+        // In all but the first, the sandbox permits nothing.
+        let wanted = ["/etc/kubernetes", "/etc/hostname", "/var/run", "/var/run/self"].map(|path| Directory {
+            path: path.to_owned(),
+            source: node.path().join(path.trim_start_matches('/')),
+            root: Some(node.path().to_owned()),
+        });
+        assert_eq!(found, wanted);
     }
 
     #[test]

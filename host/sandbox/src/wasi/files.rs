@@ -13,7 +13,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 use wasmtime::component::{HasData, Resource};
-use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemCtxView};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types as wit;
 use wasmtime_wasi::p2::bindings::sync::io::streams;
@@ -30,6 +31,8 @@ const MAX_READ: usize = 64 << 10;
 pub(crate) struct NodeFiles<'a> {
     wasi: WasiFilesystemCtxView<'a>,
     open: &'a mut OpenFiles,
+    /// The granted directories that cannot be opened, with what stands for them.
+    denied: &'a [(String, Dir)],
     clock: Clock,
     meter: Meter,
 }
@@ -46,7 +49,7 @@ impl CallState {
         let (clock, meter) = (self.wasi.clock.clone(), self.wasi.meter.clone());
         let (wasi, open) = self.wasi.view_with_open();
         let wasi = WasiFilesystemCtxView { ctx: wasi.ctx.filesystem(), table: wasi.table };
-        NodeFiles { wasi, open, clock, meter }
+        NodeFiles { wasi, open, denied: self.directories.denied(), clock, meter }
     }
 }
 
@@ -54,6 +57,16 @@ impl NodeFiles<'_> {
     /// Returns the error that ends the call, if its time is over.
     fn check(&self) -> FsResult<()> {
         self.clock.check().map_err(FsError::trap)
+    }
+
+    /// Returns the error that ends the call, as [`Self::check`] does, or that of a directory that cannot
+    /// be opened.
+    fn check_directory(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
+        self.check()?;
+        match self.wasi.table.get(fd)? {
+            Descriptor::Dir(directory) if !directory.dir.metadata()?.is_dir() => Err(ErrorCode::NotPermitted.into()),
+            _ => Ok(()),
+        }
     }
 
     fn file(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<File>> {
@@ -124,6 +137,16 @@ fn read_at(file: &File, max: u64, offset: u64) -> std::io::Result<Vec<u8>> {
     }
 }
 
+impl preopens::Host for NodeFiles<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let mut directories = preopens::Host::get_directories(&mut self.wasi)?;
+        for (path, stand_in) in self.denied {
+            directories.push((self.wasi.table.push(Descriptor::Dir(stand_in.clone()))?, path.clone()));
+        }
+        Ok(directories)
+    }
+}
+
 impl wit::Host for NodeFiles<'_> {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<wit::ErrorCode> {
         self.wasi.convert_error_code(error)
@@ -143,7 +166,7 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         open_flags: wit::OpenFlags,
         flags: wit::DescriptorFlags,
     ) -> FsResult<Fd> {
-        self.check()?;
+        self.check_directory(&fd)?;
         let ticket = self.open.ticket().map_err(FsError::trap)?;
         let writes = [wit::OpenFlags::CREATE, wit::OpenFlags::EXCLUSIVE, wit::OpenFlags::TRUNCATE];
         if writes.into_iter().any(|flag| open_flags.contains(flag)) || flags.contains(wit::DescriptorFlags::WRITE) {
@@ -194,7 +217,7 @@ impl wit::HostDescriptor for NodeFiles<'_> {
     }
 
     fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<wit::DirectoryEntryStream>> {
-        self.check()?;
+        self.check_directory(&fd)?;
         let ticket = self.open.ticket().map_err(FsError::trap)?;
         let entries = match self.wasi.table.get(&fd)? {
             Descriptor::Dir(directory) => Entries::open(&directory.dir, ticket)?,
@@ -215,17 +238,17 @@ impl wit::HostDescriptor for NodeFiles<'_> {
     }
 
     fn stat(&mut self, fd: Fd) -> FsResult<wit::DescriptorStat> {
-        self.check()?;
+        self.check_directory(&fd)?;
         self.wasi.stat(fd)
     }
 
     fn stat_at(&mut self, fd: Fd, path_flags: wit::PathFlags, path: String) -> FsResult<wit::DescriptorStat> {
-        self.check()?;
+        self.check_directory(&fd)?;
         self.wasi.stat_at(fd, path_flags, path)
     }
 
     fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        self.check()?;
+        self.check_directory(&fd)?;
         self.wasi.readlink_at(fd, path)
     }
 
@@ -245,7 +268,7 @@ impl wit::HostDescriptor for NodeFiles<'_> {
         path_flags: wit::PathFlags,
         path: String,
     ) -> FsResult<wit::MetadataHashValue> {
-        self.check()?;
+        self.check_directory(&fd)?;
         self.wasi.metadata_hash_at(fd, path_flags, path)
     }
 

@@ -1,12 +1,15 @@
 //! The directories that a check may read, and the owners and modes of the files in them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
 use rustix::fs::{Mode, OFlags};
+use wasmtime_wasi::filesystem::Dir as Preopen;
+use wasmtime_wasi::{FsPerms, OpenMode};
 
 use crate::call::emit::ENTRY_BYTES;
 use crate::call::limits::{Clock, Meter};
@@ -38,10 +41,10 @@ impl Directory {
     /// empty `root` means that this machine is the node.
     ///
     /// Below a root, a symbolic link of the node would lead into the file system of this machine, so
-    /// it is not followed.
+    /// it is not followed. It is then a directory that cannot be opened.
     ///
     /// # Errors
-    /// Returns a sentence if it does not exist, or is not a directory.
+    /// Returns a sentence if it does not exist.
     pub fn of_node(root: &Path, path: &str) -> Result<Self, String> {
         let path = path.to_owned();
         let directory = if root.as_os_str().is_empty() {
@@ -50,8 +53,9 @@ impl Directory {
             Self { source: root.join(path.trim_start_matches('/')), path, root: Some(root.to_owned()) }
         };
         match directory.open() {
-            Ok(_) => Ok(directory),
-            Err(error) => Err(error.to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error.to_string()),
+            // A check must not take what it may not see for what does not exist.
+            _ => Ok(directory),
         }
     }
 
@@ -100,20 +104,41 @@ pub struct Attributes {
 /// Attributes by path, in place of those on disk. Other files belong to root.
 pub(crate) type Recorded = BTreeMap<String, Attributes>;
 
+/// What stands for a directory that cannot be opened. The kernel opens nothing below a device.
+const STAND_IN: &str = "/dev/null";
+
 /// The directories of a check. Empty for a call of another role.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Directories {
     opened: Vec<(String, Dir)>,
+    /// Those that cannot be opened, with what stands for them.
+    denied: Vec<(String, Preopen)>,
     recorded: Option<Recorded>,
 }
 
 impl Directories {
     pub(super) const fn new(recorded: Option<Recorded>) -> Self {
-        Self { opened: Vec::new(), recorded }
+        Self { opened: Vec::new(), denied: Vec::new(), recorded }
     }
 
     pub(super) fn add(&mut self, path: &str, dir: Dir) {
         self.opened.push((path.to_owned(), dir));
+    }
+
+    /// Adds a directory that cannot be opened, in which nothing is permitted. If an opened directory
+    /// contains it, that one decides, and the result is false.
+    pub(super) fn deny(&mut self, path: &str) -> io::Result<bool> {
+        if self.opened.iter().any(|(directory, _)| below(path, directory).is_some()) {
+            return Ok(false);
+        }
+        let stand_in = Preopen::new(File::open(STAND_IN)?, FsPerms::ReadOnly, OpenMode::READ, true);
+        self.denied.push((path.to_owned(), stand_in));
+        Ok(true)
+    }
+
+    /// Returns the directories that cannot be opened, with what stands for them.
+    pub(super) fn denied(&self) -> &[(String, Preopen)] {
+        &self.denied
     }
 
     /// Returns the attributes of a file, or `None` if it does not exist. The inner error is passed to
@@ -129,7 +154,12 @@ impl Directories {
         let found =
             self.opened.iter().filter_map(|(directory, dir)| Some((directory.len(), dir, below(path, directory)?)));
         let Some((_, dir, rest)) = found.max_by_key(|(length, ..)| *length) else {
-            return Ok(Err(format!("no granted directory contains {}", quoted(path, MAX_QUOTED))));
+            let path_text = quoted(path, MAX_QUOTED);
+            let is_denied = self.denied.iter().any(|(directory, _)| below(path, directory).is_some());
+            return Ok(Err(match is_denied {
+                true => format!("failed to read the owner of {path_text}: not permitted"),
+                false => format!("no granted directory contains {path_text}"),
+            }));
         };
         let metadata = if rest.is_empty() { dir.dir_metadata() } else { dir.metadata(rest) };
         Ok(match metadata {

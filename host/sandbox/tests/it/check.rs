@@ -236,20 +236,36 @@ fn a_check_reads_what_is_granted() {
 }
 
 #[test]
-fn a_granted_path_that_is_not_a_directory_is_an_error() {
+fn nothing_is_permitted_in_a_granted_directory_that_cannot_be_opened() {
     let node = NodeFiles::new();
-    let call = RunCheck {
-        plugin: &plugin(Behaviour::Behave),
-        directories: vec![directory("/granted", node.granted().join("file"))],
-        env: Vec::new(),
-        now: None,
-        cluster: None,
-        network: None,
-        owners: None,
-        limits: &ModuleLimits::default(),
+    symlink(node.granted(), node.0.path().join("moved")).unwrap();
+    let moved = |path: &str| Directory {
+        path: path.to_owned(),
+        source: node.0.path().join("moved"),
+        root: Some(node.0.path().to_owned()),
     };
-    let error = misbehave().run_check(call, &mut Collected::default(), &mut Vec::new()).unwrap_err();
-    assert_eq!(error.to_string(), "failed to run the module: failed to open `/granted`: not a directory");
+    for denied in [directory("/granted", node.granted().join("file")), moved("/granted")] {
+        // A missing file would let a check conclude that the node does not have it.
+        for (behaviour, outcome) in [
+            (Behaviour::ReadLink, "failed to read `/granted/link-out`: not permitted"),
+            (Behaviour::ListLink, "failed to read `/granted/directory-out`: not permitted"),
+        ] {
+            let call = RunCheck {
+                plugin: &plugin(behaviour),
+                directories: vec![denied.clone()],
+                env: Vec::new(),
+                now: None,
+                cluster: None,
+                network: None,
+                owners: None,
+                limits: &ModuleLimits::default(),
+            };
+            let (mut out, mut log) = (Collected::default(), Vec::new());
+            let result = misbehave().run_check(call, &mut out, &mut log);
+            assert!(log.iter().any(|(_, line)| line.starts_with("failed to open the granted directory `/granted`: ")));
+            assert_eq!(Called { result, out, log }.outcomes(), [outcome]);
+        }
+    }
 }
 
 #[test]
