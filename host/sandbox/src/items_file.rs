@@ -1,8 +1,8 @@
 //! The items of a check in a file: one line of JSON each, which is complete as soon as the item is
 //! emitted. A check that is killed keeps them.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use plumbline_core::{FlatItem, Status};
@@ -50,9 +50,14 @@ pub struct ItemsFile {
 }
 
 impl ItemsFile {
-    /// Creates the file in the results of a check.
+    /// Creates the file in the results of a check. Whoever has that of an earlier process open reads it
+    /// to its end.
     pub fn create(results: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::create(results.join(ITEMS_FILE))?, items: 0 })
+        let path = results.join(ITEMS_FILE);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => Ok(Self { file: File::create_new(path)?, items: 0 }),
+        }
     }
 
     /// Writes an item.
@@ -65,7 +70,7 @@ impl ItemsFile {
     }
 
     /// Writes the failure as the last item, if there is one, and returns it. A check of `plugin` that
-    /// emitted nothing has failed, unless it may.
+    /// emitted nothing has failed, unless it may. All items are then on disk.
     pub fn finish(
         &mut self,
         plugin: &str,
@@ -73,14 +78,18 @@ impl ItemsFile {
         allow_empty: bool,
     ) -> io::Result<Option<CheckFailure>> {
         let empty = || (self.items == 0 && !allow_empty).then(|| CheckFailure::of("the check emitted no item"));
-        let Some(failure) = failure.or_else(empty) else { return Ok(None) };
-        self.write(&FlatItem {
-            depth: 0,
-            name: plugin.to_owned(),
-            status: Some(Status::Unknown),
-            meta: [("error".to_owned(), failure.reason.clone())].into(),
-            details: failure.details.clone(),
-        })?;
-        Ok(Some(failure))
+        let failure = failure.or_else(empty);
+        if let Some(failure) = &failure {
+            self.write(&FlatItem {
+                depth: 0,
+                name: plugin.to_owned(),
+                status: Some(Status::Unknown),
+                meta: [("error".to_owned(), failure.reason.clone())].into(),
+                details: failure.details.clone(),
+            })?;
+        }
+        // Otherwise the done file could outlive the last items in a crash of the node.
+        self.file.sync_all()?;
+        Ok(failure)
     }
 }

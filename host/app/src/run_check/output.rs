@@ -1,12 +1,13 @@
 //! The results of a check: its items, and the done file.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use plumbline_core::FlatItem;
 use plumbline_sandbox::{CheckFailure, ITEMS_FILE, ItemsFile};
-use plumbline_worker::write_done;
+use plumbline_worker::{DONE_FILE, write_done};
 
 use crate::error::AppError;
 
@@ -26,7 +27,17 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// Creates the file with the items.
+    ///
+    /// A container of a DaemonSet that ends, for example with its node, starts again, and finds the
+    /// results of its first process. They are no longer complete, or the worker would send a part of
+    /// the new ones.
     pub(super) fn create(results: &Path, plugin: &str) -> io::Result<Self> {
+        if let Err(error) = fs::remove_file(results.join(DONE_FILE))
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
         let file = Mutex::new(Some(ItemsFile::create(results)?));
         Ok(Self { results: results.to_owned(), plugin: plugin.to_owned(), file })
     }
@@ -75,6 +86,24 @@ mod tests {
         assert_eq!(lines(dir.path()).len(), 1);
         let done = std::fs::read_to_string(dir.path().join("done")).unwrap();
         assert_eq!(Path::new(&done), dir.path().join(ITEMS_FILE));
+    }
+
+    #[test]
+    fn a_check_that_starts_again_has_no_complete_results() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Output::create(dir.path(), "p").unwrap();
+        first.item(&item("a")).unwrap();
+        first.item(&item("b")).unwrap();
+        first.finish(None, false).unwrap();
+        let mut sent = fs::File::open(dir.path().join(ITEMS_FILE)).unwrap();
+        let second = Output::create(dir.path(), "p").unwrap();
+        assert!(!dir.path().join("done").exists(), "the worker would send what is in the file by now");
+        second.item(&item("a")).unwrap();
+        assert_eq!(lines(dir.path()), [item("a")]);
+        // A worker that sends the results of the first process sends all of them.
+        let mut text = String::new();
+        io::Read::read_to_string(&mut sent, &mut text).unwrap();
+        assert_eq!(text.lines().count(), 2);
     }
 
     #[test]
