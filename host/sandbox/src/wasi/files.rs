@@ -96,6 +96,10 @@ fn again<T: 'static>(resource: &Resource<T>) -> Resource<T> {
 const PRIVATE: &[&str] =
     &["auxv", "environ", "kcore", "maps", "mem", "numa_maps", "pagemap", "smaps", "smaps_rollup", "stack", "syscall"];
 
+/// What the kernel adds to the name of an open file that was removed: here, that of a thread that has
+/// ended. The file still shows its process.
+const DELETED: &str = " (deleted)";
+
 /// Returns whether `file` is in a file system of processes, and private. A file whose name cannot be
 /// read is private.
 fn is_private(file: &File) -> bool {
@@ -105,7 +109,7 @@ fn is_private(file: &File) -> bool {
             // The name under which the kernel opened it, after links.
             let name = read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok();
             let name = name.as_deref().and_then(|path| path.file_name()?.to_str());
-            name.is_none_or(|name| PRIVATE.contains(&name))
+            name.is_none_or(|name| PRIVATE.contains(&name.strip_suffix(DELETED).unwrap_or(name)))
         }
         Err(_) => true,
     }
@@ -345,4 +349,39 @@ impl InputStream for FileStream {
 impl Pollable for FileStream {
     /// Returns immediately: a read itself waits.
     async fn ready(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use rustix::fs::{Mode, OFlags, open, openat};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn files_of_threads_that_have_ended_are_private() {
+        let (sender, directories) = channel();
+        let (end, ended) = channel::<()>();
+        let other = thread::spawn(move || {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            sender.send(open("/proc/thread-self", flags, Mode::empty()).unwrap()).unwrap();
+            drop(ended.recv());
+        });
+        let directory = directories.recv().unwrap();
+        let file = |name: &str| openat(&directory, name, OFlags::RDONLY, Mode::empty()).map(File::from);
+        let (environment, name) = (file("environ").unwrap(), file("comm").unwrap());
+        assert!(is_private(&environment) && !is_private(&name));
+        drop(end);
+        other.join().unwrap();
+        // The kernel notices that they are gone when somebody looks for them.
+        while file("environ").err() != Some(Errno::NOENT) {
+            thread::yield_now();
+        }
+        let shown = read_link(format!("/proc/self/fd/{}", environment.as_raw_fd())).unwrap();
+        assert!(shown.to_str().unwrap().ends_with("/environ (deleted)"), "{}", shown.display());
+        assert!(is_private(&environment));
+    }
 }
