@@ -60,6 +60,9 @@ async fn one_attempt(
         for address in admitted(resolver, target, port, |host| rights.allows_tcp(host, port)).await? {
             let start = Instant::now();
             match TcpStream::connect(address).await {
+                Ok(stream) if is_to_itself(&stream, address) => {
+                    failure = Some(failed(address, &ErrorKind::ConnectionRefused.into()));
+                }
                 Ok(_) => return Ok(Connection { address: address.to_string(), took: start.elapsed() }),
                 Err(error) => failure = Some(failed(address, &error)),
             }
@@ -69,6 +72,13 @@ async fn one_attempt(
     let late =
         || NetworkFailure::Timeout(format!("`{}` did not answer in {} ms", entry(target, port), time.as_millis()));
     timeout(time, tried).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Returns whether a connection has the same address and port on both sides. The system may choose the
+/// port of a target on this machine for the own side. TCP then connects the socket to itself, although
+/// nothing listens.
+fn is_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
+    stream.local_addr().is_ok_and(|own| own == target)
 }
 
 fn failed(address: SocketAddr, error: &std::io::Error) -> NetworkFailure {
@@ -85,5 +95,24 @@ fn entry(target: &Host, port: u16) -> String {
     match target {
         Host::Name(name) => format!("{name}:{port}"),
         Host::Address(address) => SocketAddr::new(*address, port).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpSocket;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_that_is_connected_to_itself_is_no_server() {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = socket.local_addr().unwrap();
+        let stream = socket.connect(address).await.unwrap();
+        assert!(is_to_itself(&stream, address));
+        let server = tokio::net::TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
+        let address = server.local_addr().unwrap();
+        assert!(!is_to_itself(&TcpStream::connect(address).await.unwrap(), address));
     }
 }
