@@ -159,8 +159,11 @@ impl Network for RecordedNetwork {
     }
 
     fn resolve(&mut self, name: &str, _: Duration) -> Result<Vec<String>, NetworkFailure> {
-        if !self.grants.allows_dns(name) {
-            return Err(not_granted("dns", name));
+        let Host::Name(parsed) = name.parse::<Host>().map_err(denied)? else {
+            return Err(NetworkFailure::Denied(format!("`{name}` is an address and not a name")));
+        };
+        if !self.grants.allows_dns(&parsed) {
+            return Err(not_granted("dns", &parsed));
         }
         match self.recording.names.get(name) {
             Some(Found::Addresses(addresses)) => Ok(addresses.clone()),
@@ -180,4 +183,23 @@ fn denied(error: NetworkError) -> NetworkFailure {
 
 fn not_granted(key: &str, entry: &str) -> NetworkFailure {
     NetworkFailure::Denied(format!("`{entry}` is not granted: add it to `plumbline.grants.{key}` of the definition"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_in_a_run() {
+        let case = tempfile::tempdir().unwrap();
+        let names = "names: {10.0.0.1: [10.0.0.1], Example.com: [192.0.2.1]}\n";
+        std::fs::write(case.path().join(NETWORK), names).unwrap();
+        let resolve = |granted: &str, name: &str| {
+            let grants = serde_json::from_value(serde_json::json!({"dns": [granted]})).unwrap();
+            let mut network = RecordedNetwork::read(case.path(), grants, Unrecorded::default()).unwrap();
+            network.resolve(name, Duration::ZERO)
+        };
+        assert_eq!(resolve("example.com", "Example.com"), Ok(vec!["192.0.2.1".to_owned()]));
+        assert!(matches!(resolve("*", "10.0.0.1"), Err(NetworkFailure::Denied(_))));
+    }
 }
