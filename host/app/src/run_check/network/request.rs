@@ -15,7 +15,7 @@ use reqwest::header::{
 use reqwest::tls::TlsInfo;
 use reqwest::{Certificate, Client, Method, Response, Url, redirect};
 
-use super::resolve::{Resolver, admitted, denied, not_granted};
+use super::resolve::{Resolver, admitted, as_written, denied, not_granted};
 
 /// Header fields that belong to the connection and its target. The host sets them.
 const OF_THE_CONNECTION: [HeaderName; 9] =
@@ -35,8 +35,9 @@ pub(super) async fn send(
     }
     let url = &target.url;
     let (method, headers) = (method(&request.method)?, headers(&request.headers)?);
+    let resolver = as_written(resolver, url.host_str().unwrap_or_default());
     let exchange = async {
-        let addresses = admitted(resolver, &target.host, target.port, allows).await?;
+        let addresses = admitted(&resolver, &target.host, target.port, allows).await?;
         let client = client(target.https, &request.trust, addresses)?;
         let sent = client.request(method, url.clone()).headers(headers).body(request.body).send().await;
         read(sent.map_err(|error| failure(url, &error))?, url, limits.body).await

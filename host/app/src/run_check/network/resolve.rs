@@ -28,10 +28,17 @@ pub(super) async fn granted_name(
         return Err(not_granted("dns", &name));
     }
     let late = |_| NetworkFailure::Timeout(format!("`{name}` was not resolved in {} s", time.as_secs()));
-    let found = timeout(time, addresses(resolver, &name)).await.map_err(late)??;
+    let found = timeout(time, addresses(&as_written(resolver, text), &name)).await.map_err(late)??;
     let mut texts: Vec<String> = found.iter().map(ToString::to_string).collect();
     texts.sort();
     Ok(texts)
+}
+
+/// Returns the resolver for a host that a check writes as `text`. A dot at the end of a name keeps the
+/// system from trying the name in other domains, where it may exist.
+pub(super) fn as_written(resolver: &Resolver, text: &str) -> Resolver {
+    let inner = Arc::clone(resolver);
+    if text.ends_with('.') { Arc::new(move |name: &str| inner(&format!("{name}."))) } else { inner }
 }
 
 /// Returns the addresses of a name, each once, in the order in which connections should be tried.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::resolve::{Resolver, admitted, host, not_granted};
+use super::resolve::{Resolver, admitted, as_written, host, not_granted};
 
 const AT_ONCE: usize = 64;
 
@@ -31,11 +31,12 @@ pub(super) async fn connect(
         if !rights.allows_tcp(&target, *port) {
             return Err(not_granted("tcp", &entry(&target, *port)));
         }
+        let resolver = as_written(resolver, name);
         loop {
             // A target that pauses leaves its slot to others.
             let result = {
                 let _slot = slots.acquire().await;
-                one_attempt(rights, resolver, &target, *port, attempt).await
+                one_attempt(rights, &resolver, &target, *port, attempt).await
             };
             match result {
                 Err(NetworkFailure::Denied(_)) | Ok(_) => return result,

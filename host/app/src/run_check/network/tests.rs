@@ -134,6 +134,32 @@ fn a_name_leads_to_no_local_address() {
 }
 
 #[test]
+fn a_dot_at_the_end_of_a_name_reaches_the_resolver() {
+    let mut network = network(serde_json::json!({"http": ["http://*:*"], "dns": ["*"], "tcp": ["*:*"]}));
+    // As with `search other.example` in the configuration of the resolver, and a wildcard there.
+    network.resolver = Arc::new(|name: &str| match name.ends_with('.') {
+        true => Ok(Vec::new()),
+        false => Ok(vec![IpAddr::from([10, 0, 0, 1])]),
+    });
+    assert_eq!(network.resolve("gone.example.com", LIMITS.timeout), Ok(vec!["10.0.0.1".to_owned()]));
+    let failures = [
+        network.resolve("gone.example.com.", LIMITS.timeout).map(drop),
+        network.request(get("http://gone.example.com./".to_owned()), LIMITS).map(drop),
+        network
+            .connect(ConnectionAttempts {
+                targets: vec![("gone.example.com.".to_owned(), 80)],
+                attempt: Duration::from_secs(20),
+                wait: Duration::ZERO,
+            })
+            .remove(0)
+            .map(drop),
+    ];
+    for failure in failures {
+        assert!(matches!(failure, Err(NetworkFailure::NotFound(_))), "{failure:?}");
+    }
+}
+
+#[test]
 fn bodies_and_times_are_bounded() {
     let mut network = network(serde_json::json!({"http": ["http://127.0.0.1:*"]}));
     let endless = server(&network, "HTTP/1.1 200 OK\r\n\r\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
