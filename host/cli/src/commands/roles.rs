@@ -9,7 +9,7 @@ use std::sync::Arc;
 use plumbline_app::aggregator::{AggregatorEnd, AggregatorOptions, aggregate};
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::process::processor;
-use plumbline_app::runtime::{Termination, one_thread, runtime};
+use plumbline_app::runtime::{Termination, conceal, one_thread, runtime};
 use plumbline_app::{AppError, Explain as _};
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_worker::reporter::{Access, Config, Pace, Processor, run};
@@ -141,6 +141,8 @@ pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppEr
 pub(crate) fn run_check(global: &Global) -> Result<ExitCode, AppError> {
     // The log is part of the archive, and has what the check logs.
     logging::init(&global.logging_at(Level::Info));
+    // A plugin with `hostPID` would otherwise find the token of this pod below `/proc/PID/root`.
+    conceal();
     plumbline_app::run_check::run_check()?;
     Ok(ExitCode::SUCCESS)
 }
