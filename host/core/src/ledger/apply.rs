@@ -116,6 +116,12 @@ impl Ledger {
                 let left = ERRORS_BYTES.saturating_sub(self.error_bytes);
                 Event::Failed { key, error: error.bounded(left.max(LEAST_ERROR_BYTES)) }
             }
+            Event::LaunchFailed { plugin, reason } => {
+                // The error of each missing result has the reason.
+                let left = ERRORS_BYTES.saturating_sub(self.error_bytes) / self.missing(&plugin).len().max(1);
+                let reason = ErrorRecord::new(reason).bounded(left.max(LEAST_ERROR_BYTES)).error;
+                Event::LaunchFailed { plugin, reason }
+            }
             Event::UploadFailed { key, upload, reason } => {
                 Event::UploadFailed { key, upload, reason: first_chars(&reason, MAX_UPLOAD_REASON).to_owned() }
             }

@@ -152,9 +152,13 @@ impl Ledger {
     ) -> Recorded {
         let index = self.plugin_index(plugin)?;
         self.settle(index, at, effects);
+        let mut memory = 0_usize;
         for entry in self.entries_of_mut(index).iter_mut().filter(|entry| !entry.is_final() && entry.held.is_none()) {
-            entry.fail_or_hold(at, ErrorRecord::new(reason), None, effects);
+            let error = ErrorRecord::new(reason);
+            memory = memory.saturating_add(error.memory());
+            entry.fail_or_hold(at, error, None, effects);
         }
+        self.error_bytes = self.error_bytes.saturating_add(memory);
         self.look_for_held(index);
         Ok(SettleScope::At(index))
     }

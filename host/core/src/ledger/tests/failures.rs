@@ -142,6 +142,31 @@ fn error_records_of_all_results_share_a_limit() {
 }
 
 #[test]
+fn the_reason_of_a_failed_launch_is_within_the_limit_of_all_errors() {
+    let nodes: Vec<String> = (0..100).map(|n| format!("c/n{n}")).collect();
+    let failed_with = |bytes: usize| {
+        let mut ledger = ledger();
+        ledger.ok(0, planned("c", &nodes.iter().map(String::as_str).collect::<Vec<_>>()));
+        let event = ledger.bounded(Event::LaunchFailed { plugin: plugin("c"), reason: "x".repeat(bytes) });
+        ledger.ok(1, event);
+        let errors: Vec<&ErrorRecord> = nodes.iter().filter_map(|node| ledger.error(&key(node))).collect();
+        assert_eq!(errors.len(), nodes.len());
+        let memory: usize = errors.iter().map(|error| error.memory()).sum();
+        let is_cut = errors[99].error.ends_with('…');
+        (ledger, memory, is_cut)
+    };
+    let (_, memory, is_cut) = failed_with(1 << 20);
+    assert!(is_cut && memory <= ERRORS_BYTES, "{memory}");
+    let (mut ledger, memory, is_cut) = failed_with(600 << 10);
+    assert!(!is_cut && memory <= ERRORS_BYTES, "{memory}");
+    // What it takes is not there for other errors.
+    let error = ErrorRecord::new("gone").with("log", "x".repeat(16 << 20));
+    let event = ledger.bounded(Event::Failed { key: key("b/n1"), error });
+    ledger.ok(2, event);
+    assert!(ledger.error(&key("b/n1")).unwrap().memory() <= ERRORS_BYTES - memory);
+}
+
+#[test]
 fn a_launch_that_failed_is_an_error_of_every_missing_result() {
     let mut ledger = ledger();
     let effects = ledger.ok(1, Event::LaunchFailed { plugin: plugin("b"), reason: "no such command".to_owned() });
