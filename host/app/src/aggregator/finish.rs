@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::atomic::write_atomic;
+use plumbline_archive::layout::parse_archive_name;
 use plumbline_core::RunId;
 use plumbline_core::config::Config;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
@@ -34,6 +35,11 @@ pub(super) fn recorded(dir: &Path) -> Option<RunStatus> {
             None
         }
     }
+}
+
+/// The ID of a run that has finished, which is a part of the name of its archive.
+pub(super) fn id_of(status: &RunStatus) -> Option<RunId> {
+    parse_archive_name(&status.tar_info.name)?.run.parse().ok()
 }
 
 /// Records the last status in `dir`, so that it survives a power failure.

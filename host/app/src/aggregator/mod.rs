@@ -115,6 +115,8 @@ async fn in_container(
     if let Some(status) = finish::recorded(&places.home) {
         tracing::info!("the run had finished before this container restarted");
         let status = upload(config, &places, status).await;
+        // The working directory, which had the ID, was removed at the end of the run.
+        let id = finish::id_of(&status).unwrap_or(id);
         publish_again(&cluster, config, id, &status).await;
         return Ok(finished(context, scheduled.as_ref(), &places, &status));
     }

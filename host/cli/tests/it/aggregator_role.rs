@@ -268,6 +268,19 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     ends_on_sigterm(pod.stays());
 }
 
+#[test]
+fn a_finished_run_keeps_its_id_in_the_next_container() {
+    let pod = Pod::advertising("", &json!({}));
+    fs::remove_file(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
+    ends_on_sigterm(pod.stays());
+    let first = pod.status();
+    let run = first["run"].as_str().unwrap();
+    assert!(first["tar-info"]["name"].as_str().unwrap().contains(run), "{first}");
+    ends_on_sigterm(pod.stays());
+    let second = pod.status();
+    assert_eq!((&second["run"], &second["tar-info"]), (&first["run"], &first["tar-info"]));
+}
+
 /// The configuration skips all plugins, or there are none. Either way, the run only surveys the
 /// cluster.
 #[test]
