@@ -200,6 +200,11 @@ impl Machine {
         self.pod.as_deref()
     }
 
+    /// Returns true if the file is a valid result.
+    pub(super) fn has_result(&self) -> bool {
+        matches!(self.file, FileLook::Valid(_))
+    }
+
     /// Returns the outcome if nothing more can be observed.
     pub fn provisional(&self, now: Duration) -> Outcome {
         match &self.file {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::result::clipped;
@@ -94,6 +95,8 @@ pub struct PodLook {
     pub job_uid: Option<String>,
     /// The UID of the pod.
     pub uid: Option<String>,
+    /// When the pod was created.
+    pub created: Option<Timestamp>,
     /// Why the pod is not scheduled.
     pub unscheduled: Option<String>,
     /// The node of the pod.
@@ -133,6 +136,7 @@ pub(crate) fn look(pod: &Value, naming: &Naming, job: &str) -> PodLook {
         grace: seconds("/metadata/deletionGracePeriodSeconds").or(seconds("/spec/terminationGracePeriodSeconds")),
         job_uid: owner(pod, job),
         uid: optional_text(pod, "/metadata/uid"),
+        created: optional_text(pod, "/metadata/creationTimestamp").and_then(|time| time.parse().ok()),
         unscheduled: unscheduled(pod),
         node: optional_text(pod, "/spec/nodeName"),
     }

@@ -17,7 +17,7 @@ use super::machine::{Event, FileLook, Machine, Next, Rules};
 use super::pod::PodNews;
 use super::pod_watch::{Subject, follow};
 use super::result::{Outcome, Read, parse, read};
-use super::write;
+use super::write::{self, Author};
 
 /// Parses a file of another format: takes its name and bytes, and returns a result or the reason
 /// why it is invalid. Blocks.
@@ -59,12 +59,12 @@ pub async fn run(
 ) -> Result<Reported, ClusterError> {
     let mut terminate = pin!(terminate);
     let observer = Observer::new(config, &access, processor, pace);
-    let (outcome, owner, mut terminated) = observer.run(terminate.as_mut()).await;
+    let (outcome, author, mut terminated) = observer.run(terminate.as_mut()).await;
     let words = if outcome.success { "success" } else { "failure" };
     tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
 
     let patience = if terminated { pace.last_patience } else { pace.patience };
-    let mut write = pin!(write::condition(&access, config, &outcome, owner.as_deref(), patience));
+    let mut write = pin!(write::condition(&access, config, &outcome, &author, patience));
     let written = if terminated {
         last_try(config, pace, write).await
     } else {
@@ -128,8 +128,10 @@ struct Observer<'a> {
     /// Shortens the intervals at which the pod is read.
     hurry: watch::Sender<bool>,
     terminated: bool,
-    /// Whether the end of this process was anticipated with a provisional condition.
+    /// Whether the end of this process was anticipated.
     anticipated: bool,
+    /// Whether a provisional condition may have been written.
+    is_written: bool,
     /// The last logged state of the pod.
     logged: String,
 }
@@ -151,18 +153,19 @@ impl<'a> Observer<'a> {
             hurry: watch::Sender::new(false),
             terminated: false,
             anticipated: false,
+            is_written: false,
             logged: String::new(),
         }
     }
 
-    /// Returns the outcome, the UID of the Job that owns the pod, and whether the reporter was
-    /// asked to stop.
-    async fn run(mut self, mut terminate: Pin<&mut impl Future<Output = ()>>) -> (Outcome, Option<String>, bool) {
+    /// Returns the outcome, who writes it, and whether the reporter was asked to stop.
+    async fn run(mut self, mut terminate: Pin<&mut impl Future<Output = ()>>) -> (Outcome, Author, bool) {
         let (sender, news) = mpsc::channel(QUEUE);
         self.news = Some(news);
         let hurried = self.hurry.subscribe();
         let follower = tokio::spawn(follow(Arc::clone(self.access), self.subject.clone(), self.pace, hurried, sender));
         let mut event = Event::File(self.file.look().await);
+        let mut is_result = false;
         let outcome = loop {
             let mut next = self.machine.on(self.start.elapsed(), event);
             if next == Next::Process {
@@ -173,7 +176,11 @@ impl<'a> Observer<'a> {
             }
             event = match next {
                 Next::Done(outcome) => break outcome,
-                Next::Process => Event::Processed(self.file.process().await),
+                Next::Process => {
+                    let processed = self.file.process().await;
+                    is_result = processed.is_ok();
+                    Event::Processed(processed)
+                }
                 Next::Confirm { pod } => {
                     if pod {
                         self.confirm_pod().await;
@@ -191,8 +198,9 @@ impl<'a> Observer<'a> {
         if self.machine.pod().is_none() {
             self.confirm_pod().await;
         }
-        let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
-        (outcome, owner, self.terminated)
+        let yields = !is_result && !self.machine.has_result() && !self.is_written;
+        let created = self.machine.pod().and_then(|pod| pod.created).filter(|_| yields);
+        (outcome, Author { job_uid: self.job_uid(), yields_since: created }, self.terminated)
     }
 
     /// Writes what is known so far, if nothing in the pod explains why the reporter must stop.
@@ -211,14 +219,19 @@ impl<'a> Observer<'a> {
         self.look_at_node().await;
         let outcome = self.machine.provisional(self.start.elapsed());
         tracing::info!("provisional: {}: {}", outcome.reason, outcome.message);
-        let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
-        let write = write::condition(self.access, self.config, &outcome, owner.as_deref(), self.pace.last_look);
+        self.is_written = true;
+        let author = Author { job_uid: self.job_uid(), yields_since: None };
+        let write = write::condition(self.access, self.config, &outcome, &author, self.pace.last_look);
         match timeout(self.pace.last_look, write).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::warn!("{error}"),
             Err(_) => tracing::warn!("the provisional condition was not written within {:?}", self.pace.last_look),
         }
         Event::File(self.file.look().await)
+    }
+
+    fn job_uid(&self) -> Option<String> {
+        self.machine.pod().and_then(|pod| pod.job_uid.clone())
     }
 
     async fn look_at_node(&mut self) {

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::access::{Access, Verb};
 use super::config::{Config, DetailsTo};
+use super::pod::PodNews;
+use super::pod_watch::Subject;
 use super::result::{Outcome, clipped};
 
 /// How long a missing permission is retried.
@@ -49,27 +51,36 @@ pub(crate) struct Written {
     pub(crate) unchanged: bool,
 }
 
-/// Writes the condition, with the annotation if details go there. `owner` is the UID of the Job
-/// that owns the pod, if known.
+/// What is known of the pod that writes.
+#[derive(Debug)]
+pub(crate) struct Author {
+    /// The UID of the Job that owns the pod.
+    pub(crate) job_uid: Option<String>,
+    /// When the pod was created, if it has no result. A pod that was replaced must then leave the
+    /// condition that a later one wrote.
+    pub(crate) yields_since: Option<Timestamp>,
+}
+
+/// Writes the condition, with the annotation if details go there.
 ///
 /// One patch with the resource version that was read, so no concurrent write is lost.
 pub(crate) async fn condition(
     access: &Access,
     config: &Config,
     outcome: &Outcome,
-    owner: Option<&str>,
+    author: &Author,
     patience: Duration,
 ) -> Result<Written, ClusterError> {
     let (annotate, tried) = (Cell::new(config.details_to == DetailsTo::Annotation), Cell::new(false));
     retry_while(patience, may_pass, || async {
-        let written = attempt(access, config, outcome, owner, annotate.get()).await;
+        let written = attempt(access, config, outcome, author, annotate.get()).await;
         // If the response to a patch was lost, the next read shows the reporter's own condition.
         let again = tried.replace(true);
         match written {
             Err(refusal) if annotate.get() && matches!(refusal.error.code, Some(413 | 422)) => {
                 tracing::warn!("the details are not stored: {}", refusal.error.cause);
                 annotate.set(false);
-                attempt(access, config, outcome, owner, false).await
+                attempt(access, config, outcome, author, false).await
             }
             Ok(written) => Ok(Written { unchanged: written.unchanged && !again, ..written }),
             refused => refused,
@@ -98,7 +109,7 @@ async fn attempt(
     access: &Access,
     config: &Config,
     outcome: &Outcome,
-    owner: Option<&str>,
+    author: &Author,
     annotate: bool,
 ) -> Result<Written, Refusal> {
     let place = format!("job `{}` in namespace `{}`", config.job, config.namespace);
@@ -111,7 +122,7 @@ async fn attempt(
         refusal
     })?;
     let uid = job.pointer("/metadata/uid").and_then(Value::as_str);
-    if let (Some(owner), Some(uid)) = (owner, uid)
+    if let (Some(owner), Some(uid)) = (author.job_uid.as_deref(), uid)
         && owner != uid
     {
         let mut error = ClusterError::new(what, "the pod belongs to an earlier Job of this name, which is gone");
@@ -120,6 +131,13 @@ async fn attempt(
     }
     let existing = job.pointer("/status/conditions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let conditions = merge(existing, &config.condition_type, outcome, Timestamp::now());
+    if conditions.is_some()
+        && is_newer(existing, &config.condition_type, author.yields_since)
+        && is_leaving(access, config).await?
+    {
+        tracing::info!("the condition stays: another pod of the job wrote it, and this one is being deleted");
+        return Ok(Written { job, unchanged: true });
+    }
     let details = outcome.details.as_deref().filter(|_| annotate).map(|details| bounded(details, MAX_ANNOTATION));
     let annotation = details.filter(|details| annotation(&job) != Some(details.as_str()));
     if conditions.is_none() && annotation.is_none() {
@@ -134,6 +152,23 @@ async fn attempt(
     let patch = without_null(json!({"metadata": without_null(metadata), "status": status}));
     let job = access.once(&what, Verb::Merge(&patch), &format!("{path}/status")).await?;
     Ok(Written { job, unchanged: false })
+}
+
+/// Returns whether the condition was written after `since`.
+fn is_newer(existing: &[Value], kind: &str, since: Option<Timestamp>) -> bool {
+    let ours = existing.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind));
+    let written = ours.and_then(|ours| ours.get("lastProbeTime")?.as_str()?.parse::<Timestamp>().ok());
+    since.zip(written).is_some_and(|(since, written)| written > since)
+}
+
+/// Returns whether the reporter's own pod is being deleted, or is gone.
+async fn is_leaving(access: &Access, config: &Config) -> Result<bool, Refusal> {
+    match Subject::of(config).ask(access).await {
+        Ok((PodNews::Look(look), _)) => Ok(look.deleted),
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) if error.is_transient() => Err(Refusal::of(error)),
+        Ok(_) | Err(_) => Ok(false),
+    }
 }
 
 /// Removes the fields that are `null`, which a merge patch would delete.

@@ -201,6 +201,43 @@ async fn a_reporter_in_a_deleted_pod_writes_once() {
     assert_eq!(bed.writes().iter().filter(|one| one.path.ends_with("/status")).count(), 1);
 }
 
+/// Returns a pod that is being deleted and was created at this time. At 13:05, another pod of the
+/// Job wrote a success.
+async fn replaced(created: &str) -> Bed {
+    let bed = Bed::new().await;
+    let at = "2026-11-20T13:05:00Z";
+    let success = json!([{"type": "Available", "status": "True", "reason": "Done", "message": "m",
+        "lastProbeTime": at, "lastTransitionTime": at}]);
+    bed.double.update("jobs", "default", "j", |job| job["status"]["conditions"] = success.clone());
+    bed.double.update("pods", "default", "j-1", |pod| {
+        pod["metadata"]["creationTimestamp"] = json!(created);
+        pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T13:20:00Z");
+        pod["metadata"]["deletionGracePeriodSeconds"] = json!(2);
+        pod["metadata"]["finalizers"] = json!(["example.com/held"]);
+    });
+    bed
+}
+
+#[tokio::test]
+async fn a_pod_without_a_result_leaves_the_condition_of_its_replacement() {
+    // Its node was away, so it ends long after the Job has replaced it.
+    let bed = replaced("2026-11-20T13:00:00Z").await;
+    let reported = bed.try_run_with(ready(()), async {}).await.unwrap();
+    bed.expect("True", "Done", "m");
+    assert!(reported.unchanged && bed.writes().is_empty());
+
+    // It is the replacement itself.
+    let bed = replaced("2026-11-20T13:10:00Z").await;
+    bed.try_run_with(ready(()), async {}).await.unwrap();
+    bed.expect("False", "PodDeleted", "Pod was deleted before the adapter produced results");
+
+    // A result counts in any pod.
+    let bed = replaced("2026-11-20T13:00:00Z").await;
+    bed.write(r#"{"status":"failure","reason":"Broken","message":"it is"}"#);
+    bed.try_run_with(ready(()), async {}).await.unwrap();
+    bed.expect("False", "Broken", "it is");
+}
+
 #[tokio::test]
 async fn a_node_that_shuts_down_is_the_reason() {
     let node = |message: &str| {
