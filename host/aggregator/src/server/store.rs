@@ -1,11 +1,13 @@
 //! Storage of uploads. Each one is unpacked in a private directory, and then renamed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use plumbline_archive::disk::{Disk, DiskFile, Step};
 use plumbline_archive::extract::{ExtractError, ExtractLimits, Extracted, extract_tar_gz_on};
 use plumbline_archive::layout;
@@ -49,6 +51,8 @@ pub struct Store {
     /// The size of the file system at the start, in bytes. Some become smaller.
     size: u64,
     tree: PathBuf,
+    /// Directories below the tree that this process has made durable.
+    durable: Arc<Mutex<BTreeSet<PathBuf>>>,
     pub(super) limits: ExtractLimits,
     budget: Arc<Budget>,
     // Unpacking uses a core, so there is one permit per core.
@@ -68,7 +72,8 @@ impl Store {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let [cores, syncs] = [cores, SYNCS].map(|permits| Arc::new(Semaphore::new(permits)));
         let size = disk.size_bytes(&incoming).unwrap_or(u64::MAX);
-        Ok(Self { disk: disk.clone(), incoming, size, tree, limits, budget, cores, syncs })
+        let durable = Arc::default();
+        Ok(Self { disk: disk.clone(), incoming, size, tree, durable, limits, budget, cores, syncs })
     }
 
     /// Checks a body of `bytes` of `plugin` before it is received.
@@ -141,10 +146,7 @@ impl Store {
 
     fn place_at(&self, unpacked: Unpacked, target: &Path) -> io::Result<()> {
         let Some(parent) = target.parent() else { return Err(io::Error::other("a result has no directory")) };
-        // A complete upload needs no more space, so reserved space must not stop it.
-        if !parent.is_dir() {
-            self.disk.create_directories(parent)?;
-        }
+        self.make_durable(parent)?;
         let slot = unpacked.slot;
         // An earlier attempt was stored but not recorded.
         let earlier = slot.dir.path().with_extension("earlier");
@@ -171,6 +173,26 @@ impl Store {
             // It has become the result.
             let _ = slot.dir.keep();
         }
+        Ok(())
+    }
+
+    /// Creates a directory below the tree, unless it exists, and makes it durable. A killed process, a
+    /// failed sync or another upload may have left one that is not.
+    fn make_durable(&self, directory: &Path) -> io::Result<()> {
+        // Other uploads into the directory wait for its sync.
+        let mut durable = self.durable.lock();
+        // A complete upload needs no more space, so reserved space must not stop it.
+        let exists = directory.is_dir();
+        if exists && durable.contains(directory) {
+            return Ok(());
+        }
+        if !exists {
+            self.disk.create_directories(directory)?;
+        }
+        for above in directory.ancestors().skip(1).take_while(|above| above.starts_with(&self.tree)) {
+            self.disk.sync_directory(above)?;
+        }
+        durable.insert(directory.to_owned());
         Ok(())
     }
 
@@ -292,6 +314,7 @@ const LISTED: usize = 10;
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use flate2::Compression;
     use flate2::write::GzEncoder;
@@ -348,6 +371,41 @@ mod tests {
         assert!(matches!(later, Some(StoreError::Archive(ExtractError::NoSpace { bytes: 30_000, .. }))), "{later:?}");
         let above = unpack_small(&[30_000, 0, 0], &few);
         assert!(matches!(above, Some(StoreError::OverBudget(OverBudget::RunEntries(2)))), "{above:?}");
+    }
+
+    /// A disk that counts syncs of the directory of plugin `p`, of which the first one fails.
+    #[derive(Default)]
+    struct FailsOnce(AtomicUsize);
+
+    impl Faults for FailsOnce {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            let counts = matches!(step, Step::SyncDirectory(path) if path.ends_with("plugins/p"));
+            if counts && self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            act()
+        }
+    }
+
+    #[test]
+    fn a_result_is_stored_only_in_a_directory_that_is_durable() {
+        let (dir, faults) = (tempfile::tempdir().unwrap(), Arc::new(FailsOnce::default()));
+        let (incoming, tree) = (dir.path().join("incoming"), dir.path().join("tree"));
+        let store = Store::create(&Disk::faulty(faults.clone()), incoming, tree, &ReceiveLimits::default()).unwrap();
+        let shape = Shape::File("a.txt".to_owned());
+        let place = |key: &str| {
+            let key: ResultKey = key.parse().unwrap();
+            let slot = store.slot(&key.plugin, &shape).unwrap();
+            fs::write(&slot.body, "a").unwrap();
+            store.place(unpack(&store, slot, &shape, String::new()).unwrap(), &key)
+        };
+        assert!(place("p/n1").is_err());
+        // A power failure could lose it with all results in it.
+        assert!(dir.path().join("tree/plugins/p/results").is_dir());
+        place("p/n1").unwrap();
+        assert_eq!(faults.0.load(Ordering::Relaxed), 2);
+        place("p/n2").unwrap();
+        assert_eq!(faults.0.load(Ordering::Relaxed), 2, "once is enough");
     }
 
     #[test]
