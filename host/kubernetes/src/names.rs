@@ -77,6 +77,10 @@ pub const SCHEDULE: &str = "plumbline-schedule";
 pub const JOB_LABEL: &str = "batch.kubernetes.io/job-name";
 /// The environment variable of a scheduled aggregator with the name of its Job.
 pub const JOB_VARIABLE: &str = "PLUMBLINE_JOB";
+/// Label of Kubernetes on the pods of a Job, with the UID of the Job.
+pub const JOB_UID_LABEL: &str = "batch.kubernetes.io/controller-uid";
+/// The environment variable of a scheduled aggregator with the UID of its Job.
+pub const JOB_UID_VARIABLE: &str = "PLUMBLINE_JOB_UID";
 /// Name prefix of ConfigMaps with the modules of bundles.
 pub const MODULES_CONFIG_MAP: &str = "plumbline-modules";
 

@@ -23,6 +23,7 @@ containers:
   }}
   {{- if $values.schedule.cron }}
   {{- $_ := set $variables "PLUMBLINE_JOB" (dict "name" "PLUMBLINE_JOB" "valueFrom" (dict "fieldRef" (dict "fieldPath" "metadata.labels['batch.kubernetes.io/job-name']"))) }}
+  {{- $_ := set $variables "PLUMBLINE_JOB_UID" (dict "name" "PLUMBLINE_JOB_UID" "valueFrom" (dict "fieldRef" (dict "fieldPath" "metadata.labels['batch.kubernetes.io/controller-uid']"))) }}
   {{- end }}
   {{- range $name, $value := $values.env }}
   {{- if $value }}{{ $_ := set $variables $name (dict "name" $name "value" $value) }}{{ else }}{{ $_ := unset $variables $name }}{{ end }}

@@ -44,7 +44,7 @@ pub(super) struct Directories {
 impl Directories {
     /// The directories of a run. Scheduled runs share a volume with other runs.
     pub(super) fn of(dir: &Path, scheduled: Option<&Scheduled>) -> Self {
-        let home = scheduled.map_or_else(|| dir.to_owned(), |one| dir.join(format!("{PREFIX}{}", one.job)));
+        let home = scheduled.map_or_else(|| dir.to_owned(), |one| dir.join(one.directory()));
         Self { home, archives: dir.to_owned() }
     }
 }
@@ -54,6 +54,8 @@ impl Directories {
 pub(super) struct Scheduled {
     schedule: Schedule,
     job: String,
+    /// The UID of the Job. CronJobs of earlier versions do not pass it.
+    uid: Option<String>,
 }
 
 impl Scheduled {
@@ -66,12 +68,21 @@ impl Scheduled {
         let job = var(names::JOB_VARIABLE).ok_or_else(|| {
             failed(format!("the run has a schedule, but `{}` does not name its Job", names::JOB_VARIABLE))
         })?;
-        // The name becomes a part of a path.
-        if job.len() > 63 || !job.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        {
+        if !is_label(&job) {
             return Err(failed(format!("`{}` is not the name of a Job: `{job}`", names::JOB_VARIABLE)));
         }
-        Ok(Some(Self { schedule: schedule.clone(), job }))
+        let uid = var(names::JOB_UID_VARIABLE);
+        if let Some(uid) = uid.as_ref().filter(|uid| !is_label(uid)) {
+            return Err(failed(format!("`{}` is not the UID of a Job: `{uid}`", names::JOB_UID_VARIABLE)));
+        }
+        Ok(Some(Self { schedule: schedule.clone(), job, uid }))
+    }
+
+    /// The name of the directory of the run. A later Job of the same name has another one: it would
+    /// report the end of the earlier run as its own.
+    fn directory(&self) -> String {
+        let uid = self.uid.as_ref().map(|uid| format!("-{uid}")).unwrap_or_default();
+        format!("{PREFIX}{}{uid}", self.job)
     }
 
     /// Makes sure that no other run is active in the namespace, and removes what earlier ones left.
@@ -132,6 +143,11 @@ impl Scheduled {
             }
         }
     }
+}
+
+/// Whether a variable can be a part of a path, as the values of these labels can.
+fn is_label(text: &str) -> bool {
+    text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Whether the archive should have been uploaded, and was not.

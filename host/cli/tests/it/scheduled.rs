@@ -39,6 +39,8 @@ fn a_schedule_is_a_cron_job_whose_pods_are_aggregators() {
         (&json!("Never"), &json!("OnFailure"))
     );
     assert!(!scheduled["spec"]["containers"][0]["args"].to_string().contains("--no-exit"));
+    let env = scheduled["spec"]["containers"][0]["env"].to_string();
+    assert!(env.contains("PLUMBLINE_JOB_UID") && env.contains("metadata.labels['batch.kubernetes.io/controller-uid']"));
 
     let config = objects.iter().find(|object| object["metadata"]["name"] == "sonobuoy-config-cm").unwrap();
     let config: Value = serde_json::from_str(config["data"]["config.json"].as_str().unwrap()).unwrap();
@@ -90,11 +92,37 @@ fn job(minutes: i64) -> String {
     format!("plumbline-schedule-{}", Timestamp::now().as_second() / 60 - minutes)
 }
 
-/// Runs the aggregator as in the pod of a Job.
+/// Runs the aggregator as in the pod of a Job that has this name, whose CronJob passes no UID.
 fn aggregate(pod: &Pod, job: &str) -> Done {
+    aggregate_in(pod, job, "")
+}
+
+/// Runs the aggregator as in the pod of a Job with this name and UID.
+fn aggregate_in(pod: &Pod, job: &str, uid: &str) -> Done {
     let mut command: Command = pod.bed.command(&["aggregator", "--dir", "out", "--kubeconfig", "kubeconfig"]);
-    command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy").env("PLUMBLINE_JOB", job);
+    command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy");
+    command.env("PLUMBLINE_JOB", job).env("PLUMBLINE_JOB_UID", uid);
     Done::of(command)
+}
+
+#[test]
+fn a_later_job_of_the_same_name_starts_a_run_of_its_own() {
+    let pod = scheduled_pod();
+    let uids = ["5f0c5a52-2c0c-4f8e-8f0e-7c1f6a2d3b4e", "0b9d2b5e-0c40-4b6b-9d5a-0a1f4f2a7c11"];
+    aggregate_in(&pod, "by-hand", uids[0]).expect(5);
+    let first = pod.bed.archive();
+    // Another pod of the same Job finds that the run has finished.
+    let again = aggregate_in(&pod, "by-hand", uids[0]).expect(5);
+    assert!(again.err.contains("the run had finished before this container restarted"), "{}", again.err);
+    assert_eq!(pod.bed.archive(), first);
+    // The user has deleted the Job, and starts another one.
+    let other = aggregate_in(&pod, "by-hand", uids[1]).expect(5);
+    assert!(!other.err.contains("the run had finished before"), "{}", other.err);
+    assert_ne!(pod.bed.archive(), first, "only the newest archive is kept");
+    let homes: Vec<bool> = uids.iter().map(|uid| pod.bed.path(&format!("out/run-by-hand-{uid}")).exists()).collect();
+    assert_eq!(homes, [false, true], "nothing continues the first run");
+    let done = aggregate_in(&pod, "by-hand", "../elsewhere").expect(2);
+    assert!(done.err.contains("`PLUMBLINE_JOB_UID` is not the UID of a Job"), "{}", done.err);
 }
 
 #[test]

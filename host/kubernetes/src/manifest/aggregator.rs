@@ -131,7 +131,8 @@ fn env(options: &ManifestOptions) -> Vec<Value> {
         variables.push(variable("DOCKER_CONFIG", names::PULL_SECRET_DIR));
     }
     if options.config.plumbline.schedule.is_some() {
-        variables.push(field_variable(names::JOB_VARIABLE, &format!("metadata.labels['{}']", names::JOB_LABEL)));
+        let of_job = [(names::JOB_VARIABLE, names::JOB_LABEL), (names::JOB_UID_VARIABLE, names::JOB_UID_LABEL)];
+        variables.extend(of_job.map(|(name, label)| field_variable(name, &format!("metadata.labels['{label}']"))));
     }
     let mut variables = merged(variables, &options.aggregator_env);
     variables.sort_by(|one, other| name(one).cmp(&name(other)));
