@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Optional, TypeVar, Union
 
 from . import host
 from .context import Context
-from .failure import sentence
+from .failure import ModuleError, sentence
 from .input import InputFile
 from .judgement import JudgedItem, Rulings, judged_items
 from .node import Global, Node, result_to_wire
@@ -112,10 +112,10 @@ def _export(function: _F, role: type) -> _F:
     return function
 
 
-def _flushing(out: _Out, work: Callable[[_Out], None]) -> None:
+def _flushing(out: _Out, work: Callable[[_Out], object]) -> None:
     failure = None
     try:
-        work(out)
+        _refuse_unrun(work(out))
     except (Exception, SystemExit) as raised:
         # Ending the interpreter would end the call and lose the items emitted last.
         failure = sentence(raised)
@@ -123,3 +123,13 @@ def _flushing(out: _Out, work: Callable[[_Out], None]) -> None:
     out.flush()
     if failure is not None:
         raise host.Err(failure)
+
+
+def _refuse_unrun(returned: object) -> None:
+    """Rejects what an `async` function or one with `yield` returns: none of its code has run."""
+    if any(hasattr(returned, method) for method in ("__await__", "__anext__", "__next__")):
+        close = getattr(returned, "close", None)
+        # Python warns about a coroutine that is never awaited.
+        if callable(close):
+            close()
+        raise ModuleError("the module's function is `async` or has a `yield`, and nothing would run it: make it a plain function")

@@ -10,8 +10,10 @@ from plumbline_sdk import (
     Ruling,
     Status,
     Taint,
+    check,
     expectations,
     judge,
+    post_processor,
     summarizer,
 )
 from plumbline_sdk.testing import Case, Refused
@@ -119,6 +121,37 @@ class Roles(unittest.TestCase):
         case = Case().results("n2", failed).results("n1", [Item("y"), Item("z", 1, "warning")])
         self.assertEqual(case.summarize(summarize).items[0].details["sets"], ["n2"] * 300)
         self.assertEqual(case.broken_results("the disk is gone").summarize(summarize).error, "the disk is gone")
+
+    def test_a_function_that_nothing_would_run_is_an_error(self):
+        async def waiting(*given):
+            raise AssertionError
+
+        def yielding(*given):
+            yield Item("a")
+
+        async def both(*given):
+            yield Item("a")
+
+        failed = [Item("x", status=Status.FAILED)]
+        for function in (waiting, yielding, both):
+            for error in (
+                Case().file("results/global/a", "bad").run(post_processor(function)).error,
+                Case().results("n", failed).summarize(summarizer(function)).error,
+                Case().results("n", failed).judge(judge(function)).error,
+                Case().check(check(function)).error,
+            ):
+                self.assertIn("make it a plain function", error)
+
+    def test_an_expectation_may_yield_and_not_be_async(self):
+        def yielding(plugin, pod_spec, nodes):
+            yield GLOBAL
+
+        async def both(plugin, pod_spec, nodes):
+            yield GLOBAL
+
+        self.assertEqual(Case().expected(expectations(yielding)), ["global"])
+        with self.assertRaisesRegex(RuntimeError, "not iterable"):
+            Case().expected(expectations(both))
 
 
 if __name__ == "__main__":
