@@ -1,7 +1,7 @@
 /** The role check: reads a node or a cluster itself. */
 import { node } from "#node";
 import { Context } from "./context.js";
-import { refusePromise, sentence } from "./failure.js";
+import { refuseUnrun, sentence } from "./failure.js";
 import { Output } from "./output.js";
 import { Plugin } from "./plugin.js";
 
@@ -12,7 +12,7 @@ export function check(run) {
       const out = new Output();
       let failure;
       try {
-        refusePromise(run(new Plugin(info), new Context(node()), out));
+        refuseUnrun(run(new Plugin(info), new Context(node()), out));
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }

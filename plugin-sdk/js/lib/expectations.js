@@ -13,6 +13,8 @@ export function expectations(expect) {
       try {
         const spec = podSpec == null ? undefined : JSON.parse(podSpec);
         const results = refusePromise(expect(new Plugin(info), spec, nodes.map(nodeFromWire)));
+        // Without this, an object that is not a list would mean that no result is expected.
+        if (typeof results?.[Symbol.iterator] !== "function") throw new TypeError("the expected results are not a list");
         return Array.from(results, resultToWire);
       } catch (thrown) {
         throw sentence(thrown);

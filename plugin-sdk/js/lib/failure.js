@@ -23,3 +23,11 @@ export function refusePromise(returned) {
   }
   return returned;
 }
+
+/** Rejects the return value of an `async` function or of a generator, whose code has not run. */
+export function refuseUnrun(returned) {
+  refusePromise(returned);
+  if (typeof returned?.next === "function") {
+    throw new Error("the module's function is a generator, and nothing would run it: make it a plain function");
+  }
+}

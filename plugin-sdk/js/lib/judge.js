@@ -1,5 +1,5 @@
 /** The role judge: decides what counts in the finished tree. */
-import { refusePromise, sentence } from "./failure.js";
+import { refuseUnrun, sentence } from "./failure.js";
 import { InputFile, ReadError } from "./input.js";
 import { fromWire } from "./item.js";
 import { Plugin } from "./plugin.js";
@@ -17,7 +17,7 @@ export function judge(judgement) {
       let failure;
       try {
         const files = evidence.map((file) => new InputFile(file));
-        refusePromise(judgement(new Plugin(info), judgedItems(tree), files, out));
+        refuseUnrun(judgement(new Plugin(info), judgedItems(tree), files, out));
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }

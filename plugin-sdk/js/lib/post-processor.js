@@ -1,5 +1,5 @@
 /** The role post-processor: turns the files of a result set into items. */
-import { refusePromise, sentence } from "./failure.js";
+import { refuseUnrun, sentence } from "./failure.js";
 import { InputFile } from "./input.js";
 import { Output } from "./output.js";
 import { Plugin } from "./plugin.js";
@@ -11,7 +11,7 @@ export function postProcessor(process) {
       const out = new Output();
       let failure;
       try {
-        refusePromise(process(new Plugin(info), files.map((file) => new InputFile(file)), out));
+        refuseUnrun(process(new Plugin(info), files.map((file) => new InputFile(file)), out));
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }

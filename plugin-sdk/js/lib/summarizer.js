@@ -1,5 +1,5 @@
 /** The role summarizer: adds items at the plugin's root about the items of all result sets. */
-import { refusePromise, sentence } from "./failure.js";
+import { refuseUnrun, sentence } from "./failure.js";
 import { ReadError } from "./input.js";
 import { fromWire } from "./item.js";
 import { Output } from "./output.js";
@@ -16,7 +16,7 @@ export function summarizer(summarize) {
       const out = new Output();
       let failure;
       try {
-        refusePromise(summarize(new Plugin(info), entries(items), out));
+        refuseUnrun(summarize(new Plugin(info), entries(items), out));
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }

@@ -39,3 +39,31 @@ test("a summarizer reads every entry and adds items", () => {
   const broken = new Case().results("n1", failed).brokenResults("the disk is gone").summarize(failures);
   assert.equal(broken.error, "the disk is gone");
 });
+
+test("a function that nothing would run is an error", () => {
+  const failed = [{ name: "x", status: "failed" }];
+  const unrun = {
+    async waiting() {},
+    *yielding(_plugin, _input, out) {
+      out.emit({ name: "a" });
+    },
+    async *both() {},
+  };
+  for (const body of Object.values(unrun)) {
+    const errors = [
+      new Case().file("results/global/a", "bad").run(plumbline.postProcessor(body)).error,
+      new Case().results("n", failed).summarize(plumbline.summarizer(body)).error,
+      new Case().results("n", failed).judge(plumbline.judge(body)).error,
+      new Case().check(plumbline.check(body)).error,
+    ];
+    for (const error of errors) assert.match(error, /make it a plain function$/, body.name);
+  }
+});
+
+test("expected results are a list, which may come from a generator", () => {
+  const expected = (body) => new Case().expected(plumbline.expectations(body));
+  assert.deepEqual(expected(function* () { yield plumbline.GLOBAL; }), ["global"]);
+  for (const body of [() => plumbline.GLOBAL, () => 3, () => undefined, async function* () { yield plumbline.GLOBAL; }]) {
+    assert.throws(() => expected(body), /the expected results are not a list/);
+  }
+});
