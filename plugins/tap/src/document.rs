@@ -20,6 +20,8 @@ const MAX_PENDING: usize = 1 << 20;
 const MAX_DIAGNOSTICS: usize = 64 << 10;
 /// Maximum size in bytes of a name. A line may have more, but no real description does.
 const MAX_NAME: usize = 16 << 10;
+/// The reason why a document is `unknown` that has no test.
+const NOTHING: &str = "there is neither a plan nor a test point";
 
 /// The document of one file.
 pub(crate) struct Document<'a> {
@@ -41,6 +43,8 @@ pub(crate) struct Document<'a> {
     pending_bytes: usize,
     bailed_out: bool,
     first_line: bool,
+    /// Whether a version line began a document of which nothing else was read.
+    only_version: bool,
 }
 
 impl<'a> Document<'a> {
@@ -58,6 +62,7 @@ impl<'a> Document<'a> {
             pending_bytes: 0,
             bailed_out: false,
             first_line: true,
+            only_version: false,
         }
     }
 
@@ -91,12 +96,7 @@ impl<'a> Document<'a> {
                     open.plan(last, reason);
                 }
             }
-            Line::Version if level == 0 && !self.root_is_empty() => {
-                // A file may have several documents one after the other.
-                self.close(0);
-                self.judge();
-                self.levels = vec![Level::default()];
-            }
+            Line::Version if level == 0 => self.begin_document(),
             Line::Version => {
                 self.at(level);
             }
@@ -107,6 +107,26 @@ impl<'a> Document<'a> {
                 }
             }
             Line::Comment(_) | Line::BailOut(_) | Line::Other => {}
+        }
+    }
+
+    /// Begins a document, because a file may have several one after the other.
+    fn begin_document(&mut self) {
+        if self.root_is_empty() {
+            self.report_empty();
+        } else {
+            self.close(0);
+            self.judge();
+            self.levels = vec![Level::default()];
+        }
+        self.only_version = true;
+    }
+
+    /// Adds an item for a document that has only a version line: its program ended before the first
+    /// test.
+    fn report_empty(&mut self) {
+        if self.only_version {
+            self.add(Item::new(1, "empty document").status(Status::Unknown).meta("error", NOTHING));
         }
     }
 
@@ -128,13 +148,19 @@ impl<'a> Document<'a> {
             self.close(0);
             if !self.root_is_empty() {
                 self.judge();
+            } else if self.has_items() {
+                self.report_empty();
             }
         }
         self.emit();
         if let Some(file) = self.file.take() {
-            let error = "there is neither a plan nor a test point";
-            self.out.emit(file.status(Status::Unknown).meta("error", error));
+            self.out.emit(file.status(Status::Unknown).meta("error", NOTHING));
         }
+    }
+
+    /// Returns whether there is an item below the file.
+    fn has_items(&self) -> bool {
+        self.file.is_none() || !self.held.is_empty()
     }
 
     fn root_is_empty(&self) -> bool {
@@ -250,6 +276,7 @@ impl<'a> Document<'a> {
 
     /// Holds `item`, and returns its index among the held items.
     fn add(&mut self, item: Item) -> usize {
+        self.only_version = false;
         self.settle();
         let full = self.held.len() >= MAX_HELD || self.held_bytes >= MAX_HELD_BYTES;
         if self.levels.len() == 1 || full {

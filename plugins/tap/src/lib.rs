@@ -19,6 +19,8 @@
 //! * If the tests do not match the plan, or if there is no plan, the run was interrupted. There is
 //!   a failed item `plan`. The plan `1..0` becomes a skipped item `all tests`. `Bail out!` becomes
 //!   a failed item, and ends the file. Its indentation does not matter.
+//! * A version line begins a document, and a file may have several. One without anything else is an
+//!   `unknown` item `empty document`: its program ended before the first test.
 //!
 //! Lines that are not TAP are ignored, as in other readers. A file without any plan or test point
 //! is `unknown`.

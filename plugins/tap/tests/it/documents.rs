@@ -173,3 +173,27 @@ fn documents_one_after_the_other_each_have_a_plan() {
     let run = read("TAP version 13\n1..1\nok 1 a\nTAP version 13\n1..2\nok 1 b\n");
     assert_eq!(run.outline(), "out.tap: -\n  a: passed\n  b: passed\n  plan: failed\n");
 }
+
+/// Programs that print a version line and crash before their plan, as those of kselftest do.
+#[test]
+fn a_document_with_only_a_version_line_never_passes() {
+    let good = "TAP version 13\n1..1\nok 1 a\n";
+    let empty = "TAP version 13\n# setup\n";
+    let passed = "  a: passed\n";
+    let unknown = "  empty document: unknown\n";
+    for (text, items) in [
+        (format!("{good}{empty}"), format!("{passed}{unknown}")),
+        (format!("{empty}{good}"), format!("{unknown}{passed}")),
+        (format!("{good}{empty}{empty}{good}"), format!("{passed}{unknown}{unknown}{passed}")),
+        (format!("{good}{good}"), format!("{passed}{passed}")),
+    ] {
+        let run = read(text.as_str());
+        assert_eq!(run.outline(), format!("out.tap: -\n{items}"), "{text}");
+    }
+    let run = read(format!("{good}{empty}"));
+    assert_eq!(meta(item(&run, "empty document"), "error"), Some("there is neither a plan nor a test point"));
+    let bailed = read(format!("{good}{empty}Bail out!\n"));
+    assert_eq!(bailed.outline(), "out.tap: -\n  a: passed\n  Bail out!: failed\n");
+    let skipped = read(format!("{good}TAP version 13\n1..0 # SKIP no disk\n"));
+    assert_eq!(skipped.outline(), "out.tap: -\n  a: passed\n  all tests: skipped\n");
+}
