@@ -30,7 +30,9 @@
 //!   build. Its detail `failure` holds the output of the build.
 //! * If an event reports the start of a package and none its end, an `unknown` item has the
 //!   package's name and the reason. So a file of a process that was killed never passes.
-//! * If neither a test nor its package has an end, the test has an `unknown` item with the reason.
+//! * If neither a test nor its package has an end, the test has an `unknown` item with the reason. The
+//!   same applies if the package passed, and its output has the line `ok` without `PASS` before it:
+//!   the process ended itself with exit code 0.
 //! * A package without a name is called `package without a name`. `go tool test2json` without `-p`
 //!   writes such events.
 //!

@@ -43,6 +43,9 @@ const UNFINISHED: &str = "the file ends before this package";
 /// The reason of a test that has no end.
 const UNFINISHED_TEST: &str = "the file ends before this test";
 
+/// The reason of a test that has no end although its package passed.
+const ENDED_PROCESS: &str = "the process ended before this test, with exit code 0";
+
 /// The name of the item for a package without a name. `go tool test2json` without `-p` writes such
 /// events.
 const UNNAMED_PACKAGE: &str = "package without a name";
@@ -89,7 +92,7 @@ impl<'a> Report<'a> {
             ("build-output", true) => self.builds.push(&event.import_path, "", &event.output),
             ("build-fail", true) => self.build_failed(&event.import_path),
             ("fail", true) => self.package_failed(event),
-            ("pass" | "skip", true) => drop(self.outputs.close(&event.package)),
+            ("pass" | "skip", true) => self.package_passed(&event.package),
             (_, true) => {}
             (action, false) => self.test_ended(action, event),
         }
@@ -121,14 +124,7 @@ impl<'a> Report<'a> {
     fn report_unfinished(&mut self) {
         for package in self.outputs.unfinished() {
             let mut rest = self.outputs.close(&package);
-            for test in std::mem::take(&mut rest.running) {
-                let mut item = test_item(&package, &test).status(Status::Unknown).meta("error", UNFINISHED_TEST);
-                let text = rest.texts.remove(&test);
-                if let Some(text) = text.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
-                    item = item.text("failure", text);
-                }
-                self.emit(item);
-            }
+            self.report_running(&package, &mut rest, UNFINISHED_TEST);
             if rest.started {
                 let mut item = package_item(&package).status(Status::Unknown).meta("error", UNFINISHED);
                 if let Some(output) = combined(&rest) {
@@ -141,6 +137,18 @@ impl<'a> Report<'a> {
         if untracked > 0 {
             let reason = format!("{untracked} more tests began and did not end");
             self.emit(Item::new(1, "unfinished tests").status(Status::Unknown).meta("error", reason));
+        }
+    }
+
+    /// Emits an item for each test of a package that began and did not end, for this reason.
+    fn report_running(&mut self, package: &str, rest: &mut Rest, reason: &str) {
+        for test in std::mem::take(&mut rest.running) {
+            let mut item = test_item(package, &test).status(Status::Unknown).meta("error", reason);
+            let text = rest.texts.remove(&test);
+            if let Some(text) = text.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
+                item = item.text("failure", text);
+            }
+            self.emit(item);
         }
     }
 
@@ -213,14 +221,22 @@ impl<'a> Report<'a> {
         self.emit(item);
     }
 
+    /// Reports the tests of a passed package that did not end because the process ended itself.
+    fn package_passed(&mut self, package: &str) {
+        let mut rest = self.outputs.close(package);
+        rest.running.retain(|test| !is_benchmark(test));
+        if ended_itself(&rest) {
+            self.report_running(package, &mut rest, ENDED_PROCESS);
+        }
+    }
+
     /// Reports a failed package, unless its failed tests explain the failure. They do not if the
     /// process ended before all tests had.
     fn package_failed(&mut self, event: &Event<'_>) {
         // Other programs write tests without a package, which may belong to any package.
         let has_failed = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
         let mut rest = self.outputs.close(&event.package);
-        // No event reports the end of a benchmark.
-        rest.running.retain(|test| !test.starts_with("Benchmark"));
+        rest.running.retain(|test| !is_benchmark(test));
         let mut failures = vec![combined(&rest)];
         if !event.failed_build.is_empty() {
             failures.push(combined(&self.builds.close(&event.failed_build)));
@@ -271,6 +287,19 @@ fn package_item(package: &str) -> Item {
 /// `FAIL` with the package.
 fn was_interrupted(own: &str) -> bool {
     own.lines().any(|line| line.starts_with("FAIL\t")) && !own.lines().any(|line| line.trim_end().ends_with("FAIL"))
+}
+
+/// Returns whether the process of a passed package ended before all tests had run, such as by
+/// `exit(0)` in a library. After all tests, it prints `PASS`, and then Go prints `ok` with the
+/// package. Go attributes both to a test that has no end, and joins them to an incomplete line.
+fn ended_itself(rest: &Rest) -> bool {
+    let has = |is_wanted: fn(&str) -> bool| rest.texts.values().flat_map(|text| text.lines()).any(is_wanted);
+    has(|line| line.contains("ok  \t")) && !has(|line| line.trim_end().ends_with("PASS"))
+}
+
+/// Returns whether a test is a benchmark, whose end no event reports.
+fn is_benchmark(test: &str) -> bool {
+    test.starts_with("Benchmark")
 }
 
 /// Combines the output of a package and of its unfinished tests. `None` if there is none.

@@ -80,6 +80,33 @@ fn a_started_package_without_an_end_is_unknown_as_well() {
     }
 }
 
+/// A library that calls `exit(0)`, which `go test` reports as a passed package.
+#[test]
+fn a_test_whose_process_ended_itself_is_unknown() {
+    let event =
+        |action: &str, test: &str| format!("{{\"Action\":\"{action}\",\"Package\":\"p\",\"Test\":\"{test}\"}}\n");
+    let output = |test: &str, text: &str| {
+        let event = serde_json::json!({"Action": "output", "Package": "p", "Test": test, "Output": text});
+        format!("{event}\n")
+    };
+    let begun = event("run", "A") + &event("pass", "A") + &event("run", "B");
+    let (ok, end) = ("ok  \tp\t0.009s\n", "{\"Action\":\"pass\",\"Package\":\"p\"}\n");
+    for rest in [output("B", ok), output("B", "bye") + &output("B", ok), output("B", &format!("bye{ok}"))] {
+        let run = read(format!("{begun}{rest}{end}"));
+        assert_eq!(run.outline(), "out.json: -\n  A: passed\n  B: unknown\n", "{rest}");
+        assert_eq!(meta(&run.items[2], "error"), Some("the process ended before this test, with exit code 0"));
+        assert_eq!(meta(&run.items[2], "classname"), Some("p"));
+    }
+    // Go before 1.20 loses the end of a test that prints an incomplete line.
+    let passed = output("B", "bye--- PASS: B (0.00s)\n") + &output("", "PASS\n") + &output("", ok);
+    let joined = output("B", "byePASS\n") + &output("B", ok);
+    let bench = output("BenchmarkX", "BenchmarkX 10 5 ns/op\n") + &output("", ok);
+    let benched = event("pass", "A") + &event("run", "BenchmarkX");
+    for (begun, rest) in [(&begun, passed), (&begun, joined), (&benched, bench)] {
+        assert_eq!(read(format!("{begun}{rest}{end}")).outline(), "out.json: -\n  A: passed\n", "{rest}");
+    }
+}
+
 #[test]
 fn a_failed_test_does_not_explain_that_others_did_not_end() {
     let failed = "{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"A\"}\n";
