@@ -86,6 +86,9 @@ const MAY_FAIL: &[u8] = b"TEST_CASE tagged with !mayfail";
 /// The reason of a failed test case without a failure.
 const NO_FAILURE: &str = "an attribute says that the test case failed, but no failure is reported";
 
+/// The reason of a test case whose outcome is unknown to the tool.
+const STATED_UNKNOWN: &str = "an attribute says that the outcome is unknown";
+
 /// The reason of a test case that has only a duration. pytest writes one for the test that was
 /// running when it was interrupted.
 const NO_NAME: &str = "a test case without a name and without an outcome: the run was interrupted";
@@ -264,6 +267,8 @@ impl Case {
             Status::Failed
         } else if self.skipped || self.stated == Some(Outcome::NotRun) {
             Status::Skipped
+        } else if self.stated == Some(Outcome::Unknown) {
+            Status::Unknown
         } else {
             Status::Passed
         }
@@ -282,6 +287,9 @@ impl Case {
         let status = self.status();
         if status == Status::Failed && self.failures == 0 {
             self.texts.push((Part::Failure.key().to_owned(), NO_FAILURE.to_owned()));
+        }
+        if status == Status::Unknown {
+            return self.into_item_with(status).meta("error", STATED_UNKNOWN);
         }
         if status == Status::Passed && self.name.trim().is_empty() && self.class.trim().is_empty() {
             return self.into_item_with(Status::Unknown).meta("error", NO_NAME);

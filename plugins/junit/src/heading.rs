@@ -49,9 +49,12 @@ const MAX_HEADING: usize = 1 << 20;
 /// Maximum size in bytes of a class name: far more than real ones have.
 const MAX_CLASS: usize = 4 << 10;
 
-/// The outcome of a test case according to its attributes `status` and `result`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The outcome of a test case according to its attributes `status` and `result`. Of two values, the
+/// greater one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
+    /// The word `unknown`.
+    Unknown,
     /// One of the words for a test that did not run, such as GoogleTest's `notrun`.
     NotRun,
     /// One of the words for a failure.
@@ -61,16 +64,14 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Reads a value in any case, with or without separators: `TimedOut` is `timed out`.
     fn read(value: &[u8]) -> Option<Self> {
-        match Status::from(std::str::from_utf8(value).ok()?).meaning() {
+        let text = std::str::from_utf8(value).ok()?;
+        match Status::from(text).meaning() {
             Status::Failed | Status::Timeout => Some(Self::Failed),
             Status::Skipped => Some(Self::NotRun),
+            // An empty value says nothing.
+            Status::Unknown if !text.trim().is_empty() => Some(Self::Unknown),
             Status::Passed | Status::Unknown | Status::Custom(_) => None,
         }
-    }
-
-    /// Combines two values. A failure takes precedence.
-    fn worse(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        if other == Some(Self::Failed) { other } else { one.or(other) }
     }
 }
 
@@ -103,7 +104,7 @@ impl Heading {
                 key if case && same(key, b"time") => heading.duration = Seconds::read(&raw),
                 key if case && same(key, b"classname") => heading.class = value(&raw, MAX_CLASS).into_owned(),
                 key if case && (same(key, b"status") || same(key, b"result")) => {
-                    heading.outcome = Outcome::worse(heading.outcome, Outcome::read(&raw));
+                    heading.outcome = heading.outcome.max(Outcome::read(&raw));
                 }
                 _ => {}
             }

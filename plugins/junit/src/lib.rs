@@ -16,9 +16,9 @@
 //! * A `testcase` becomes an item below its suite. It is `failed` if it has a `failure` or `error`,
 //!   or if the attribute `status` or `result` is `failed` or a synonym. Otherwise, it is `skipped`
 //!   if it has a `skipped` element, or if one of these attributes is `skipped`, `notrun` or a
-//!   synonym. All others are `passed`. A failure counts in unknown elements and properties too, but
-//!   not in `system-out` and `system-err`. The failures of Catch2's tests with `[!mayfail]` do not
-//!   count.
+//!   synonym, and `unknown` if one of them is that word. All others are `passed`. A failure counts in
+//!   unknown elements and properties too, but not in `system-out` and `system-err`. The failures of
+//!   Catch2's tests with `[!mayfail]` do not count.
 //! * A test case without a name takes its `classname`, or is called `testcase-001` and so on. One
 //!   that has no class and no outcome either is `unknown`: pytest writes it for the test that was
 //!   running when it was interrupted.

@@ -234,6 +234,27 @@ fn names_and_values_of_attributes_may_be_in_any_case() {
 }
 
 #[test]
+fn a_test_case_whose_outcome_the_tool_does_not_know_is_unknown() {
+    for attributes in ["status='unknown'", "result='UNKNOWN '", "status='unknown' result='completed'"] {
+        let run = common::read(common::suite(&format!("<testcase name='t' {attributes}/>")));
+        let item = run.item("t").unwrap();
+        assert_eq!(item.status, Some(Status::Unknown), "{attributes}");
+        let error = ("error".to_owned(), "an attribute says that the outcome is unknown".to_owned());
+        assert!(item.meta.contains(&error), "{attributes}: {:?}", item.meta);
+    }
+    for (case, want) in [
+        ("<testcase name='t' status='unknown' result='skipped'/>", "skipped"),
+        ("<testcase name='t' status='unknown'><skipped/></testcase>", "skipped"),
+        ("<testcase name='t' status='failed' result='unknown'/>", "failed"),
+        ("<testcase name='t' status='unknown'><error/></testcase>", "failed"),
+        ("<testcase name='t' status=''/>", "passed"),
+        ("<testcase name='t' status=' ' result='run'/>", "passed"),
+    ] {
+        assert_eq!(status(&common::suite(case)), want, "{case}");
+    }
+}
+
+#[test]
 fn missing_failures_are_reported_once_and_with_numbers() {
     let run = common::read(
         "<testsuites failures='2' errors='1'><testsuite name='s' failures='2'><testsuite name='i' failures='2'>\
