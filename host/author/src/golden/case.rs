@@ -141,12 +141,21 @@ impl Case {
 }
 
 /// Returns the cases of `project` with these names, in the given order. Without names, it returns
-/// all cases in lexical order. It is an error if there is none.
+/// all cases in lexical order. It is an error if there is none, or if a directory has an expected
+/// output and no input.
 ///
 /// Cases below a directory whose name starts with a dot are run only if they are named (`.fuzz/…`).
 pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorError> {
     let tests = project.dir.join(TESTS_DIR);
-    let all = all(&tests)?;
+    let Found { cases: all, without_input } = all(&tests)?;
+    if names.is_empty()
+        && let Some(name) = without_input
+    {
+        let what = format!("case `{name}` has an `{EXPECTED}` and nothing to read");
+        return Err(AuthorError::input(what).hint(
+            "add its input, or remove the directory; Git keeps no empty directory, so put a file into an empty one",
+        ));
+    }
     if names.is_empty() && all.is_empty() {
         let what = format!(
             "`{}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml`, `tree.yaml`, or for checks `files`, `objects` or `env.yaml` in it",
@@ -178,13 +187,23 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorErro
     named.collect()
 }
 
-fn all(tests: &Path) -> Result<Vec<Case>, AuthorError> {
+/// What is below `tests/`.
+#[derive(Default)]
+struct Found {
+    /// The cases in lexical order.
+    cases: Vec<Case>,
+    /// The name of a directory that has an expected output and no input: the first one in lexical
+    /// order. To skip it would look as if its test had passed.
+    without_input: Option<String>,
+}
+
+fn all(tests: &Path) -> Result<Found, AuthorError> {
     let failed = AuthorError::unreadable(tests);
     let entries = match fs::read_dir(tests) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
         entries => entries.map_err(&failed)?,
     };
-    let mut cases = Vec::new();
+    let (mut cases, mut without_input) = (Vec::new(), None::<String>);
     for entry in entries {
         let entry = entry.map_err(&failed)?;
         let (dir, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
@@ -192,15 +211,19 @@ fn all(tests: &Path) -> Result<Vec<Case>, AuthorError> {
         if name.starts_with('.') {
             continue;
         }
-        if let Some(kind) = CaseKind::of(&dir) {
-            cases.push(Case { name, dir, kind });
+        match CaseKind::of(&dir) {
+            Some(kind) => cases.push(Case { name, dir, kind }),
+            None if dir.join(EXPECTED).exists() && without_input.as_ref().is_none_or(|first| name < *first) => {
+                without_input = Some(name);
+            }
+            None => {}
         }
         if cases.len() > MAX_CASES {
             return Err(AuthorError::input(format!("`{}` has more than {MAX_CASES} cases", tests.display())));
         }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(cases)
+    Ok(Found { cases, without_input })
 }
 
 /// A node in `nodes.yaml`. The defaults are those of most nodes: ready, schedulable, Linux on amd64.

@@ -184,6 +184,12 @@ fn nothing_to_run_is_an_error_that_says_what_a_case_is() {
     bed.write("tests/unit.rs", "");
     let error = bed.run(&[], false).unwrap_err();
     assert!(error.hint.unwrap().contains("results/global"));
+    // Git does not keep the empty directory `results/global`.
+    bed.write("tests/one/results/global/a.xml", "<testsuite><testcase name='t'/></testsuite>");
+    bed.write("tests/two/expected.yaml", "name: p\n");
+    let error = bed.run(&[], false).unwrap_err();
+    assert_eq!(error.what, "case `two` has an `expected.yaml` and nothing to read");
+    assert_eq!(bed.run(&["one"], true).unwrap().cases.len(), 1, "another case can still be named");
     let empty = tempfile::tempdir().unwrap();
     assert!(Project::open(empty.path()).unwrap_err().what.ends_with("has no `plugin.yaml`"));
 }
