@@ -193,7 +193,14 @@ fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Result<Vec<S
                     .map_err(|error| failed(format!("failed to read `{}`: {error}", absolute.display())))?;
                 bytes.truncate(MAX_FILE);
                 all += bytes.len();
+                if all > MAX_ALL {
+                    break;
+                }
                 files.push((path, bytes.into()));
+            }
+            // Keep what fits, also of the first set. Without any file, no input would be run.
+            if !files.is_empty() {
+                seeds.push(Seed { case: case.clone(), plugin: Arc::clone(&plugin), files });
             }
             if all > MAX_ALL {
                 tracing::warn!(
@@ -203,7 +210,6 @@ fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Result<Vec<S
                 );
                 return Ok(seeds);
             }
-            seeds.push(Seed { case: case.clone(), plugin: Arc::clone(&plugin), files });
         }
     }
     if seeds.is_empty() && cases.iter().any(|case| case.kind == CaseKind::Check) {

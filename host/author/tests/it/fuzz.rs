@@ -30,6 +30,14 @@ fn a_robust_module_has_no_findings() {
 }
 
 #[test]
+fn files_beyond_the_limit_are_left_out_and_the_others_are_damaged() {
+    let bed = bed("");
+    let text = "x".repeat(1 << 20);
+    (0..65).for_each(|n| bed.write(&format!("tests/one/results/global/large-{n}.txt"), &text));
+    assert_eq!(run(&bed, 3, 0).unwrap().inputs, 3);
+}
+
+#[test]
 fn an_error_of_a_module_is_not_a_finding() {
     let report = run(&bed(REFUSE), 100, 0).unwrap();
     assert_eq!((report.findings.len(), report.refused), (0, 100));
