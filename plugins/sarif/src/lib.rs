@@ -20,7 +20,8 @@
 //! | kind `open`, `review`, `informational` | that word |
 //! | another kind or level | `unknown` |
 //! | a run with an empty list of results | `passed` |
-//! | a run without a list of results, or with results in other files | `unknown` |
+//! | a run without a list of results | `unknown` |
+//! | results or invocations in other files; the level of a result in the rule of another file | `unknown` |
 //! | an invocation that failed or did not start; a notification with the level `error` | `unknown` |
 //! | not SARIF, another version, no runs, a file over [`MAX_FILE`] bytes | `unknown` |
 //!

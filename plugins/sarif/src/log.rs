@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Log {
@@ -22,10 +23,15 @@ pub(crate) struct Run {
     pub(crate) external_property_file_references: Option<ExternalFiles>,
 }
 
+/// 3.15. Parts of a run that are in other files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ExternalFiles {
-    pub(crate) results: Option<Vec<serde::de::IgnoredAny>>,
+    pub(crate) results: Option<Vec<IgnoredAny>>,
+    pub(crate) invocations: Option<Vec<IgnoredAny>>,
+    pub(crate) conversion: Option<IgnoredAny>,
+    pub(crate) driver: Option<IgnoredAny>,
+    pub(crate) extensions: Option<Vec<IgnoredAny>>,
 }
 
 /// 3.18

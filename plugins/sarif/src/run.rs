@@ -2,9 +2,10 @@
 
 use plumbline_sdk::text::cut;
 use plumbline_sdk::{Item, Output, Status};
+use serde::de::IgnoredAny;
 
 use crate::invocation::{self, unknown};
-use crate::log::{Finding, Location, Message, Rule, Run, Suppression, at};
+use crate::log::{ExternalFiles, Finding, Location, Message, Rule, Run, Suppression, at};
 use crate::rules::Rules;
 
 /// The levels of results (3.27.10).
@@ -17,10 +18,8 @@ pub(crate) const MAX_TEXT: usize = 64 << 10;
 /// Emits `run` below its file, and its results below it. `fail_on` holds the levels that fail.
 pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
     let mut trouble = invocation::problems(run);
-    let elsewhere = run.external_property_file_references.as_ref().and_then(|files| files.results.as_ref());
-    if elsewhere.is_some_and(|files| !files.is_empty()) {
-        trouble.push(unknown("results elsewhere", "the run's results are in other files, which are not read"));
-    } else if run.results.is_none() && trouble.is_empty() {
+    trouble.extend(run.external_property_file_references.iter().flat_map(|files| elsewhere(files, run)));
+    if run.results.is_none() && trouble.is_empty() {
         trouble.push(unknown("no results", "the tool did not start its analysis: the run has no list of results"));
     }
     let results = run.results.as_deref().unwrap_or_default();
@@ -32,6 +31,26 @@ pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
     for finding in results {
         out.emit(item(finding, run, &rules, fail_on));
     }
+}
+
+/// Returns an item for each part of the run in other files that decides whether it passed.
+fn elsewhere(files: &ExternalFiles, run: &Run) -> Vec<Item> {
+    let has = |list: Option<&Vec<IgnoredAny>>| list.is_some_and(|list| !list.is_empty());
+    let is_of_rule =
+        |finding: &Finding| finding.level.is_none() && matches!(finding.kind.as_deref(), None | Some("fail"));
+    let mut items = Vec::new();
+    if has(files.results.as_ref()) {
+        items.push(unknown("results elsewhere", "the run's results are in other files, which are not read"));
+    }
+    if has(files.invocations.as_ref()) || files.conversion.is_some() {
+        let error = "the run's invocations are in other files, which are not read: the tool may have failed";
+        items.push(unknown("invocations elsewhere", error));
+    }
+    if (files.driver.is_some() || has(files.extensions.as_ref())) && run.results.iter().flatten().any(is_of_rule) {
+        let error = "the levels of the run's rules are in other files, which are not read: results may be errors";
+        items.push(unknown("rules elsewhere", error));
+    }
+    items
 }
 
 fn heading(run: &Run) -> Item {

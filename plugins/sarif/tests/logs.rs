@@ -79,6 +79,28 @@ fn a_run_passes_only_if_it_looked_and_found_nothing() {
 }
 
 #[test]
+fn parts_of_a_run_in_other_files_may_hide_a_failure() {
+    let tool = json!({"driver": {"name": "lint"}});
+    let file = json!({"location": {"uri": "x"}});
+    let outline = |elsewhere: Value, results: Value| {
+        let run = json!({"tool": tool, "results": results, "externalPropertyFileReferences": elsewhere});
+        read(log(&run)).outline().lines().skip(1).map(|line| format!("{}\n", line.trim())).collect::<String>()
+    };
+    for elsewhere in [json!({"invocations": [file]}), json!({"conversion": file})] {
+        assert_eq!(outline(elsewhere, json!([])), "lint: -\ninvocations elsewhere: unknown\n");
+    }
+    for elsewhere in [json!({"driver": file}), json!({"extensions": [file]})] {
+        let found = outline(elsewhere.clone(), json!([{"ruleId": "E"}]));
+        assert_eq!(found, "lint: -\nrules elsewhere: unknown\nE: warning\n");
+        assert_eq!(outline(elsewhere.clone(), json!([{"ruleId": "E", "level": "note"}])), "lint: -\nE: note\n");
+        assert_eq!(outline(elsewhere, json!([{"ruleId": "E", "kind": "pass"}])), "lint: -\nE: passed\n");
+    }
+    for elsewhere in [json!({"artifacts": [file]}), json!({"invocations": [], "driver": null}), json!(null)] {
+        assert_eq!(outline(elsewhere, json!([])), "lint: passed\n");
+    }
+}
+
+#[test]
 fn an_invocation_that_is_incomplete_does_not_pass() {
     let read = |invocation: &Value| {
         read(log(&json!({"tool": {"driver": {"name": "lint", "notifications": [
