@@ -140,8 +140,11 @@ class Rulings:
             raise TypeError(f"a ruling is a `Ruling`, not {type(ruling).__name__}")
         if not isinstance(ruling.class_, str) or not _CLASS.fullmatch(ruling.class_):
             raise ValueError(f"a class has 1 to 64 of the characters a-z, 0-9 and `-`, unlike {ruling.class_!r}")
+        if not isinstance(ruling.counts, bool):
+            # A missing value, such as `None`, must not excuse a failure.
+            raise TypeError(f"ruling `{ruling.class_}`: `counts` is neither True nor False")
         index = item.index if isinstance(item, JudgedItem) else item
-        wire = _Ruling(ruling.class_, bool(ruling.counts), _short(ruling.reason), _short(ruling.source))
+        wire = _Ruling(ruling.class_, ruling.counts, _short(ruling.reason), _short(ruling.source))
         self._rulings.append((index, wire))
         if len(self._rulings) >= BATCH:
             self.flush()

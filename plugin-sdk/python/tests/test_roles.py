@@ -42,7 +42,7 @@ def judgement(plugin, tree, evidence, out):
         if judged.is_failure and judged.ruling is None and judged.item.name in known:
             out.rule(judged, Ruling("known-failure", counts=False, reason=f"in {judged.set}", source="the list"))
     for index, word in plugin.options.get("rule", {}).items():
-        out.rule(int(index), Ruling(word, counts=True, reason="ü" * 5000))
+        out.rule(int(index), Ruling(word, counts=plugin.options.get("counts", True), reason="ü" * 5000))
     for id in plugin.options.get("checks", []):
         out.report(Check(id, "as asked", "failed", want="1", got=str(len(read))))
     if "fail" in plugin.options:
@@ -87,6 +87,7 @@ class Judges(unittest.TestCase):
     def test_a_mistake_is_a_sentence_and_what_was_said_before_stays(self):
         for options, sentence in (
             ({"rule": {1: "Not A Class"}}, "ValueError: a class has 1 to 64 of the characters"),
+            ({"rule": {1: "x"}, "counts": None}, "TypeError: ruling `x`: `counts` is neither True nor False"),
             ({"checks": [""]}, "ValueError: the id of a check has 1 to 64 characters"),
             ({"fail": True}, "no"),
         ):
