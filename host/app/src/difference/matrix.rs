@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Difference, Outcome, SameTests, TestKey, TestNames, Tests, compare, with_classes, without_other_classes};
 
-/// The differences between three or more runs. Keys are only ever added (docs/results.md).
+/// The differences between three or more runs. Keys are only ever added (docs/output.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Matrix {
     /// The runs, in the order in which they were passed.

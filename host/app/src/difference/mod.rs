@@ -235,7 +235,7 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// The differences between two runs. Keys are only ever added (docs/results.md).
+/// The differences between two runs. Keys are only ever added (docs/output.md).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Difference {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::difference::Outcome;
 use crate::difference::TestNames;
 
-/// A history as data. Keys are only ever added (docs/history.md).
+/// A history as data. Keys are only ever added (docs/output.md).
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct HistoryReport {
     /// The runs, the oldest first.

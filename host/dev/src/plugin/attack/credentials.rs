@@ -68,8 +68,8 @@ async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempt
         tokio::time::sleep(LOOK_AGAIN).await;
         found = processes();
     }
-    // A process hides its credentials when it starts, and can be read before (docs/cluster.md), so
-    // only processes that have started are tried.
+    // A process hides its credentials when it starts, and can be read before
+    // (docs/threat-model.md), so only processes that have started are tried.
     tokio::time::sleep(STARTED).await;
     for (process, role) in found {
         let name = match role {
