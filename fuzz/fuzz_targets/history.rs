@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use plumbline_app::history::rewritten_index;
 
 /// The first bytes of an index, with the version of its format.
-const HEAD: &[u8] = b"plumbline-history\n\x07";
+const HEAD: &[u8] = b"plumbline-history\n\x08";
 
 // The first two bytes are the size of the section of texts and tests. The rest is the section of a
 // run.

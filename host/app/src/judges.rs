@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::{AppError, Explain as _};
 use crate::files;
 use crate::history::{
-    History, HistoryReport, JudgedRun, Selection, flaky_list, flaky_tests, is_history, known_failures,
+    History, HistoryReport, RunIdentity, Selection, flaky_list, flaky_tests, is_history, known_failures,
 };
 use crate::modules::{Limits, modules};
 use crate::sources::ResolvedPlugin;
@@ -133,8 +133,7 @@ pub fn chain(
     };
     let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
         options.flaky.iter().cloned().partition(|path| path.is_dir() || is_history(path));
-    let run = judged.and_then(JudgedRun::of);
-    let history = |dir: &Path| history(context, dir, plugin, limits, run.as_ref());
+    let history = |dir: &Path| history(context, dir, plugin, limits, judged);
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
         let (report, source) = history(dir)?;
@@ -179,7 +178,7 @@ fn history(
     dir: &Path,
     plugin: &str,
     limits: &Limits,
-    judged: Option<&JudgedRun>,
+    judged: Option<&Trees>,
 ) -> Result<(HistoryReport, String), AppError> {
     let history = History::open(context, &[dir.to_owned()], limits)?;
     if !history.problems().is_empty() {
@@ -188,7 +187,7 @@ fn history(
         let failed = problems.fold(failed, |failed, problem| failed.cause(problem.to_string()));
         return Err(failed.hint("repair or remove archives that cannot be read"));
     }
-    let (plugin, except_run) = (Some(plugin.to_owned()), judged.cloned());
+    let (plugin, except_run) = (Some(plugin.to_owned()), judged.map(RunIdentity::of).transpose()?);
     let report = history.report(&Selection { plugin, except_run, ..Selection::default() })?;
     let source = format!("history of {} runs in {}", report.runs.len(), dir.display());
     Ok((report, source))

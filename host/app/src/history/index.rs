@@ -25,7 +25,7 @@ use crate::difference::{Outcome, TestKey};
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format, and of what counts as passed. An index of another version is made again.
-const VERSION: u8 = 7;
+const VERSION: u8 = 8;
 
 /// The tests of a chunk. A query skips chunks without a selected test.
 pub(super) const CHUNK: usize = 512;
@@ -107,10 +107,27 @@ pub(super) struct RunFacts {
     pub(super) version: String,
     /// The scheduled runs that were missed before this one.
     pub(super) missed: u64,
+    /// Whether the archive or its name has the start, so that it is not the time of the file.
+    pub(super) is_dated: bool,
+    /// A fingerprint of the files in the archive. 0 if it is unknown.
+    pub(super) content: u64,
     pub(super) plugins: Vec<PluginFacts>,
 }
 
 impl RunFacts {
+    /// What identifies a run without its content: ID, cluster and start. An ID alone does not suffice,
+    /// because all runs that use one manifest of Sonobuoy share it.
+    pub(super) fn key(&self) -> Option<(&str, &str, i64)> {
+        let is_known = self.is_dated && !self.run.is_empty();
+        is_known.then_some((self.run.as_str(), self.cluster.as_str(), self.started))
+    }
+
+    /// Whether both are from archives of the same run.
+    pub(super) fn is_same_run(&self, other: &Self) -> bool {
+        let is_copy = self.content != 0 && self.content == other.content;
+        is_copy || self.key().is_some_and(|key| other.key() == Some(key))
+    }
+
     /// Whether the archive says which run of which tool it is from. Others are never removed.
     pub(super) fn is_from_a_run(&self) -> bool {
         !self.run.is_empty() && !self.tool.is_empty()

@@ -23,6 +23,8 @@ fn facts(cluster: &str) -> RunFacts {
         cluster: cluster.into(),
         version: "v1.37.2".into(),
         missed: 3,
+        is_dated: true,
+        content: 4711,
         plugins: vec![PluginFacts { name: "e2e".into(), digest: u64::MAX, has_classes: true }],
     }
 }

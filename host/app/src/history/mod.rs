@@ -36,7 +36,7 @@ pub(crate) use propose::flaky_list;
 pub use propose::{flaky_tests, known_failures, known_failures_list};
 pub(crate) use retention::ARCHIVES;
 pub use retention::{KeepOptions, Removal, Retention};
-pub use select::{JudgedRun, Selection};
+pub use select::{RunIdentity, Selection};
 pub(crate) use store::CACHE_DIR;
 pub use store::INDEX_FILE;
 pub use text::history_text;

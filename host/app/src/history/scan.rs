@@ -81,14 +81,9 @@ pub(super) struct ScanInput<'a> {
 /// Reads an archive.
 pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> Result<ScannedRun, ScanError> {
     let ScanInput { path, shown, .. } = input;
-    let (mut files, mut left) = (Files::default(), MAX_BYTES);
-    let opened = ResultsArchive::open_visiting(
-        path,
-        &ReadLimits::default(),
-        &mut |name, _| is_wanted(name),
-        &mut |name, content| files.take(name, content, &mut left),
-    );
-    let archive = opened.map_err(|error| match error {
+    // A stream is read to its end in any case.
+    let opened = open(path, !path.is_dir());
+    let (archive, files) = opened.map_err(|error| match error {
         ReadError::NotResults(_) => ScanError::NotResults,
         error => ScanError::Unreadable(unreadable(shown, &error)),
     })?;
@@ -125,6 +120,55 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
     run.finished(info, &files, input).map_err(ScanError::Unreadable)
 }
 
+/// Reads what identifies the run in the archive at `path`, which is `shown` in messages.
+pub(super) fn identify(path: &Path, shown: &str) -> Result<RunFacts, AppError> {
+    let (archive, files) = open(path, true).map_err(|error| unreadable(shown, &error))?;
+    Ok(facts(archive.info(), &files, ScanInput { path, shown, modified: 0 }))
+}
+
+/// Opens an archive, and reads the files that a history needs. With `whole`, reads all files for the
+/// fingerprint.
+fn open(path: &Path, whole: bool) -> Result<(ResultsArchive, Files), ReadError> {
+    let (mut files, mut left) = (Files::default(), MAX_BYTES);
+    let archive = ResultsArchive::open_visiting(
+        path,
+        &ReadLimits::default(),
+        &mut |name, _| is_wanted(name) || (whole && !is_of_macos(name)),
+        &mut |name, content| {
+            let mut content = Checked { content, checksum: crc32fast::Hasher::new() };
+            if is_wanted(name) {
+                files.take(name, &mut content, &mut left)?;
+            } else {
+                io::copy(&mut content, &mut io::sink())?;
+            }
+            if whole {
+                files.add_fingerprint(name, content.checksum.finalize());
+            }
+            Ok(())
+        },
+    )?;
+    Ok((archive, files))
+}
+
+/// Whether a file may have attributes that macOS keeps. Those of a stream are not read.
+fn is_of_macos(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|base| base.starts_with("._"))
+}
+
+/// Computes the checksum of what is read.
+struct Checked<'a> {
+    content: &'a mut dyn Read,
+    checksum: crc32fast::Hasher,
+}
+
+impl Read for Checked<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(out)?;
+        self.checksum.update(out.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
 pub(super) fn unreadable(archive: &str, error: &dyn std::error::Error) -> AppError {
     AppError::usage(format!("failed to read archive `{archive}`"))
         .because(error)
@@ -138,11 +182,22 @@ fn is_wanted(name: &str) -> bool {
         || of_plugin().is_some_and(|file| file == TREE_FILE || DEFINITION_FILES.contains(&file))
 }
 
-/// The content of these files, by name.
+/// The files that a history needs.
 #[derive(Default)]
-struct Files(BTreeMap<String, Vec<u8>>);
+struct Files {
+    /// Their content, by name.
+    read: BTreeMap<String, Vec<u8>>,
+    /// The fingerprint of all files of the archive. 0 if it is unknown.
+    fingerprint: u64,
+}
 
 impl Files {
+    /// Adds the name and the checksum of a file to the fingerprint, which does not depend on the order.
+    fn add_fingerprint(&mut self, name: &str, checksum: u32) {
+        let file = first_bytes(&Digest::of(format!("{checksum:08x} {name}").as_bytes()));
+        self.fingerprint = self.fingerprint.wrapping_add(file);
+    }
+
     fn take(&mut self, name: &str, content: &mut dyn Read, left: &mut u64) -> io::Result<()> {
         let mut bytes = Vec::new();
         let read = content.take(*left + 1).read_to_end(&mut bytes)? as u64;
@@ -150,8 +205,8 @@ impl Files {
             io::Error::other(format!("the result trees of the archive have more than {} MiB", MAX_BYTES >> 20))
         })?;
         // As in tar, the last file of a name wins.
-        self.0.insert(name.to_owned(), bytes);
-        if self.0.len() > MAX_FILES {
+        self.read.insert(name.to_owned(), bytes);
+        if self.read.len() > MAX_FILES {
             return Err(io::Error::other(format!(
                 "the archive has more than {MAX_FILES} result trees and definitions of plugins"
             )));
@@ -160,7 +215,7 @@ impl Files {
     }
 
     fn of_plugin(&self, plugin: &str, file: &str) -> Option<&[u8]> {
-        self.0.get(&format!("{PLUGINS_DIR}/{plugin}/{file}")).map(Vec::as_slice)
+        self.read.get(&format!("{PLUGINS_DIR}/{plugin}/{file}")).map(Vec::as_slice)
     }
 
     /// The tree of `plugin`. If Plumbline wrote it, a faster reader suffices.
@@ -200,7 +255,7 @@ impl Files {
 
     fn document(&self, file: ClusterFile) -> Value {
         // Of several lists of namespaces, the last one by name counts, as in `Trees::cluster`.
-        let found = self.0.iter().rev().find(|(name, _)| ClusterFile::of(name) == Some(file));
+        let found = self.read.iter().rev().find(|(name, _)| ClusterFile::of(name) == Some(file));
         found.and_then(|(_, bytes)| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
@@ -244,27 +299,35 @@ impl RunContent {
         for plugin in &mut plugins {
             plugin.has_classes = with_classes.contains(plugin.name.as_str());
         }
-        let tool = match (&info.plumbline_version, &info.version) {
-            (Some(version), _) => format!("Plumbline {version}"),
-            (None, Some(version)) => format!("Sonobuoy {version}"),
-            (None, None) => String::new(),
-        };
-        let cluster = ClusterIdentity::of(|file| files.document(file));
-        let uid = cluster.uid.unwrap_or_default();
-        let facts = RunFacts {
-            run: fact(info.run.as_deref().unwrap_or_default()),
-            tool: fact(&tool),
-            started: started(info, input).as_second(),
-            cluster: first_chars(&uid, CLUSTER_CHARS).to_owned(),
-            version: fact(&cluster.version.unwrap_or_default()),
-            missed: files.missed(),
-            plugins,
-        };
         Ok(ScannedRun {
-            facts,
+            facts: RunFacts { plugins, ..facts(info, files, input) },
             outcomes: tests.into_iter().map(|(key, attempts)| outcome(key, &attempts)).collect(),
             problems,
         })
+    }
+}
+
+/// What an archive says about its run, without the plugins.
+fn facts(info: &ArchiveInfo, files: &Files, input: ScanInput<'_>) -> RunFacts {
+    let tool = match (&info.plumbline_version, &info.version) {
+        (Some(version), _) => format!("Plumbline {version}"),
+        (None, Some(version)) => format!("Sonobuoy {version}"),
+        (None, None) => String::new(),
+    };
+    let cluster = ClusterIdentity::of(|file| files.document(file));
+    let uid = cluster.uid.unwrap_or_default();
+    let started = started(info, input);
+    let written = || Timestamp::from_nanosecond(i128::from(input.modified)).unwrap_or_default();
+    RunFacts {
+        run: fact(info.run.as_deref().unwrap_or_default()),
+        tool: fact(&tool),
+        started: started.unwrap_or_else(written).as_second(),
+        cluster: first_chars(&uid, CLUSTER_CHARS).to_owned(),
+        version: fact(&cluster.version.unwrap_or_default()),
+        missed: files.missed(),
+        is_dated: started.is_some(),
+        content: files.fingerprint,
+        plugins: Vec::new(),
     }
 }
 
@@ -279,14 +342,13 @@ fn outcome(mut key: TestKey, attempts: &SameTests) -> (TestKey, Outcome, Option<
     (key, Outcome::of(&attempts.0), longest.map(|seconds| (seconds * 1000.0).round() as u32))
 }
 
-/// When the run started: as the archive says, or its name, or else when the file was written.
-fn started(info: &ArchiveInfo, input: ScanInput<'_>) -> Timestamp {
+/// When the run started, as the archive says, or its name.
+fn started(info: &ArchiveInfo, input: ScanInput<'_>) -> Option<Timestamp> {
     let named = || {
         let name = parse_archive_name(input.shown.rsplit('/').next()?)?;
         Some(name.started.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
-    let written = || Timestamp::from_nanosecond(i128::from(input.modified)).unwrap_or_default();
-    info.started.or_else(named).unwrap_or_else(written)
+    info.started.or_else(named)
 }
 
 fn fact(text: &str) -> String {
@@ -313,7 +375,10 @@ fn digest(definition: Option<Value>) -> u64 {
         extensions.remove("verdict");
     }
     // Without `preserve_order`, keys are sorted, so equal documents have equal texts.
-    let digest = Digest::of(definition.to_string().as_bytes());
+    first_bytes(&Digest::of(definition.to_string().as_bytes()))
+}
+
+fn first_bytes(digest: &Digest) -> u64 {
     digest.as_bytes().first_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 

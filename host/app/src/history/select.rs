@@ -4,15 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use plumbline_archive::layout::parse_archive_name;
 use plumbline_conformance::lists::GoRegex;
 
 use crate::difference::TestKey;
 use crate::error::{AppError, Explain as _};
 use crate::history::History;
-use crate::history::index::{CHUNK, IndexedRun};
+use crate::history::index::{CHUNK, IndexedRun, RunFacts};
+use crate::history::scan::identify;
 use crate::trees::Trees;
 
 /// Which runs and tests are shown.
@@ -33,44 +31,20 @@ pub struct Selection {
     /// Use only the newest N of these runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Not this run.
+    /// Not this run: a run that is judged by its history is no evidence for itself.
     #[arg(skip)]
-    pub except_run: Option<JudgedRun>,
+    pub except_run: Option<RunIdentity>,
 }
 
-/// A run that is judged by a history. It is no evidence for itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JudgedRun {
-    /// The ID of the run.
-    pub id: String,
-    /// When it started, in minutes since 1970. `None` if it is unknown.
-    pub minute: Option<i64>,
-}
+/// What identifies a run among those of a history.
+#[derive(Debug, Clone)]
+pub struct RunIdentity(RunFacts);
 
-impl JudgedRun {
-    /// The run of an open archive, if the archive has its ID.
-    pub(crate) fn of(trees: &Trees) -> Option<Self> {
-        let minute = trees.started().map(minute_of).or_else(|| minute_in(&trees.file_name()));
-        Some(Self { id: trees.run()?.to_owned(), minute })
+impl RunIdentity {
+    /// Reads the identity of the run in an archive.
+    pub(crate) fn of(trees: &Trees) -> Result<Self, AppError> {
+        identify(trees.path(), trees.name()).map(Self)
     }
-
-    /// Whether an archive of the history is from this run. Manifests of Sonobuoy have an ID, which all
-    /// runs that use one share. Without the others, the history would lack what they show.
-    fn is_run_of(&self, run: &IndexedRun) -> bool {
-        let id = run.facts.run.as_str();
-        let is_other = self.minute.zip(minute_in(&run.file.name)).is_some_and(|(own, other)| own != other);
-        !id.is_empty() && self.id.starts_with(id) && !is_other
-    }
-}
-
-/// The start of a run in the name or path of its archive, in minutes since 1970.
-fn minute_in(path: &str) -> Option<i64> {
-    let name = parse_archive_name(path.rsplit('/').next()?)?;
-    Some(minute_of(name.started.to_zoned(TimeZone::UTC).ok()?.timestamp()))
-}
-
-fn minute_of(time: Timestamp) -> i64 {
-    time.as_second().div_euclid(60)
 }
 
 /// A selected run, and the source that its tests are numbered in.
@@ -89,11 +63,12 @@ pub(super) fn runs<'a>(history: &'a History, selection: &Selection) -> Result<Ve
     let mut runs: Vec<SelectedRun<'_>> = history.loaded.iter().enumerate().flat_map(of_source).collect();
     runs.retain(|one| is_selected(one.run, selection));
     runs.sort_by_key(|one| (one.run.facts.started, !one.run.file.is_settled(), &one.run.file.name));
-    let mut seen = HashSet::new();
+    let (mut seen, mut copies) = (HashSet::new(), HashSet::new());
     runs.retain(|one| {
         let facts = &one.run.facts;
-        // Manifests of Sonobuoy have an ID, which all runs that use one share.
-        facts.run.is_empty() || seen.insert((&facts.run, &facts.cluster, facts.started))
+        let is_copy = facts.content != 0 && !copies.insert(facts.content);
+        let is_known = facts.key().is_some_and(|key| !seen.insert(key));
+        !is_copy && !is_known
     });
     if let Some(last) = selection.last {
         runs.drain(..runs.len().saturating_sub(last));
@@ -109,7 +84,7 @@ fn is_selected(run: &IndexedRun, selection: &Selection) -> bool {
     let version = |wanted: &String| {
         facts.version.strip_prefix(wanted.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    selection.except_run.as_ref().is_none_or(|judged| !judged.is_run_of(run))
+    selection.except_run.as_ref().is_none_or(|judged| !facts.is_same_run(&judged.0))
         && selection.cluster.as_ref().is_none_or(|cluster| facts.cluster.starts_with(cluster.as_str()))
         && selection.kubernetes_version.as_ref().is_none_or(version)
         && selection.plugin.as_ref().is_none_or(|plugin| facts.plugins.iter().any(|one| one.name == *plugin))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::history::index::{FileKey, Index, PluginFacts, RunFacts};
 use crate::history::store::Loaded;
-use crate::history::{History, HistoryReport, JudgedRun, Selection, flaky_tests, history_text, known_failures};
+use crate::history::{History, HistoryReport, Selection, flaky_tests, history_text, known_failures};
 
 /// A history of a test `t` with one run for each letter, an hour apart. `f` are two attempts.
 fn history(runs: &[(&str, &str, char, Option<u32>)]) -> History {
@@ -14,6 +14,8 @@ fn history(runs: &[(&str, &str, char, Option<u32>)]) -> History {
             cluster: (*cluster).to_owned(),
             version: (*version).to_owned(),
             missed: 0,
+            is_dated: true,
+            content: 0,
             plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: false }],
         };
         let file = FileKey { name: format!("{number:02}.tar.gz"), size: 1, modified: 0 };
@@ -34,36 +36,6 @@ fn key(name: &str, class: &str) -> TestKey {
 fn one_cluster(letters: &str) -> HistoryReport {
     let runs: Vec<_> = letters.chars().map(|letter| ("c", "v1.37.2", letter, None)).collect();
     history(&runs).report(&Selection::default()).unwrap()
-}
-
-#[test]
-fn runs_that_share_the_id_of_a_judged_run_are_evidence() {
-    let mut index = Index::default();
-    // Runs of an old manifest of Sonobuoy failed. The test passes since a new one is used.
-    let runs = [
-        ("old", "202607010300_sonobuoy_old.tar.gz", Outcome::Failed),
-        ("old", "202607020300_sonobuoy_old.tar.gz", Outcome::Failed),
-        ("new", "202607030300_sonobuoy_new.tar.gz", Outcome::Passed),
-        ("new", "202607040300_sonobuoy_new.tar.gz", Outcome::Failed),
-        ("new", "renamed.tar.gz", Outcome::Failed),
-    ];
-    for (number, (run, name, outcome)) in (0..).zip(runs) {
-        let plugins = vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: false }];
-        let facts = RunFacts { run: run.into(), started: 86_400 * number, plugins, ..RunFacts::default() };
-        let file = FileKey { name: name.into(), size: 1, modified: 0 };
-        index.add(file, facts, vec![(key("t", ""), outcome, None)]).unwrap();
-    }
-    let history = History { loaded: vec![Loaded { index, problems: Vec::new() }], problems: Vec::new() };
-    let report = |minute: Option<Timestamp>| {
-        let minute = minute.map(|time| time.as_second() / 60);
-        let except_run = Some(JudgedRun { id: "new".into(), minute });
-        history.report(&Selection { except_run, ..Selection::default() }).unwrap()
-    };
-    let judged = report(Some("2026-07-04T03:00:59Z".parse().unwrap()));
-    // The renamed archive may be that of the judged run.
-    assert_eq!(judged.tests[0].outcomes, "FF.");
-    assert_eq!(known_failures(&judged, 2).len(), 0);
-    assert_eq!(report(None).tests[0].outcomes, "FF");
 }
 
 #[test]

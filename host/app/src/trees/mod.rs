@@ -13,7 +13,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use plumbline_aggregator::{CauseFinder, Detections, LeanLimits, Modules, post_process, prepare, read_lean};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::member::StreamError;
@@ -127,14 +126,14 @@ impl Trees {
         file.map_or_else(|| self.name.clone(), |file| file.to_string_lossy().into_owned())
     }
 
-    /// The ID of the run, if the archive has it.
-    pub(crate) fn run(&self) -> Option<&str> {
-        self.archive.info().run.as_deref()
+    /// The path of the archive on this machine.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// When the run started, if the archive has it.
-    pub(crate) fn started(&self) -> Option<Timestamp> {
-        self.archive.info().started
+    /// The ID of the run, if the archive has it.
+    fn run(&self) -> Option<&str> {
+        self.archive.info().run.as_deref()
     }
 
     /// Returns whether `other` is the same archive, a copy, or another archive of the same run, such as an

@@ -22,11 +22,18 @@ const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/
 /// Writes the archive of a run on `day` of November 2026. Each letter is the outcome of a test, named
 /// after its position.
 pub(crate) fn archive(bed: &Bed, dir: &str, day: u32, outcomes: &str) -> String {
-    let tree = format!("trees/{dir}-{day}");
     let config = json!({
         "UUID": format!("00000000-0000-4000-8000-{day:012}"), "Version": "v0.57.0", "PlumblineVersion": "0.1.0",
         "PlumblineStarted": format!("2026-11-{day:02}T03:00:00Z"),
     });
+    let name = format!("{dir}/202611{day:02}0300_plumbline_{day}.tar.gz");
+    archive_of(bed, &name, &config, outcomes);
+    name
+}
+
+/// Writes the archive `name` of a run with this configuration.
+fn archive_of(bed: &Bed, name: &str, config: &Value, outcomes: &str) {
+    let tree = format!("trees/{name}");
     bed.write(&format!("{tree}/meta/config.json"), &config.to_string());
     bed.write(&format!("{tree}/meta/info.json"), r#"{"plugins": ["unit"]}"#);
     bed.write(&format!("{tree}/serverversion.json"), r#"{"gitVersion": "v1.37.2"}"#);
@@ -52,10 +59,9 @@ pub(crate) fn archive(bed: &Bed, dir: &str, day: u32, outcomes: &str) -> String 
         &format!("{tree}/plugins/unit/sonobuoy_results.yaml"),
         &format!("name: unit\nstatus: {status}\nmeta:\n  type: summary\nitems:\n{tests}"),
     );
-    let name = format!("202611{day:02}0300_plumbline_{day}.tar.gz");
-    fs::create_dir_all(bed.path(dir)).unwrap();
-    pack(&bed.path(&tree), &bed.path(dir).join(&name));
-    format!("{dir}/{name}")
+    let path = bed.path(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    pack(&bed.path(&tree), &path);
 }
 
 fn pack(tree: &Path, to: &Path) {
@@ -483,6 +489,32 @@ fn a_run_is_not_evidence_for_itself_and_every_archive_must_be_readable() {
     let unreadable = bed.plumbline(&["results", &second, "--baseline", "runs"]).expect(2);
     assert!(unreadable.err.contains("failed to judge by the history in `runs`"), "{}", unreadable.err);
     assert!(unreadable.err.contains("runs/cut.tar.gz"), "{}", unreadable.err);
+}
+
+#[test]
+fn runs_that_share_an_id_or_have_none_are_told_apart() {
+    let bed = Bed::new();
+    for (kind, id) in [("shared", json!("00000000-0000-4000-8000-000000000001")), ("none", Value::Null)] {
+        let config = json!({"UUID": id, "Version": "v0.57.0", "PlumblineVersion": "0.1.0"});
+        let [judged, earlier, copy] = ["judged", "earlier", "own"].map(|dir| format!("{kind}-{dir}/a.tar.gz"));
+        archive_of(&bed, &judged, &config, "F");
+        archive_of(&bed, &earlier, &config, "F.");
+        bed.plumbline(&["results", &judged, "--baseline", &format!("{kind}-earlier")]).expect(0);
+        // A copy of the judged archive is no evidence, whatever its name. The archive may be unpacked, too.
+        let own = format!("{kind}-own");
+        fs::create_dir(bed.path(&own)).unwrap();
+        fs::copy(bed.path(&judged), bed.path(&copy)).unwrap();
+        for judged in [judged.clone(), format!("trees/{judged}")] {
+            let alone = bed.plumbline(&["results", &judged, "--baseline", &own]).expect(2);
+            assert!(alone.err.contains("another run of the plugin is needed"), "{kind}: {}", alone.err);
+        }
+        // A copy in the history is no further evidence.
+        fs::copy(bed.path(&earlier), bed.path(format!("{own}/b.tar.gz"))).unwrap();
+        fs::copy(bed.path(&earlier), bed.path(format!("{own}/c.tar.gz"))).unwrap();
+        let done = bed.plumbline(&["history", &own, "-o", "json"]).expect(0);
+        let json: Value = serde_json::from_str(&done.out).unwrap();
+        assert_eq!(json["runs"].as_array().unwrap().len(), 2, "{kind}");
+    }
 }
 
 #[test]
