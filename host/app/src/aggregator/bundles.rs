@@ -10,9 +10,11 @@ use futures_util::{StreamExt as _, stream};
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
 use plumbline_core::config::Config;
-use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
+use plumbline_registry::{Cause, Client, Kind, Reference, RegistryError, Settings};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
+use super::delay::PATIENCE;
 use crate::error::{AppError, Explain as _, cache_error, quoted};
 use crate::sources::registry::LARGEST_TAR;
 
@@ -21,10 +23,13 @@ const PARALLEL: usize = 4;
 /// How long pulling all bundles may take.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Pauses between attempts to reach a registry, 15 s in total. The network and DNS of a pod may
-/// start later than the pod.
+/// The first pauses between attempts to reach a registry. The network and DNS of a pod may start later
+/// than the pod.
 const PAUSES: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
+
+/// The further pauses.
+const LAST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The file with the CA certificates of the configuration.
 const CA_FILE: &str = "registry-ca.pem";
@@ -49,11 +54,60 @@ pub(super) struct BundleRequest {
 
 /// Finds or pulls the bundles that the configuration names, and sets them in `sources`. Every
 /// bundle is verified by its digest.
-pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &BundleDirs) -> Result<(), AppError> {
+///
+/// While a registry does not answer, tries again, for at most [`PATIENCE`]. `on_delay` gets the error
+/// of each attempt that another one follows.
+///
+/// # Errors
+/// A temporary error, if a registry still does not answer.
+pub(super) async fn fetch(
+    config: &Config,
+    sources: &mut [Source],
+    places: &BundleDirs,
+    on_delay: impl Fn(&AppError),
+) -> Result<(), AppError> {
     let requests = requests(config, sources)?;
     if requests.is_empty() {
         return Ok(());
     }
+    let mut found = outlast(|| find_or_pull(config, requests.clone(), places), on_delay).await?;
+    for source in sources {
+        let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
+        if source.bundle.replace(dir).is_some() {
+            let name = &source.definition.name;
+            tracing::warn!("ignored the modules in ConfigMaps for plugin `{name}`: its bundle has its own");
+        }
+    }
+    Ok(())
+}
+
+/// Repeats `attempt` while its error is temporary and there is time left.
+async fn outlast<T, F: Future<Output = Result<T, AppError>>>(
+    mut attempt: impl FnMut() -> F,
+    on_delay: impl Fn(&AppError),
+) -> Result<T, AppError> {
+    let (deadline, mut pauses) = (Instant::now() + PATIENCE, PAUSES.into_iter());
+    loop {
+        let error = match attempt().await {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let pause = pauses.next().unwrap_or(LAST_PAUSE);
+        if !error.is_temporary() || Instant::now() + pause >= deadline {
+            return Err(error);
+        }
+        tracing::warn!("{error}; retrying in {} s", pause.as_secs());
+        on_delay(&error);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Finds the bundles, or pulls them. A later attempt finds those that this one pulled.
+async fn find_or_pull(
+    config: &Config,
+    requests: Vec<BundleRequest>,
+    places: &BundleDirs,
+) -> Result<ResolvedPlugin, AppError> {
     let (mut found, missing) = blocking({
         let places = places.clone();
         move || find(requests, &places)
@@ -63,14 +117,7 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Bund
         let client = client(config, places)?;
         found.extend(pull_all(&client, missing, places, &config.image_pull_secrets).await?);
     }
-    for source in sources {
-        let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
-        if source.bundle.replace(dir).is_some() {
-            let name = &source.definition.name;
-            tracing::warn!("ignored the modules in ConfigMaps for plugin `{name}`: its bundle has its own");
-        }
-    }
-    Ok(())
+    Ok(found)
 }
 
 /// The bundles that the configuration names for plugins of this run.
@@ -226,8 +273,9 @@ struct Puller<'a> {
 impl Puller<'_> {
     async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
         tracing::info!(plugin = one.plugin, %reference, "downloading the bundle");
-        let pulled = self.reached(reference).await.map_err(|error| {
-            not_fetched(one, reference).because(error.cause.as_ref()).hint_if(hint(&error, self.secret))
+        let pulled = plumbline_registry::pull(self.client, reference).await.map_err(|error| {
+            let failed = not_fetched(one, reference).because(error.cause.as_ref());
+            failed.hint_if(hint(&error, self.secret)).temporary_if(may_pass(&error.cause))
         })?;
         if pulled.kind == Kind::Module {
             return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, not a bundle"));
@@ -249,20 +297,11 @@ impl Puller<'_> {
         tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is ready");
         Ok(bundle.dir)
     }
+}
 
-    /// Pulls, and retries while the registry is unreachable.
-    async fn reached(&self, reference: &Reference) -> Result<Pulled, RegistryError> {
-        for pause in PAUSES {
-            match plumbline_registry::pull(self.client, reference).await {
-                Err(RegistryError { what, cause }) if matches!(*cause, Cause::Connection(_)) => {
-                    tracing::warn!(%reference, "failed to {what}: {cause}; retrying in {} s", pause.as_secs());
-                    tokio::time::sleep(pause).await;
-                }
-                ended => return ended,
-            }
-        }
-        plumbline_registry::pull(self.client, reference).await
-    }
+/// Whether the registry is away or overloaded.
+fn may_pass(cause: &Cause) -> bool {
+    matches!(cause, Cause::Connection(_) | Cause::Slow(_) | Cause::Status { status: 429 | 500..=599, .. })
 }
 
 fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, CacheError> {
@@ -317,4 +356,49 @@ fn must_be(one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
     }
     let what = format!("the bundle in `Plumbline.Bundles` for plugin `{plugin}` belongs to another plugin");
     Err(AppError::system(what).cause(format!("its definition has the name `{}`", bundle.name())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn away<T>() -> Result<T, AppError> {
+        Err(AppError::system("the registry is away").temporary_if(true))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_registry_that_is_away_is_awaited_for_a_limited_time() {
+        let (attempts, delays) = (Cell::new(0), Cell::new(0));
+        let counted = |_: &AppError| delays.set(delays.get() + 1);
+        let answers_last = || {
+            attempts.set(attempts.get() + 1);
+            std::future::ready(if attempts.get() < 100 { away() } else { Ok(7) })
+        };
+        assert_eq!(outlast(answers_last, counted).await.unwrap(), 7);
+        assert_eq!(delays.get(), 99);
+
+        let start = Instant::now();
+        let error = outlast(|| std::future::ready(away::<()>()), counted).await.unwrap_err();
+        let waited = start.elapsed();
+        assert!(error.is_temporary() && waited <= PATIENCE && waited > PATIENCE / 2, "{waited:?}");
+
+        let start = Instant::now();
+        let denied = || std::future::ready(Err::<(), _>(AppError::system("access denied")));
+        assert!(outlast(denied, counted).await.is_err());
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[test]
+    fn only_a_registry_that_is_away_or_overloaded_is_awaited() {
+        let status = |status| Cause::Status { status, message: String::new() };
+        for cause in [Cause::Connection("refused".into()), Cause::Slow(60), status(429), status(500), status(503)] {
+            assert!(may_pass(&cause), "{cause}");
+        }
+        let (denied, missing) = (Cause::Denied(String::new()), Cause::NotFound(String::new()));
+        for cause in [denied, missing, Cause::Tls("unknown CA".into()), status(400), status(418)] {
+            assert!(!may_pass(&cause), "{cause}");
+        }
+    }
 }

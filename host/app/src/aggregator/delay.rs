@@ -50,8 +50,15 @@ fn failure(error: &DispatchError) -> RunFailure {
     RunFailure::new(&reason, Some("the aggregator tries again until the cluster answers"))
 }
 
+/// What a registry that does not answer delays.
+pub(super) fn of_registry(error: &AppError) -> RunFailure {
+    let reason = format!("a registry delays the start of the run: {error}");
+    let hint = format!("the aggregator tries again for up to {} minutes", PATIENCE.as_secs() / 60);
+    RunFailure::new(&reason, Some(&error.hint_text().map_or(hint.clone(), |more| format!("{hint}; {more}"))))
+}
+
 /// The last status of a run that continues, and the default for a new one.
-fn last_status(work: &WorkDir) -> RunStatus {
+pub(super) fn last_status(work: &WorkDir) -> RunStatus {
     let bytes = std::fs::read(work.root().join(STATUS_FILE)).ok();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ use plumbline_core::config::Config;
 use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
 use plumbline_kubernetes::monitor::MonitorOptions;
-use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
+use plumbline_kubernetes::status::{PublishOptions, publish, publish_delay, publish_preparing};
 use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, RunEvents, inside};
 use plumbline_telemetry::{BoundAddress, Endpoint};
 use scheduled::{Directories, Scheduled, is_undelivered};
@@ -28,6 +28,7 @@ use start::{
     NETWORK_PATIENCE, Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance,
     read_config, seconds, survey, unpack_modules_of_run, var,
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -255,7 +256,7 @@ async fn run(
     let limits = options.limits.load()?;
     let mut sources = find_plugins(config, &unpack_modules_of_run(&given.places.home)?)?;
     let bundles = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
-    fetch(config, &mut sources, &bundles, publishing, cancel).await?;
+    fetch(config, &mut sources, &bundles, &work, publishing, cancel).await?;
     let settings = settings(config, &given, cluster, &limits, sources.is_empty())?;
     let mut info = info(cluster).await;
     info.extend(given.about.map(|about| ("schedule".to_owned(), about)));
@@ -381,24 +382,40 @@ async fn finish_again(
     status
 }
 
-/// Fetches the bundles of the configuration, and publishes meanwhile that the run is being
-/// prepared.
+/// Fetches the bundles of the configuration. Publishes meanwhile that the run is being prepared, or
+/// what delays it, with the last status of a run that continues. An error is temporary if a successor
+/// tries again.
 async fn fetch(
     config: &Config,
     sources: &mut [Source],
     places: &BundleDirs,
+    work: &WorkDir,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
 ) -> Result<(), AppError> {
     if config.plumbline.bundles.is_empty() {
         return Ok(());
     }
-    let never = CancellationToken::new();
-    tokio::select! {
-        fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
-        () = publish_preparing(publishing, &never) => Ok(()),
+    let (delays, delay) = watch::channel(None);
+    let (is_delayed, never) = (CancellationToken::new(), CancellationToken::new());
+    let on_delay = |error: &AppError| {
+        delays.send_replace(Some(delay::of_registry(error)));
+        is_delayed.cancel();
+    };
+    let publish = async {
+        publish_preparing(publishing, &is_delayed).await;
+        publish_delay(publishing, delay::last_status(work), delay, &never).await;
+        std::future::pending().await
+    };
+    let fetched = tokio::select! {
+        fetched = Box::pin(bundles::fetch(config, sources, places, on_delay)) => fetched,
+        ended = Box::pin(publish) => ended,
         () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while it downloaded bundles")),
-    }
+    };
+    fetched.map_err(|error| {
+        let is_left = error.is_temporary() && delay::tries_again(config, work);
+        error.temporary_if(is_left)
+    })
 }
 
 async fn connect(options: &AggregatorOptions) -> Result<Cluster, AppError> {
