@@ -16,7 +16,8 @@ use plumbline_core::{PluginName, ResultKey, go_quote};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::dispatcher::{Dispatcher, Launch, Report};
+use super::patience::StartPatience;
+use crate::dispatcher::{DispatchError, Dispatcher, Launch, Report};
 use crate::postprocess::{LONG_NAME, leaves};
 use crate::state::State;
 
@@ -33,6 +34,8 @@ pub(super) struct PendingLaunch {
     pub(super) deadline: Option<Timestamp>,
     /// How long workers may take to send partial results after the timeout.
     pub(super) collect: Duration,
+    /// How long the launch waits for an environment that does not answer.
+    pub(super) patience: StartPatience,
     /// The plugin whose failed tests it reruns, if it is a rerun.
     pub(super) rerun: Option<Rerun>,
 }
@@ -125,22 +128,60 @@ async fn launch(
     }
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
-    let (time, patience) = (pending.time(&state), pending.collect);
-    if let Err(error) = dispatcher.launch(pending.launch, reports).await {
+    if let Err(error) = dispatch(&pending, &state, dispatcher.as_ref(), reports).await {
         tracing::error!(%plugin, "failed to launch: {error}");
         record(&state, Event::LaunchFailed { plugin, reason: error.message });
         return;
     }
     let complete = complete(&plugin, &state);
-    match time {
+    match pending.time(&state) {
         None => complete.await,
         Some(timeout) => {
             if tokio::time::timeout(timeout, complete).await.is_err() {
                 tracing::warn!(%plugin, "no result after {} s", timeout.as_secs());
-                collect(&plugin, &state, patience).await;
+                collect(&plugin, &state, pending.collect).await;
                 record(&state, Event::TimedOut { plugin });
             }
         }
+    }
+}
+
+/// Launches the plugin, and tries again while the environment does not answer, until its time is over.
+/// Its results are delayed meanwhile.
+async fn dispatch(
+    pending: &PendingLaunch,
+    state: &State,
+    dispatcher: &dyn Dispatcher,
+    reports: mpsc::Sender<Report>,
+) -> Result<(), DispatchError> {
+    let plugin = pending.plugin();
+    let wait = pending.patience.start_within(pending.time(state));
+    let mut is_delayed = false;
+    loop {
+        let error = match dispatcher.launch(pending.launch.clone(), reports.clone()).await {
+            Err(error) => error,
+            Ok(()) => {
+                if is_delayed {
+                    problem(&pending.launch, state, None);
+                }
+                return Ok(());
+            }
+        };
+        let Some(pause) = wait.pause_after(&error) else { return Err(error) };
+        is_delayed = true;
+        tracing::warn!(%plugin, "the launch is delayed: {error}");
+        problem(&pending.launch, state, Some(&format!("the launch is delayed: {error}")));
+        // An interruption completes the plugin, and nothing more is to be launched.
+        if tokio::time::timeout(pause, complete(plugin, state)).await.is_ok() {
+            return Ok(());
+        }
+    }
+}
+
+/// Records what prevents the missing results of a launch from arriving, or that nothing does any more.
+fn problem(launch: &Launch, state: &State, reason: Option<&str>) {
+    for key in launch.missing.iter().filter(|key| state.read(|ledger| ledger.is_missing(key))) {
+        record(state, Event::Problem { key: key.clone(), reason: reason.map(str::to_owned) });
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wait for an environment that does not answer at the start of a run.
+//! The wait for an environment that does not answer, at the start of a run or of a plugin.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,15 @@ use tokio::time::Instant;
 
 use crate::dispatcher::DispatchError;
 
-/// How long the start of a run waits for its environment. By default, it does not wait.
+/// How long the start of a run, and each launch of a plugin, waits for its environment. By default, it
+/// does not wait.
 #[derive(Clone)]
 pub struct StartPatience {
     /// Maximum duration of the wait. The last attempt may end later.
     pub limit: Duration,
     /// Pause between two attempts.
     pub pause: Duration,
-    /// Function to call with the error of each attempt that another one follows.
+    /// Function to call with the error of each attempt of the start that another one follows.
     pub on_delay: OnDelay,
 }
 
@@ -31,6 +32,12 @@ impl StartPatience {
     /// Starts a wait, which all requests of the start share.
     pub(super) fn start(&self) -> Wait<'_> {
         Wait { patience: self, deadline: Instant::now() + self.limit }
+    }
+
+    /// Starts a wait that also ends when `time` has passed.
+    pub(super) fn start_within(&self, time: Option<Duration>) -> Wait<'_> {
+        let limit = time.map_or(self.limit, |time| time.min(self.limit));
+        Wait { patience: self, deadline: Instant::now() + limit }
     }
 }
 
@@ -49,19 +56,22 @@ impl Wait<'_> {
         &self,
         mut attempt: impl FnMut() -> F,
     ) -> Result<T, DispatchError> {
-        let pause = self.patience.pause;
         loop {
             let error = match attempt().await {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            if !error.is_temporary || Instant::now() + pause >= self.deadline {
-                return Err(error);
-            }
+            let Some(pause) = self.pause_after(&error) else { return Err(error) };
             tracing::warn!("the start of the run is delayed: {error}");
             (self.patience.on_delay)(&error);
             tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Returns the pause before the next attempt, or `None` if there is none after this error.
+    pub(super) fn pause_after(&self, error: &DispatchError) -> Option<Duration> {
+        let pause = self.patience.pause;
+        (error.is_temporary && Instant::now() + pause < self.deadline).then_some(pause)
     }
 }
 

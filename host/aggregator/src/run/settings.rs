@@ -39,7 +39,7 @@ pub struct Settings {
     pub advertise: Option<String>,
     /// Additional names and addresses in the server's certificate.
     pub aliases: Vec<String>,
-    /// How long the start waits for an environment that does not answer.
+    /// How long the start, and each launch, waits for an environment that does not answer.
     pub patience: StartPatience,
     /// Storage of the run's CA. `None` means its working directory.
     pub vault: Option<Arc<dyn Vault>>,

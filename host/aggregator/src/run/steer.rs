@@ -203,8 +203,9 @@ impl Run {
                 reruns: reruns.clone(),
                 tree: self.work.tree().join(layout::plugin_dir(&reruns.plugin)).join(TREE_FILE),
             });
-            let (deadline, collect) = (self.deadline(), self.settings.collect);
-            pending.push(PendingLaunch { launch, timeout, deadline, collect, rerun });
+            let (deadline, collect, patience) =
+                (self.deadline(), self.settings.collect, self.settings.patience.clone());
+            pending.push(PendingLaunch { launch, timeout, deadline, collect, patience, rerun });
         }
         Ok(pending)
     }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plumbline_aggregator::{BoxFuture, DispatchError, RunError, StartKind, StartPatience, Vault};
+use plumbline_core::Verdict;
 
-use crate::harness::{RunFixture, TestDispatcher, file, key, send, source};
+use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, send, source, until};
 
 fn away() -> DispatchError {
     DispatchError::temporary("the API server does not answer")
@@ -120,4 +121,49 @@ async fn a_lasting_cause_fails_the_start_at_once() {
     let Err(error) = fixture.begin(vec![source("p", "Job", "")], dispatcher).await else { panic!("it started") };
     assert!(matches!(error, RunError::Vault(_)) && !error.is_temporary(), "{error}");
     assert_eq!(delays.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_plugin_is_launched_when_its_environment_answers_again() {
+    let mut fixture = RunFixture::new();
+    patient(&mut fixture, LONG);
+    let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+    let dispatcher = dispatcher.without_launches(3, &away());
+    let mut live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
+    let access = live.launch().await.access;
+    // Nothing delays the result any more.
+    until(&live.state, |ledger| ledger.problem(&key("p/n1")).is_none()).await;
+    send(&access, "p/n1", &file("a.txt", "a")).await.unwrap();
+    assert_eq!(Archive::of(&live.finished().await).text("plugins/p/results/n1/a.txt"), "a");
+}
+
+#[tokio::test]
+async fn a_plugin_whose_environment_stays_away_fails_with_the_reason() {
+    // Its own time is shorter than the wait, or the wait is.
+    for (limit, timeout) in [(LONG, "  timeout: 1s"), (Duration::from_millis(50), "  timeout: 1h")] {
+        let mut fixture = RunFixture::new();
+        patient(&mut fixture, limit);
+        let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+        let dispatcher = dispatcher.without_launches(100_000, &away());
+        let plugin = source("p", "DaemonSet", &format!("plumbline:\n{timeout}"));
+        let live = fixture.live_with(vec![plugin], dispatcher, launched).await;
+        let finished = live.finished().await;
+        assert_eq!(finished.verdict, Verdict::Incomplete);
+        let error = Archive::of(&finished).json("plugins/p/errors/n1/error.json");
+        assert_eq!(error["error"], "the API server does not answer", "{timeout}");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_run_does_not_wait_for_its_environment() {
+    let mut fixture = RunFixture::new();
+    let delays = patient(&mut fixture, LONG);
+    fixture.settings.patience.pause = LONG / 2;
+    let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+    let dispatcher = dispatcher.without_launches(1, &away());
+    let live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
+    let reason = "the launch is delayed: the API server does not answer";
+    until(&live.state, |ledger| ledger.problem(&key("p/n1")) == Some(reason)).await;
+    assert_eq!(live.interrupt().await.verdict, Verdict::Interrupted);
+    assert_eq!(delays.load(Ordering::Relaxed), 0, "the start was not delayed");
 }

@@ -14,6 +14,7 @@ use super::{PATIENCE, key};
 pub(crate) struct TestDispatcher {
     nodes: Vec<Node>,
     failures: Mutex<Vec<DispatchError>>,
+    failed_launches: Mutex<Vec<DispatchError>>,
     launches: mpsc::UnboundedSender<(Launch, mpsc::Sender<Report>)>,
     refused: BTreeMap<String, String>,
     exits: Mutex<Vec<Exit>>,
@@ -67,14 +68,21 @@ impl TestDispatcher {
         let nodes = nodes.iter().map(|name| node(name)).collect();
         let (launches, launched) = mpsc::unbounded_channel();
         let (settled, calls) = mpsc::unbounded_channel();
-        let (failures, refused, exits, unsent) = Default::default();
-        let dispatcher = Self { nodes, failures, launches, refused, exits, settled, hold: None, unsent };
+        let (failures, failed_launches, refused, exits, unsent) = Default::default();
+        let dispatcher =
+            Self { nodes, failures, failed_launches, launches, refused, exits, settled, hold: None, unsent };
         (dispatcher, Launched { launches: launched, calls })
     }
 
     /// Makes the first `times` lists of nodes fail with this error.
     pub(crate) fn without_nodes(self, times: usize, error: &DispatchError) -> Self {
         *self.failures.lock().unwrap() = vec![error.clone(); times];
+        self
+    }
+
+    /// Makes the first `times` launches fail with this error.
+    pub(crate) fn without_launches(self, times: usize, error: &DispatchError) -> Self {
+        *self.failed_launches.lock().unwrap() = vec![error.clone(); times];
         self
     }
 
@@ -125,6 +133,9 @@ impl Dispatcher for TestDispatcher {
         Box::pin(async move {
             if let Some(sentence) = self.refused.get(launch.definition.name.as_str()) {
                 return Err(DispatchError::new(sentence.clone()));
+            }
+            if let Some(error) = self.failed_launches.lock().unwrap().pop() {
+                return Err(error);
             }
             // The receiver is gone if the test has ended.
             let _ = self.launches.send((launch, reports));
