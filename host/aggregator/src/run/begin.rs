@@ -64,7 +64,7 @@ impl Run {
         modules: &Modules,
         dispatcher: Arc<dyn Dispatcher>,
     ) -> Result<(Self, StartKind), RunError> {
-        let (record, sources, start) = match work.record()? {
+        let (mut record, sources, start) = match work.record()? {
             Some(record) => {
                 let sources = recorded_sources(&record)?;
                 (record, sources, StartKind::Continued)
@@ -76,13 +76,10 @@ impl Run {
         }
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
         let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
-        let wait = settings.patience.start();
-        let nodes = match start {
-            StartKind::New => wait.outlast(|| dispatcher.nodes()).await.map_err(RunError::Nodes)?,
-            StartKind::Continued => Vec::new(), // Its expected results are in the journal.
-        };
-        let vault = settings.vault.as_deref().unwrap_or(&work);
-        let ca = run_ca(vault, &wait, &record, longest(&record, &plugins)).await?;
+        let (nodes, ca) = environment(dispatcher.as_ref(), &settings, &work, &record, &plugins, start).await?;
+        if start == StartKind::New {
+            record.started = Timestamp::now(); // The wait does not count toward the deadline.
+        }
         let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         check_state(start, &work, &ledger, &plugins, &settings.output)?;
@@ -283,6 +280,24 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
             Ok(Source { definition: Arc::new(parsed.definition), bundle: plugin.bundle.clone() })
         })
         .collect()
+}
+
+/// Returns the nodes of a new run, and the CA. Waits for an environment that does not answer.
+async fn environment(
+    dispatcher: &dyn Dispatcher,
+    settings: &Settings,
+    work: &WorkDir,
+    record: &RunRecord,
+    plugins: &[PlannedPlugin],
+    start: StartKind,
+) -> Result<(Vec<Node>, RunCa), RunError> {
+    let wait = settings.patience.start();
+    let nodes = match start {
+        StartKind::New => wait.outlast(|| dispatcher.nodes()).await.map_err(RunError::Nodes)?,
+        StartKind::Continued => Vec::new(), // Its expected results are in the journal.
+    };
+    let vault = settings.vault.as_deref().unwrap_or(work);
+    Ok((nodes, run_ca(vault, &wait, record, longest(record, plugins)).await?))
 }
 
 /// Returns the CA of the run. A new one is stored before anything is signed with it.

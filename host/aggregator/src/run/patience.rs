@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use crate::dispatcher::DispatchError;
 
-/// How long the start of a run, and each launch of a plugin, waits for its environment. By default, it
-/// does not wait.
+/// How long the start of a run waits for its environment. By default, it does not wait.
 #[derive(Clone)]
 pub struct StartPatience {
     /// Maximum duration of the wait. The last attempt may end later.

@@ -39,8 +39,11 @@ pub struct Settings {
     pub advertise: Option<String>,
     /// Additional names and addresses in the server's certificate.
     pub aliases: Vec<String>,
-    /// How long the start, and each launch, waits for an environment that does not answer.
+    /// How long the start waits for an environment that does not answer.
     pub patience: StartPatience,
+    /// How long each launch of a plugin waits for such an environment. The pause between two attempts is
+    /// that of the start.
+    pub launch_patience: Duration,
     /// Storage of the run's CA. `None` means its working directory.
     pub vault: Option<Arc<dyn Vault>>,
     /// ID of a new run. `None` means a random one.
@@ -97,6 +100,7 @@ impl Default for Settings {
             advertise: None,
             aliases: Vec::new(),
             patience: StartPatience::default(),
+            launch_patience: Duration::ZERO,
             vault: None,
             id: None,
             config: Map::new(),

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::begin::Run;
 use super::blocking::{with_space, write_document};
 use super::drive::{PendingLaunch, Rerun, drive, record};
+use super::patience::StartPatience;
 use super::process::CompletedPlugin;
 use super::settings::{Finished, PluginOutcome, RunError};
 use crate::dispatcher::{Launch, Report, WorkerContact};
@@ -203,8 +204,8 @@ impl Run {
                 reruns: reruns.clone(),
                 tree: self.work.tree().join(layout::plugin_dir(&reruns.plugin)).join(TREE_FILE),
             });
-            let (deadline, collect, patience) =
-                (self.deadline(), self.settings.collect, self.settings.patience.clone());
+            let (deadline, collect) = (self.deadline(), self.settings.collect);
+            let patience = StartPatience { limit: self.settings.launch_patience, ..self.settings.patience.clone() };
             pending.push(PendingLaunch { launch, timeout, deadline, collect, patience, rerun });
         }
         Ok(pending)

@@ -73,6 +73,19 @@ async fn a_run_starts_when_its_environment_answers_again() {
 }
 
 #[tokio::test]
+async fn the_deadline_of_a_run_starts_after_the_wait() {
+    let mut fixture = RunFixture::new();
+    patient(&mut fixture, LONG);
+    fixture.settings.patience.pause = Duration::from_millis(1_500);
+    fixture.settings.deadline = Some(Duration::from_secs(1));
+    let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+    let dispatcher = dispatcher.without_nodes(1, &away());
+    let mut live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
+    // Without time, the plugin would not be launched.
+    live.launch().await;
+}
+
+#[tokio::test]
 async fn a_run_continues_when_its_environment_answers_again() {
     let vault = Arc::new(WeakVault::default());
     let mut fixture = RunFixture::new();
@@ -126,7 +139,8 @@ async fn a_lasting_cause_fails_the_start_at_once() {
 #[tokio::test]
 async fn a_plugin_is_launched_when_its_environment_answers_again() {
     let mut fixture = RunFixture::new();
-    patient(&mut fixture, LONG);
+    patient(&mut fixture, Duration::ZERO);
+    fixture.settings.launch_patience = LONG;
     let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
     let dispatcher = dispatcher.without_launches(3, &away());
     let mut live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
@@ -142,7 +156,8 @@ async fn a_plugin_whose_environment_stays_away_fails_with_the_reason() {
     // Its own time is shorter than the wait, or the wait is.
     for (limit, timeout) in [(LONG, "  timeout: 1s"), (Duration::from_millis(50), "  timeout: 1h")] {
         let mut fixture = RunFixture::new();
-        patient(&mut fixture, limit);
+        patient(&mut fixture, Duration::ZERO);
+        fixture.settings.launch_patience = limit;
         let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
         let dispatcher = dispatcher.without_launches(100_000, &away());
         let plugin = source("p", "DaemonSet", &format!("plumbline:\n{timeout}"));
@@ -158,7 +173,7 @@ async fn a_plugin_whose_environment_stays_away_fails_with_the_reason() {
 async fn an_interrupted_run_does_not_wait_for_its_environment() {
     let mut fixture = RunFixture::new();
     let delays = patient(&mut fixture, LONG);
-    fixture.settings.patience.pause = LONG / 2;
+    (fixture.settings.launch_patience, fixture.settings.patience.pause) = (LONG, LONG / 2);
     let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
     let dispatcher = dispatcher.without_launches(1, &away());
     let live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;

@@ -12,9 +12,8 @@ use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
 use plumbline_core::config::Config;
 use plumbline_registry::{Cause, Client, Kind, Reference, RegistryError, Settings};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
 
-use super::delay::PATIENCE;
+use super::delay::StartWait;
 use crate::error::{AppError, Explain as _, cache_error, quoted};
 use crate::sources::registry::LARGEST_TAR;
 
@@ -55,8 +54,8 @@ pub(super) struct BundleRequest {
 /// Finds or pulls the bundles that the configuration names, and sets them in `sources`. Every
 /// bundle is verified by its digest.
 ///
-/// While a registry does not answer, tries again, for at most [`PATIENCE`]. `on_delay` gets the error
-/// of each attempt that another one follows.
+/// While a registry does not answer, tries again as long as a start waits. `on_delay` gets the error of
+/// each attempt that another one follows.
 ///
 /// # Errors
 /// A temporary error, if a registry still does not answer.
@@ -64,13 +63,14 @@ pub(super) async fn fetch(
     config: &Config,
     sources: &mut [Source],
     places: &BundleDirs,
+    wait: StartWait,
     on_delay: impl Fn(&AppError),
 ) -> Result<(), AppError> {
     let requests = requests(config, sources)?;
     if requests.is_empty() {
         return Ok(());
     }
-    let mut found = outlast(|| find_or_pull(config, requests.clone(), places), on_delay).await?;
+    let mut found = outlast(wait, || find_or_pull(config, requests.clone(), places), on_delay).await?;
     for source in sources {
         let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
         if source.bundle.replace(dir).is_some() {
@@ -83,17 +83,18 @@ pub(super) async fn fetch(
 
 /// Repeats `attempt` while its error is temporary and there is time left.
 async fn outlast<T, F: Future<Output = Result<T, AppError>>>(
+    wait: StartWait,
     mut attempt: impl FnMut() -> F,
     on_delay: impl Fn(&AppError),
 ) -> Result<T, AppError> {
-    let (deadline, mut pauses) = (Instant::now() + PATIENCE, PAUSES.into_iter());
+    let mut pauses = PAUSES.into_iter();
     loop {
         let error = match attempt().await {
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
         let pause = pauses.next().unwrap_or(LAST_PAUSE);
-        if !error.is_temporary() || Instant::now() + pause >= deadline {
+        if !error.is_temporary() || pause >= wait.left() {
             return Err(error);
         }
         tracing::warn!("{error}; retrying in {} s", pause.as_secs());
@@ -362,6 +363,9 @@ fn must_be(one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
 mod tests {
     use std::cell::Cell;
 
+    use plumbline_kubernetes::manifest::START_PATIENCE;
+    use tokio::time::Instant;
+
     use super::*;
 
     fn away<T>() -> Result<T, AppError> {
@@ -376,17 +380,17 @@ mod tests {
             attempts.set(attempts.get() + 1);
             std::future::ready(if attempts.get() < 100 { away() } else { Ok(7) })
         };
-        assert_eq!(outlast(answers_last, counted).await.unwrap(), 7);
+        assert_eq!(outlast(StartWait::start(), answers_last, counted).await.unwrap(), 7);
         assert_eq!(delays.get(), 99);
 
         let start = Instant::now();
-        let error = outlast(|| std::future::ready(away::<()>()), counted).await.unwrap_err();
+        let error = outlast(StartWait::start(), || std::future::ready(away::<()>()), counted).await.unwrap_err();
         let waited = start.elapsed();
-        assert!(error.is_temporary() && waited <= PATIENCE && waited > PATIENCE / 2, "{waited:?}");
+        assert!(error.is_temporary() && waited <= START_PATIENCE && waited > START_PATIENCE / 2, "{waited:?}");
 
         let start = Instant::now();
         let denied = || std::future::ready(Err::<(), _>(AppError::system("access denied")));
-        assert!(outlast(denied, counted).await.is_err());
+        assert!(outlast(StartWait::start(), denied, counted).await.is_err());
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
 

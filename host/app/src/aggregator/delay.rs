@@ -9,15 +9,35 @@ use plumbline_aggregator::{
 };
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunStatus};
+use plumbline_kubernetes::manifest::START_PATIENCE;
 use plumbline_kubernetes::status::{PublishOptions, publish_delay};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::AppError;
 
-/// How long a start waits for an API server that does not answer, at each of its steps. The next
-/// container or pod of a run that continues waits again.
-pub(super) const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long the launch of a plugin waits for an API server that does not answer.
+const LAUNCH_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The wait of a start for an API server or a registry that does not answer. All of its steps share the
+/// time, so that the deadline of a Job can include it. The next container or pod of a run that continues
+/// waits again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StartWait {
+    end: Instant,
+}
+
+impl StartWait {
+    pub(super) fn start() -> Self {
+        Self { end: Instant::now() + START_PATIENCE }
+    }
+
+    /// The time that is left.
+    pub(super) fn left(self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+}
 
 /// Starts the run, and publishes what delays it.
 pub(super) async fn begin(
@@ -27,13 +47,14 @@ pub(super) async fn begin(
     modules: &Modules,
     dispatcher: Arc<dyn Dispatcher>,
     publishing: &PublishOptions,
+    wait: StartWait,
 ) -> Result<(Run, StartKind), RunError> {
     let (delays, delay) = watch::channel(None);
     let on_delay = move |error: &DispatchError| {
         delays.send_replace(Some(failure(error)));
     };
-    let patience = StartPatience { limit: PATIENCE, on_delay: Arc::new(on_delay), ..StartPatience::default() };
-    let settings = Settings { patience, ..settings };
+    let patience = StartPatience { limit: wait.left(), on_delay: Arc::new(on_delay), ..StartPatience::default() };
+    let settings = Settings { patience, launch_patience: LAUNCH_PATIENCE, ..settings };
     let known = last_status(&work);
     let stop = CancellationToken::new();
     let begin = async {
@@ -53,7 +74,7 @@ fn failure(error: &DispatchError) -> RunFailure {
 /// What a registry that does not answer delays.
 pub(super) fn of_registry(error: &AppError) -> RunFailure {
     let reason = format!("a registry delays the start of the run: {error}");
-    let hint = format!("the aggregator tries again for up to {} minutes", PATIENCE.as_secs() / 60);
+    let hint = format!("the aggregator tries again for up to {} minutes", START_PATIENCE.as_secs() / 60);
     RunFailure::new(&reason, Some(&error.hint_text().map_or(hint.clone(), |more| format!("{hint}; {more}"))))
 }
 
@@ -153,6 +174,15 @@ mod tests {
         assert_eq!(last_status(&work), RunStatus::default());
         std::fs::write(work.root().join(STATUS_FILE), r#"{"plugins": [{"plugin": "e2e", "node": "global"}]}"#).unwrap();
         assert_eq!(last_status(&work).plugins.unwrap().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_steps_of_a_start_share_the_time_of_the_wait() {
+        let wait = StartWait::start();
+        tokio::time::advance(START_PATIENCE / 4).await;
+        assert_eq!(wait.left(), START_PATIENCE / 4 * 3);
+        tokio::time::advance(START_PATIENCE).await;
+        assert_eq!(wait.left(), Duration::ZERO);
     }
 
     #[tokio::test]

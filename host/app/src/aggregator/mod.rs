@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bundles::BundleDirs;
+use delay::StartWait;
 use finish::{FailedRun, publish_end, update_record, upload};
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::Config;
@@ -121,13 +122,14 @@ async fn in_container(
         publish_again(&cluster, config, id, &status).await;
         return Ok(finished(context, scheduled.as_ref(), &places, &status));
     }
-    let pod = delay::unless_stopped(stopped, Pod::find(&cluster, config, delay::PATIENCE)).await?;
+    let wait = StartWait::start();
+    let pod = delay::unless_stopped(stopped, Pod::find(&cluster, config, wait.left())).await?;
     let publishing = finish::publishing(&cluster, &pod, id);
     let about = match &scheduled {
-        Some(scheduled) => Some(delay::unless_stopped(stopped, scheduled.enter(&cluster, &pod, &places)).await?),
+        Some(scheduled) => Some(delay::unless_stopped(stopped, scheduled.enter(&cluster, &pod, &places, wait)).await?),
         None => None,
     };
-    let given = RunStart { id, pod: &pod, places: &places, about };
+    let given = RunStart { id, pod: &pod, places: &places, about, wait };
     let run = Box::pin(run(options, config, given, work, &publishing, &cancel));
     let ended = tokio::select! {
         ended = run => ended,
@@ -160,6 +162,8 @@ struct RunStart<'a> {
     places: &'a Directories,
     /// What the archive says about the schedule of the run.
     about: Option<Value>,
+    /// How long its start may still wait.
+    wait: StartWait,
 }
 
 /// The end of a run. After a scheduled one, archives of earlier runs are removed.
@@ -256,7 +260,7 @@ async fn run(
     let limits = options.limits.load()?;
     let mut sources = find_plugins(config, &unpack_modules_of_run(&given.places.home)?)?;
     let bundles = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
-    fetch(config, &mut sources, &bundles, &work, publishing, cancel).await?;
+    fetch(config, &mut sources, &bundles, (&work, given.wait), publishing, cancel).await?;
     let settings = settings(config, &given, cluster, &limits, sources.is_empty())?;
     let mut info = info(cluster).await;
     info.extend(given.about.map(|about| ("schedule".to_owned(), about)));
@@ -277,7 +281,8 @@ async fn run(
     let dispatcher = KubernetesDispatcher::new(stage, monitor, Some(survey));
     let modules = modules::modules(&limits)?;
     let tries_again = delay::tries_again(config, &work);
-    let begun = Box::pin(delay::begin(work, sources, settings, &modules, Arc::new(dispatcher), publishing));
+    let dispatcher = Arc::new(dispatcher);
+    let begun = Box::pin(delay::begin(work, sources, settings, &modules, dispatcher, publishing, given.wait));
     let (run, begun) = match delay::unless_stopped(cancel, async { Ok::<_, FailedRun>(begun.await) }).await? {
         Ok(begun) => begun,
         Err(RunError::Finished { archive, status }) => {
@@ -389,7 +394,7 @@ async fn fetch(
     config: &Config,
     sources: &mut [Source],
     places: &BundleDirs,
-    work: &WorkDir,
+    (work, wait): (&WorkDir, StartWait),
     publishing: &PublishOptions,
     cancel: &CancellationToken,
 ) -> Result<(), AppError> {
@@ -408,7 +413,7 @@ async fn fetch(
         std::future::pending().await
     };
     let fetched = tokio::select! {
-        fetched = Box::pin(bundles::fetch(config, sources, places, on_delay)) => fetched,
+        fetched = Box::pin(bundles::fetch(config, sources, places, wait, on_delay)) => fetched,
         ended = Box::pin(publish) => ended,
         () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while it downloaded bundles")),
     };

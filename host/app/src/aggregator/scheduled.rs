@@ -12,9 +12,8 @@ use plumbline_core::text::listed;
 use plumbline_kubernetes::schedule::{self, OverlapError, ScheduledPod};
 use plumbline_kubernetes::{Cluster, names};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
-use crate::aggregator::delay;
+use crate::aggregator::delay::StartWait;
 use crate::aggregator::start::{Pod, var};
 use crate::context::Context;
 use crate::error::AppError;
@@ -87,13 +86,19 @@ impl Scheduled {
 
     /// Makes sure that no other run is active in the namespace, and removes what earlier ones left.
     /// Returns what the archive says about the schedule.
-    pub(super) async fn enter(&self, cluster: &Cluster, pod: &Pod, places: &Directories) -> Result<Value, AppError> {
+    pub(super) async fn enter(
+        &self,
+        cluster: &Cluster,
+        pod: &Pod,
+        places: &Directories,
+        wait: StartWait,
+    ) -> Result<Value, AppError> {
         let uid = pod.uid.clone().ok_or_else(|| {
             AppError::system("failed to identify this pod, so other runs cannot be ruled out")
                 .hint("let the aggregator's account get pods in its namespace")
         })?;
         let own = ScheduledPod { namespace: pod.namespace.clone(), name: pod.name.clone(), uid, job: self.job.clone() };
-        clear(cluster, &own).await.map_err(|error| refused(&error, &pod.namespace))?;
+        clear(cluster, &own, wait).await.map_err(|error| refused(&error, &pod.namespace))?;
         remove_earlier(places);
         let now = Timestamp::now();
         let time = schedule::time_of_job(&self.job, now);
@@ -156,11 +161,10 @@ pub(super) fn is_undelivered(status: &RunStatus) -> bool {
 }
 
 /// Makes sure that no other run is active, and waits for an API server that does not answer.
-async fn clear(cluster: &Cluster, own: &ScheduledPod) -> Result<(), OverlapError> {
-    let deadline = Instant::now() + delay::PATIENCE;
+async fn clear(cluster: &Cluster, own: &ScheduledPod, wait: StartWait) -> Result<(), OverlapError> {
     loop {
         match schedule::clear(cluster, own).await {
-            Err(error) if is_temporary(&error) && Instant::now() < deadline => {
+            Err(error) if is_temporary(&error) && !wait.left().is_zero() => {
                 tracing::warn!("the start of the run is delayed: {error}");
                 tokio::time::sleep(PAUSE).await;
             }

@@ -1,5 +1,7 @@
 //! The CronJob of scheduled runs. Its pods are aggregators.
 
+use std::time::Duration;
+
 use plumbline_core::Config;
 use plumbline_core::config::Storage;
 use plumbline_core::schedule::Schedule;
@@ -15,8 +17,12 @@ const STARTING_DEADLINE: u64 = 600;
 /// The default deadline of a run in seconds: a day. A run without an end would prevent all others.
 const RUN_DEADLINE: u64 = 24 * 3600;
 
-/// How much longer a Job may take than its run, in seconds. Kubernetes removes the pod of a Job that
-/// takes longer, with its log, so this only ends pods that never start or no longer react.
+/// How long the start of an aggregator waits in total for an API server or a registry that does not
+/// answer. The deadline of its run starts after that.
+pub const START_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// How much longer a Job may take than the start and its run, in seconds. Kubernetes removes the pod of
+/// a Job that takes longer, with its log, so this only ends pods that never start or no longer react.
 const JOB_MARGIN: u64 = 3600;
 
 /// How often a Job starts another pod if the run can continue on its volume.
@@ -60,7 +66,7 @@ pub(super) fn cron_job(config: &Config, schedule: &Schedule, pod: &Value) -> Val
     put(&mut spec, "restartPolicy", json!("Never"));
     let continues = config.plumbline.storage != Storage::Pod;
     let job = json!({
-        "activeDeadlineSeconds": config.plumbline.deadline_seconds.saturating_add(JOB_MARGIN),
+        "activeDeadlineSeconds": config.plumbline.deadline_seconds.saturating_add(START_PATIENCE.as_secs() + JOB_MARGIN),
         "backoffLimit": if continues { RETRIES } else { 0 },
         "podFailurePolicy": {"rules": [{
             "action": "FailJob",

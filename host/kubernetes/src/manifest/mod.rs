@@ -20,6 +20,7 @@ pub mod rbac;
 mod yaml;
 
 pub use build::{manifest, plugin_account};
+pub use cron_job::START_PATIENCE;
 pub use error::{MAX_CONFIG_MAP_BYTES, ManifestError};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
 pub use prepare::{Transform, image_of_run, prepare_definition};
