@@ -27,6 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::heads::{CountedStream, HEAD_MEMORY, Head};
 use super::identities::Identities;
 use super::receive::Receiver;
 use super::router::handle;
@@ -87,6 +88,7 @@ impl Server {
             acceptor: TlsAcceptor::from(tls),
             identities: Arc::default(),
             shares: Shares::new(state.clone(), limits.connections),
+            heads: Shares::new(state.clone(), HEAD_MEMORY),
             receiver: Arc::new(Receiver::new(state, store, limits.clone())),
             head: Duration::from_secs(limits.head_seconds),
             slots: Arc::new(Semaphore::new(limits.connections)),
@@ -127,6 +129,8 @@ struct Connection {
     /// Slots for connections that have presented a certificate.
     slots: Arc<Semaphore>,
     shares: Arc<Shares>,
+    /// Memory for long heads.
+    heads: Arc<Shares>,
     stop: CancellationToken,
 }
 
@@ -186,16 +190,23 @@ impl Connection {
         // The semaphore is never closed. Only connections that had a handshake wait here.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
         let receiver = Arc::clone(&self.receiver);
+        let head = Head::new(self.heads.of(&plugin));
+        let stream = CountedStream::new(tls, head.clone());
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            let (receiver, identity) = (Arc::clone(&receiver), Arc::clone(&identity));
+            let (receiver, identity, head) = (Arc::clone(&receiver), Arc::clone(&identity), head.clone());
+            let request = head.complete(request).map(Body::new);
             // On the heap, so that an idle connection stays small.
-            Box::pin(async move { Ok::<_, Infallible>(handle(&receiver, &identity, request.map(Body::new)).await) })
+            Box::pin(async move {
+                let response = handle(&receiver, &identity, request).await;
+                head.answered();
+                Ok::<_, Infallible>(response)
+            })
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(tls), service);
+            .serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

@@ -1,6 +1,7 @@
 //! The server that receives results: mutual TLS, routes, and concurrent uploads.
 
 mod budget;
+mod heads;
 mod identities;
 mod incoming;
 mod listener;

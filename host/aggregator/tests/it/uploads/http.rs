@@ -1,5 +1,6 @@
 //! Tests of unusual requests.
 
+use futures_util::future::select_all;
 use plumbline_core::ledger::KeyState;
 use plumbline_core::limits::HEAD_BYTES;
 use plumbline_phonehome::Outcome;
@@ -91,6 +92,26 @@ async fn floods_of_headers_are_refused() {
     let head = put_head("by-node/n1/p", &[&long, "Content-Length: 0"]);
     assert_eq!(Raw::exchange(&uploads.p.access, head).await.status, 431);
     assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
+}
+
+#[tokio::test]
+async fn long_heads_of_one_plugin_take_half_of_their_memory() {
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.head_seconds = 600;
+    let uploads = UploadFixture::on(fixture).await;
+    let part = format!("PUT /api/v1/results/by-node/n1/p HTTP/1.1\r\nX-Slow: {}", "x".repeat(2_000));
+    let half = (8 << 20) / HEAD_BYTES;
+    let mut open = Vec::new();
+    for _ in 0..=half {
+        let mut raw = Raw::connect(&uploads.p.access).await;
+        // The server closes the connection that is one too many.
+        let _ = raw.send(&part).await;
+        open.push(Box::pin(raw.rest()));
+    }
+    let (seen, _, _open) = select_all(open).await;
+    assert_eq!(String::from_utf8(seen).unwrap(), "");
+    // Workers have short heads.
+    assert_eq!(uploads.put(&[], b"x").await.status, 200);
 }
 
 #[tokio::test]
