@@ -96,7 +96,7 @@ pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submissi
     let facts = RunFacts::read(&options.archive, &options.plugin, scratch.path())?;
     let (release, kubernetes) = version(options, &facts)?;
     check_mode(context, options, &facts)?;
-    let cases = read_cases(&facts.junit)?;
+    let cases = read_cases(&facts.junit, &facts.log)?;
     if cases.dry_run {
         return Err(not_submittable(&NotSubmittable::DryRun));
     }

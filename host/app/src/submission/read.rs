@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use plumbline_archive::layout::SERVER_VERSION;
 use plumbline_archive::results::ResultsArchive;
-use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, SuiteSettings};
+use plumbline_conformance::submission::{
+    Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, SuiteSettings, log_has_attempts,
+};
 use serde_json::Value;
 
 use crate::error::{AppError, CHECK_FILE, Explain as _};
@@ -68,7 +70,13 @@ impl Folder {
             let error = io::Error::other(format!("`{JUNIT}` has more than {MAX_RESULTS} bytes"));
             return Err(wrong(&error));
         }
-        let cases = results.map(|results| Cases::read(&results));
+        let mut cases = results.map(|results| Cases::read(&results));
+        if let Some(cases) = &mut cases
+            && let Some((_, path)) = files.iter().zip(&paths).find(|(file, _)| file.name().eq_ignore_ascii_case(LOG))
+            && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+        {
+            cases.retries |= File::open(path).and_then(log_has_attempts).map_err(|error| wrong(&error))?;
+        }
         Ok(Self { root, files, product, log: LogVersions::read(&String::from_utf8_lossy(&log)), cases })
     }
 }
@@ -129,8 +137,9 @@ pub(super) fn head(path: &Path) -> io::Result<String> {
 /// The largest file of results, in bytes. A full run of the suite has 2.5 MiB.
 pub(super) const MAX_RESULTS: u64 = 256 << 20;
 
-/// Reads the cases of the file at `path` as the verifier does.
-pub(super) fn read_cases(path: &Path) -> Result<Cases, AppError> {
+/// Reads the cases of the file at `path` as the verifier does, and from the log whether failed tests ran
+/// again.
+pub(super) fn read_cases(path: &Path, log: &Path) -> Result<Cases, AppError> {
     let wrong = |error: &io::Error| {
         AppError::usage(format!("failed to read the results in `{}`", path.display())).because(error).hint(CHECK_FILE)
     };
@@ -138,7 +147,9 @@ pub(super) fn read_cases(path: &Path) -> Result<Cases, AppError> {
     if document.len() as u64 > MAX_RESULTS {
         return Err(wrong(&io::Error::other(format!("it has more than {MAX_RESULTS} bytes"))));
     }
-    Ok(Cases::read(&document))
+    let mut cases = Cases::read(&document);
+    cases.retries |= File::open(log).and_then(log_has_attempts).map_err(|error| wrong(&error))?;
+    Ok(cases)
 }
 
 /// The largest document in the archive, in bytes.

@@ -184,6 +184,15 @@ fn only_runs_of_the_whole_suite_are_submitted() {
     let done = assemble(&retried, &["--anyway"]).expect(0);
     assert!(done.err.contains("warning: this run cannot be submitted"), "{}", done.err);
     assert_eq!(broken(&retried, "out"), ["human-review"]);
+    // A single test has the decorator, and the suite's report has no timeline.
+    let retried = Bed::new();
+    archive(&retried, GOOD, CERTIFIED);
+    let log = "I0101 e2e test version: v1.30.2\n↺ [FLAKEY TEST - TOOK 2 ATTEMPTS TO PASS] [3.210 seconds]\n";
+    retried.write("run/plugins/e2e/results/global/e2e.log", log);
+    let done = assemble(&retried, &[]).expect(2);
+    assert!(done.err.contains("it ran failed tests again"), "{}", done.err);
+    assemble(&retried, &["--anyway"]).expect(0);
+    assert_eq!(broken(&retried, "out"), ["human-review"]);
 
     // A real archive, of a run that only repeated failed tests.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::attempts::has_attempts;
 use super::go::{Decoder, Start, Token};
 use crate::lists::is_suite_node;
 
@@ -64,7 +65,7 @@ pub struct Cases {
     /// Whether it is the report of a dry run, in which Ginkgo reports every test as passed. The
     /// verifier does not look at that.
     pub dry_run: bool,
-    /// Whether Ginkgo ran failed tests again. It then reports a test as passed that failed before,
+    /// Whether Ginkgo ran failed tests again: all of them, or a single one. It then reports a test as passed that failed before,
     /// and the verifier does not look at that either.
     pub retries: bool,
     /// Test cases that the verifier does not read: in nested suites, outside of suites, or after the
@@ -79,7 +80,7 @@ impl Cases {
     pub fn read(document: &[u8]) -> Self {
         let mut reader = Reader { decoder: Decoder::new(document), cases: Self::default() };
         match reader.document() {
-            Ok(()) => reader.cases,
+            Ok(()) => Self { retries: reader.cases.retries || has_attempts(document), ..reader.cases },
             Err(problem) => Self { problem: Some(problem), ..Self::default() },
         }
     }
@@ -339,6 +340,10 @@ mod tests {
         }
         assert!(!read("<properties><property name='FlakeAttempts'/></properties><testcase name='a'/>").retries);
         assert!(!read("<properties><property name='ParallelTotal' value='25'/></properties>").retries);
+        // A single test may have more attempts than the others.
+        let timeline = |text: &str| format!("<testcase name='a'><system-err>{text}</system-err></testcase>");
+        assert!(read(&timeline("Attempt #1 Failed.  Retrying ↺ @ 11/28/26 22:16:23.123")).retries);
+        assert!(!read(&timeline("STEP: Retrying @ 11/28/26 22:16:23.123")).retries);
     }
 
     #[test]

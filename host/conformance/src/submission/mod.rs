@@ -10,6 +10,7 @@
 //! rule by rule.
 
 mod assemble;
+mod attempts;
 mod cases;
 mod check;
 mod contents;
@@ -20,6 +21,7 @@ mod required;
 mod suite_settings;
 
 pub use assemble::{Assembled, Facts, SubmissionError, assemble, readme};
+pub use attempts::log_has_attempts;
 pub use cases::{CONFORMANCE, Cases, cleaned};
 pub use check::check;
 pub use contents::{Contents, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, PlaceError, README, SubmissionPath};
