@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::context::Context;
 use crate::difference::{self, Difference, Matrix, Tests};
-use crate::error::AppError;
+use crate::error::{AppError, CHECK_FILE, Explain as _};
 use crate::modules::LimitsFile;
 use crate::results::input::open_input;
 use crate::trees::{Reprocess, Trees};
@@ -42,6 +42,7 @@ pub fn compare(
         inputs.push(open_input(context, path, reprocess, None)?);
     }
     let plugins = plugins(context, paths, plugin, &inputs)?;
+    must_differ(paths, &inputs)?;
     let mut runs = Vec::new();
     for trees in &mut inputs {
         runs.push((trees.name().to_owned(), tests(trees, &plugins)?));
@@ -57,6 +58,20 @@ pub fn compare(
             Ok(Comparison { difference: matrix.last.clone(), matrix: Some(matrix), silent })
         }
     }
+}
+
+/// Rejects a comparison of a run with itself, in which nothing can be worse: the same file, a copy, or
+/// another archive of the run. The last two runs decide.
+fn must_differ(paths: &[PathBuf], inputs: &[Trees]) -> Result<(), AppError> {
+    let ([.., before, after], [.., earlier, later]) = (paths, inputs) else { return Ok(()) };
+    // A file of results is in a temporary archive of its own.
+    let is_file = before.canonicalize().is_ok_and(|path| after.canonicalize().is_ok_and(|other| path == other));
+    if is_file || later.is_of_same_run(earlier).usage_error("failed to compare the archives").hint(CHECK_FILE)? {
+        let (before, after) = (before.display(), after.display());
+        return Err(AppError::usage(format!("nothing to compare: `{before}` and `{after}` are of the same run"))
+            .hint("pass the archives of two runs"));
+    }
+    Ok(())
 }
 
 /// The plugins to compare: the one that is given, or all of all runs.

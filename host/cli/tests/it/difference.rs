@@ -1,5 +1,8 @@
 //! `results diff`, from the command line.
 
+use std::fs;
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::bed::Bed;
@@ -64,8 +67,39 @@ fn changes_are_reported_and_new_failures_set_the_exit_code() {
         (&10.0.into(), &61.0.into())
     );
     bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
-    // Compared with itself, a run has no new failures.
-    bed.plumbline(&["results", "diff", "before", "before"]).expect(0);
+}
+
+#[test]
+fn a_run_is_not_compared_with_itself() {
+    let bed = Bed::new();
+    two(&bed);
+    fs::copy(FAILURES, bed.path("copy.tar.gz")).unwrap();
+    std::os::unix::fs::symlink(FAILURES, bed.path("newest.tar.gz")).unwrap();
+    unpack(&bed, "unpacked");
+    bed.write("report.xml", "<testsuite name='s'><testcase name='a'/></testsuite>");
+    for [before, after] in [
+        ["before", "before"],
+        ["before", "./before"],
+        [FAILURES, FAILURES],
+        [FAILURES, "copy.tar.gz"],
+        [FAILURES, "newest.tar.gz"],
+        ["unpacked", FAILURES],
+        ["report.xml", "report.xml"],
+    ] {
+        let done = bed.plumbline(&["results", "diff", before, after]).expect(2);
+        let reason = format!("nothing to compare: `{before}` and `{after}` are of the same run");
+        assert!(done.err.contains(&reason) && done.err.contains("pass the archives of two runs"), "{}", done.err);
+    }
+    // The last two of several runs decide.
+    bed.plumbline(&["results", "diff", "before", "after", "after"]).expect(2);
+    bed.plumbline(&["results", "diff", "after", "before", "after"]).expect(1);
+}
+
+/// Unpacks the archive with failures of the suite.
+fn unpack(bed: &Bed, dir: &str) {
+    fs::create_dir(bed.path(dir)).unwrap();
+    let tar = Command::new("tar").args(["-xzf", FAILURES, "-C"]).arg(bed.path(dir)).status().unwrap();
+    assert!(tar.success());
 }
 
 /// Writes an archive with one report of pytest, which names every suite `pytest`.
@@ -145,9 +179,11 @@ fn archives_that_cannot_be_compared_say_why() {
 }
 
 #[test]
-fn a_real_archive_does_not_differ_from_itself() {
+fn a_real_archive_does_not_differ_from_that_of_an_equal_run() {
     let bed = Bed::new();
-    let done = bed.plumbline(&["results", "diff", FAILURES, FAILURES, "-p", "e2e"]).expect(0);
+    unpack(&bed, "other");
+    bed.write("other/meta/config.json", r#"{"UUID": "another", "Version": "v0.53.2"}"#);
+    let done = bed.plumbline(&["results", "diff", FAILURES, "other", "-p", "e2e"]).expect(0);
     assert!(
         done.out.contains("25 tests ran before, 25 after") && done.out.contains("still failing: 4"),
         "{}",

@@ -115,11 +115,8 @@ fn a_client_finds_out_what_failed_and_why() {
 
     let files = client.call("files", &json!({"run": run, "contains": "plugins/e2e/"}));
     assert!(files["files"].as_array().unwrap().iter().any(|entry| entry["file"] == file), "{files}");
-    let diff = client.call("diff", &json!({"before": run, "after": run, "plugin": "e2e"}));
-    assert_eq!(
-        diff["counts"],
-        json!({"new failure": 0, "still failing": 4, "fixed": 0, "not run in one of them": 0, "much slower": 0})
-    );
+    let itself = client.refusal("diff", &json!({"before": run, "after": run, "plugin": "e2e"}));
+    assert!(itself.contains("nothing to compare"), "{itself}");
     let history = client.call("history", &json!({"plugin": "e2e"}));
     assert_eq!((&history["runs"], &history["total"]), (&json!(1), &json!(4)), "{history}");
     assert_eq!(client.call("facts", &json!({"run": run}))["total"], 0);
@@ -152,7 +149,10 @@ fn a_client_compares_runs_and_reads_the_facts_of_nodes() {
     two_runs(&bed);
     let mut client = Client::start(&bed, &["old", "new"]);
     let diff = client.call("diff", &json!({"before": "old", "after": "new", "plugin": "e2e"}));
-    assert_eq!((&diff["counts"]["new failure"], &diff["counts"]["fixed"]), (&json!(1), &json!(1)), "{diff}");
+    assert_eq!(
+        diff["counts"],
+        json!({"new failure": 1, "still failing": 0, "fixed": 1, "not run in one of them": 0, "much slower": 0})
+    );
     let change = |kind: &str| {
         let changes = diff["changes"].as_array().unwrap();
         changes
