@@ -112,7 +112,10 @@ fn usage(path: &Path) -> io::Result<(u64, u64)> {
 /// Removes the directories `names` from the cache, or all of them without names. Rejects unknown
 /// names, and does nothing while a local run is in progress, because runs use what is cached.
 pub fn clean(names: &[String]) -> Result<CacheContents, AppError> {
-    let running = local_runs::list().unwrap_or_default().into_iter().find(local_runs::LocalRun::is_running);
+    let runs = local_runs::list()
+        .system_error("failed to list the runs, which may use the cache")
+        .hint("check the directory with the records of runs, `~/.local/state/plumbline/runs`")?;
+    let running = runs.into_iter().find(local_runs::LocalRun::is_running);
     if let Some(run) = running {
         return Err(AppError::usage(format!("run `{}` is in progress and uses the cache", run.run.short()))
             .hint("`plumbline status --local` shows it; clean the cache when it has finished"));

@@ -46,3 +46,14 @@ fn the_cache_stays_while_a_run_uses_it() {
     bed.plumbline(&["cache", "clean"]).expect(0);
     assert!(!bed.path("home/cache/plumbline/downloads").exists());
 }
+
+#[test]
+fn the_cache_stays_if_nobody_knows_which_runs_use_it() {
+    let bed = Bed::new();
+    bed.write("home/cache/plumbline/downloads/b", "123");
+    // A file is in the place of the directory with the list of runs.
+    bed.write("home/state/plumbline/runs", "in the way");
+    let done = bed.plumbline(&["cache", "clean"]).expect(4);
+    assert!(done.err.contains("failed to list the runs, which may use the cache"), "{}", done.err);
+    assert!(bed.path("home/cache/plumbline/downloads/b").exists());
+}
