@@ -78,7 +78,7 @@ pub fn show(
     let several = options.inputs.len() > 1;
     let (mut shown, mut failed) = (false, false);
     for path in &options.inputs {
-        let opened = open(context, options, path);
+        let opened = can_have_format(options, path).and_then(|()| open(context, options, path));
         match opened.and_then(|mut trees| show_input(context, options, &mut trees, several, seen, view)) {
             Ok(()) => shown = true,
             Err(error) if several && error.is_usage() => {
@@ -137,6 +137,16 @@ fn show_input(
         context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
     view.end(trees)
+}
+
+/// Rejects a format for a directory, which has archives or is one. Their definitions name the formats.
+fn can_have_format(options: &ResultsOptions, path: &Path) -> Result<(), AppError> {
+    if options.result_format.is_none() || !path.is_dir() {
+        return Ok(());
+    }
+    Err(AppError::usage(format!("`--result-format` is for a result file, but `{}` is a directory", path.display())).hint(
+        "pass a file, or add `--reprocess --plugin NAME --definition FILE` in place of `--result-format` to read an archive with another format",
+    ))
 }
 
 fn open(context: &Context, options: &ResultsOptions, path: &Path) -> Result<Trees, AppError> {

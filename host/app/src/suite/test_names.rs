@@ -19,7 +19,7 @@ use crate::sources::url;
 use crate::trees::{Reprocess, Trees};
 
 /// The version that stands for that of the cluster.
-const AUTO: &str = "auto";
+pub const AUTO: &str = "auto";
 /// Versions of Sonobuoy that stand for the latest one that is known.
 const LATEST: [&str; 2] = ["latest", "ignore"];
 

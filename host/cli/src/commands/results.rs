@@ -228,6 +228,9 @@ fn check_formats(args: &ResultsArgs, format: Option<ResultsFormat>) -> Result<()
             );
         }
     }
+    if args.skip_prefix && args.mode != Mode::Detailed {
+        return Err(AppError::usage("`--skip-prefix` needs the mode `detailed`").hint("add `--mode detailed`"));
+    }
     if args.previous.is_none() {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use plumbline_app::profiles::{
     self, BuiltInProfile, ChosenProfile, ProfileRun, profile_for, suite_profile, with_default_profile,
 };
 use plumbline_app::report::{self, print_json};
-use plumbline_app::suite::test_names::{self, OFFLINE, STDIN, TestSource, image_of, is_image};
+use plumbline_app::suite::test_names::{self, AUTO, OFFLINE, STDIN, TestSource, image_of, is_image};
 use plumbline_bundle::profile::ProfileMode;
 use plumbline_conformance::lists::{TestList, tags};
 use plumbline_kubernetes::ConnectOptions;
@@ -146,6 +146,13 @@ pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
 }
 
 fn of_built_in(built_in: &BuiltInProfile, args: &E2eArgs) -> Result<ExitCode, AppError> {
+    let of_cluster = [("--kubeconfig", args.kubeconfig.is_some()), ("--context", args.context.is_some())];
+    if args.version.as_deref() != Some(AUTO)
+        && let Some((option, _)) = of_cluster.iter().find(|(_, is_given)| *is_given)
+    {
+        return Err(AppError::usage(format!("`{option}` needs `--version {AUTO}`"))
+            .hint(format!("add `--version {AUTO}` for the tests of the cluster's version")));
+    }
     let selection = test_names::selection(args.focus.as_deref(), args.skip.as_deref())?;
     let source = TestSource {
         input: args.input.clone(),

@@ -175,6 +175,9 @@ fn options_of_a_format_are_rejected_with_others() {
         (&["--namespace", "x"], "`--namespace` needs the format `openreports`"),
         (&["-o", "html", "--max-bytes", "1MiB"], "`--max-bytes` needs the format `markdown`"),
         (&["-o", "json", "--previous", CLUSTER], "`--previous` needs the format `html` or `markdown`"),
+        (&["--skip-prefix"], "`--skip-prefix` needs the mode `detailed`"),
+        (&["-s", "-m", "dump"], "`--skip-prefix` needs the mode `detailed`"),
+        (&["--result-format", "junit"], "`--result-format` is for a result file, but"),
         (&["-o", "html", "--previous", CLUSTER, "--node", "n"], "cannot be used with"),
         (&[CLUSTER, "-o", "html", "--previous", CLUSTER], "`--previous` compares one run"),
     ] {

@@ -45,6 +45,18 @@ fn lists_of_this_program_need_nothing() {
 }
 
 #[test]
+fn a_cluster_is_only_asked_for_its_version() {
+    let bed = Bed::new();
+    for option in ["--kubeconfig", "--context"] {
+        for version in [&[][..], &["--version", "v1.29.15"], &["--version", "latest"]] {
+            let done = list(&bed, &[&[option, "x"], version].concat()).expect(2);
+            let reason = format!("`{option}` needs `--version auto`");
+            assert!(done.err.contains(&reason) && done.err.contains("add `--version auto`"), "{}", done.err);
+        }
+    }
+}
+
+#[test]
 fn tags_and_counts_are_as_scripts_know_them() {
     let bed = Bed::new();
     bed.write("own", "[It] [sig-a] one [Slow]\n[sig-a] two\n[sig-b] three [Feature: x: y]\n");
