@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use plumbline_core::PluginName;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
@@ -118,6 +119,14 @@ pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Resu
     config.resumption = Resumption::in_memory_sessions(CLIENT_SESSIONS);
     config.alpn_protocols = vec![ALPN.to_vec()];
     Ok(config)
+}
+
+/// Returns when the first certificate in `pem` expires, or `None` if it cannot be read. Workers have
+/// certificates that outlive their run.
+pub fn certificate_expiry(pem: &str) -> Option<Timestamp> {
+    let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
+    let (_, parsed) = x509_parser::parse_x509_certificate(&certificate).ok()?;
+    Timestamp::from_second(parsed.validity().not_after.timestamp()).ok()
 }
 
 /// The plugins for which the holder of a certificate may act, according to its DNS names.

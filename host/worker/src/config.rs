@@ -14,7 +14,7 @@ use http::Uri;
 use plumbline_core::definition::{LogProgress, PROGRESS_VARIABLE};
 use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::{NodeName, PluginName, ResultKey};
-use plumbline_phonehome::ClientConfig;
+use plumbline_phonehome::{ClientConfig, RetryPolicy, Timestamp, certificate_expiry};
 use serde_json::Value;
 
 /// The default results directory, which plugin and worker share (docs/protocol.md, "Environment").
@@ -73,6 +73,8 @@ pub struct WorkerConfig {
     pub progress_bind: Vec<IpAddr>,
     /// The settle delay: how long a done file must exist before it is read.
     pub done_file_delay: Duration,
+    /// How long uploads are retried. `None`: until the certificate expires.
+    pub upload_retry: Option<Duration>,
     /// The log in which to count progress if the plugin does not report it, or `None`.
     pub log_progress: Option<LogProgress>,
 }
@@ -166,6 +168,7 @@ impl WorkerConfig {
         let results_dir = sources.optional(&["SONOBUOY_RESULTS_DIR", "RESULTS_DIR"], Some("resultsdir"), results_dir);
         let progress_port = sources.optional(&["SONOBUOY_PROGRESS_PORT"], Some("progressport"), progress_port);
         let done_file_delay = sources.optional(&["SONOBUOY_DONE_FILE_DELAY"], None, done_file_delay);
+        let upload_retry = sources.optional(&["PLUMBLINE_UPLOAD_RETRY"], None, upload_retry);
         let Sources { missing, wrong, .. } = sources;
         match (aggregator_url, plugin, ca_cert, client_cert, client_key) {
             (Some(aggregator_url), Some(plugin), Some(ca_cert), Some(client_cert), Some(client_key))
@@ -180,6 +183,7 @@ impl WorkerConfig {
                     // `localhost` may mean either of them.
                     progress_bind: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
                     done_file_delay: done_file_delay.unwrap_or(DEFAULT_DONE_FILE_DELAY),
+                    upload_retry,
                     log_progress: log_progress(environment),
                 })
             }
@@ -197,6 +201,18 @@ impl WorkerConfig {
             Some(node) => ResultKey::new(self.plugin.clone(), node.clone()),
             None => ResultKey::global(self.plugin.clone()),
         }
+    }
+
+    /// Returns the retry policy of uploads that start now.
+    ///
+    /// An aggregator may be away for hours, such as with its node or on a full disk. It accepts the result
+    /// until the run ends, which is before the certificate expires.
+    pub fn retry_policy(&self, now: Timestamp) -> RetryPolicy {
+        let policy = RetryPolicy::default();
+        let left = |until: Timestamp| Duration::try_from(until.duration_since(now)).unwrap_or_default();
+        let until_expiry = || certificate_expiry(&self.client.client_cert).map(left).unwrap_or_default();
+        let deadline = self.upload_retry.unwrap_or_else(|| until_expiry().max(policy.deadline));
+        RetryPolicy { deadline, ..policy }
     }
 }
 
@@ -336,6 +352,10 @@ fn results_dir(text: &str) -> Result<PathBuf, String> {
 
 fn progress_port(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| format!("`{text}` is not a port: use a number from 0 to 65535"))
+}
+
+fn upload_retry(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
 }
 
 fn done_file_delay(text: &str) -> Result<Duration, String> {

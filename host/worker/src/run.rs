@@ -47,9 +47,8 @@ pub struct Settings {
     /// Interval between reads of the log in which tests are counted, and so the minimum interval
     /// between updates. The default is 5 s.
     pub log_interval: Duration,
-    /// The retry policy of uploads. The default is 10 min with increasing delays.
-    ///
-    /// An aggregator that moves to another node is back after minutes.
+    /// The retry policy of uploads. The default is 10 min with increasing delays, and that of a worker's
+    /// process is [`WorkerConfig::retry_policy`].
     pub retry: RetryPolicy,
     /// How long to wait for the plugin's last writes after the aggregator reported its end. The
     /// default is 5 s.
@@ -424,7 +423,8 @@ pub async fn run_worker_process(
     companions: Option<impl Future<Output = ()> + Send + 'static>,
 ) -> Result<Ended, WorkerError> {
     let shutdown = Shutdown::new();
-    let mut worker = Worker::new(config, mode, Settings::default())?;
+    let settings = Settings { retry: config.retry_policy(Timestamp::now()), ..Settings::default() };
+    let mut worker = Worker::new(config, mode, settings)?;
     if let Some(companions) = companions {
         worker = worker.with_companions(companions);
     }

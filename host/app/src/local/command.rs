@@ -221,6 +221,8 @@ pub(crate) fn worker_variables(
         ("SONOBUOY_PROGRESS_PORT", paths.progress_port.to_string()),
         // There are no volumes between plugin and worker, so a short delay is enough.
         ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
+        // An aggregator that is killed has another port when the run continues.
+        ("PLUMBLINE_UPLOAD_RETRY", "10m".to_owned()),
     ]
     .into_iter()
     .chain(progress.map(|progress| (PROGRESS_VARIABLE, progress)))

@@ -94,6 +94,7 @@ impl Run {
             progress_port: 0,
             progress_bind: vec!["127.0.0.1".parse().unwrap()],
             done_file_delay: Duration::from_millis(20),
+            upload_retry: None,
             log_progress: None,
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plumbline_core::definition::{LogFormat, LogPatterns};
+use plumbline_phonehome::{CLOCK_SKEW, RetryPolicy, RunCa, RunId, Timestamp, VALIDITY_MARGIN};
 use plumbline_worker::{ConfigError, Mode, WorkerConfig};
 
 const CERT: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -211,4 +212,23 @@ fn the_key_is_never_printed() {
     assert!(!format!("{config:?}").contains("SECRET"));
     let error = load(NODE, None, &with(complete(), "CLIENT_KEY", "SECRETSECRET")).unwrap_err();
     assert!(!format!("{error} {error:?}").contains("SECRET"));
+}
+
+#[test]
+fn uploads_are_retried_until_the_certificate_expires() {
+    let (now, hour) = (Timestamp::now(), Duration::from_secs(3600));
+    let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(Some(6 * hour)), now).unwrap();
+    let certificate = ca.issue_client(&"systemd-logs".parse().unwrap()).unwrap().certificate_pem;
+    let env = with(complete(), "CLIENT_CERT", &certificate);
+    let policy = load(NODE, None, &env).unwrap().retry_policy(now);
+    // The certificate outlives the timeout of the plugin.
+    assert!(policy.deadline > 6 * hour && policy.deadline <= 6 * hour + VALIDITY_MARGIN + CLOCK_SKEW, "{policy:?}");
+    assert!(policy.max <= Duration::from_secs(60), "{policy:?}");
+    let later = now.checked_add(Duration::from_secs(365 * 24 * 3600)).unwrap();
+    assert_eq!(load(NODE, None, &env).unwrap().retry_policy(later).deadline, RetryPolicy::default().deadline);
+    // The certificate of the other tests cannot be read.
+    assert_eq!(load(NODE, None, &complete()).unwrap().retry_policy(now).deadline, RetryPolicy::default().deadline);
+    let short = with(env, "PLUMBLINE_UPLOAD_RETRY", "90s");
+    assert_eq!(load(NODE, None, &short).unwrap().retry_policy(now).deadline, Duration::from_secs(90));
+    assert!(load(NODE, None, &with(short, "PLUMBLINE_UPLOAD_RETRY", "soon")).is_err());
 }
