@@ -16,8 +16,10 @@ use kube::api::{DeleteParams, DynamicObject, ObjectMeta, PostParams, Preconditio
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, ResourceExt as _};
 use plumbline_core::RunId;
+use plumbline_core::text::listed;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
 
 use crate::cluster::Cluster;
 use crate::delete::find_object_of_run;
@@ -26,6 +28,15 @@ use crate::names;
 
 /// Maximum number of retries of a request while the server is busy or briefly unreachable.
 const ATTEMPTS: usize = 5;
+
+/// How long a roll-back may take. Users wait for it, and an API server may be why the start failed.
+const ROLL_BACK: Duration = Duration::from_secs(60);
+
+/// The part of that time for one object, so that one that is stuck leaves time for others.
+const SHARE: u32 = 3;
+
+/// Maximum number of objects in a message.
+const MAX_LISTED: usize = 10;
 
 /// Annotation on every object that one command creates, with the same value on each.
 const CREATION_ANNOTATION: &str = "plumbline.dev/creation";
@@ -69,10 +80,24 @@ impl Own<'_> {
 /// Creates `objects` in order, and calls `on_change` for each with its title and the change.
 ///
 /// # Errors
-/// Returns the first failure. Earlier changes are rolled back as far as possible.
+/// Returns the first failure. Earlier changes are rolled back as far as possible in a minute. The hint
+/// has what is left.
 pub async fn create(
     cluster: &Cluster,
     objects: &[Value],
+    on_change: impl FnMut(&str, Change),
+) -> Result<(), ClusterError> {
+    create_within(cluster, objects, ROLL_BACK, on_change).await
+}
+
+/// Creates objects as [`create`] does. A roll-back takes at most `limit`.
+///
+/// # Errors
+/// Returns the same errors as [`create`].
+pub async fn create_within(
+    cluster: &Cluster,
+    objects: &[Value],
+    limit: Duration,
     mut on_change: impl FnMut(&str, Change),
 ) -> Result<(), ClusterError> {
     let creation = RunId::random().to_string();
@@ -84,8 +109,8 @@ pub async fn create(
                 done.extend(made);
             }
             Err(error) => {
-                roll_back(cluster, done, &creation).await;
-                return Err(error);
+                let left = roll_back(cluster, done, &creation, limit).await;
+                return Err(with_left_behind(error, &left));
             }
         }
     }
@@ -188,19 +213,62 @@ fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject
 const LEFT_OVER: &str =
     "it belongs to an earlier or active run: see the run with `plumbline status`, or remove it with `plumbline delete`";
 
-async fn roll_back(cluster: &Cluster, done: Vec<Done<'_>>, creation: &str) {
+/// Undoes changes for at most `limit`, the last one first. Returns the objects that are left.
+async fn roll_back<'a>(cluster: &Cluster, done: Vec<Done<'a>>, creation: &str, limit: Duration) -> Vec<&'a Value> {
     let own = Own { creation, uids: done.iter().filter_map(|done| done.uid.clone()).collect() };
+    let end = Instant::now() + limit;
+    let mut left = Vec::new();
     for change in done.into_iter().rev() {
-        let title = title(change.object);
-        if let Err(error) = undo(cluster, change, &own).await {
-            tracing::warn!("failed to roll back {title}: {error}");
+        let (object, title) = (change.object, title(change.object));
+        let time = end.saturating_duration_since(Instant::now()).min(limit / SHARE);
+        let undone = match time.is_zero() {
+            true => None,
+            false => timeout(time, undo(cluster, change, &own)).await.ok(),
+        };
+        match undone {
+            Some(Ok(Undone::Stays)) => continue,
+            Some(Ok(Undone::Yes)) => {
+                // What is in a namespace goes with it.
+                let name = object.pointer("/metadata/name").filter(|_| object.get("kind") == Some(&json!("Namespace")));
+                left.retain(|left: &&Value| name.is_none() || left.pointer("/metadata/namespace") != name);
+                continue;
+            }
+            Some(Err(error)) => {
+                tracing::warn!("failed to roll back {title}: {error}");
+                // It is gone, or somebody created it again.
+                if error.is_not_found() || error.is_conflict() {
+                    continue;
+                }
+            }
+            None => tracing::warn!("failed to roll back {title}: there was no time left"),
         }
+        left.push(object);
     }
+    left
+}
+
+/// What became of a change that was to be undone.
+enum Undone {
+    Yes,
+    /// Another run needs its result.
+    Stays,
+}
+
+/// Adds what a roll-back left to the hint of `error`.
+fn with_left_behind(error: ClusterError, left: &[&Value]) -> ClusterError {
+    if left.is_empty() {
+        return error;
+    }
+    let titles: Vec<String> = left.iter().map(|object| title(object)).collect();
+    let left = listed(&titles, MAX_LISTED, ", ");
+    let more = format!("the roll-back left objects of this run behind, remove them with `plumbline delete`: {left}");
+    let hint = error.hint.as_ref().map_or_else(|| more.clone(), |hint| format!("{hint}; {more}"));
+    error.hint(hint)
 }
 
 /// Undoes a change, unless another run in the namespace needs its result. What may be needed stays
 /// if the content of the namespace is unknown.
-async fn undo(cluster: &Cluster, change: Done<'_>, own: &Own<'_>) -> Result<(), ClusterError> {
+async fn undo(cluster: &Cluster, change: Done<'_>, own: &Own<'_>) -> Result<Undone, ClusterError> {
     let Done { object, before, uid } = change;
     let (api, dynamic) = target(cluster, object)?;
     let name = dynamic.name_any();
@@ -208,7 +276,7 @@ async fn undo(cluster: &Cluster, change: Done<'_>, own: &Own<'_>) -> Result<(), 
         && let Some(other) = find_object_of_run(cluster, &namespace, |metadata| own.has(metadata)).await?
     {
         tracing::warn!("{} stays: another run has {other}", title(object));
-        return Ok(());
+        return Ok(Undone::Stays);
     }
     let undone = match before {
         None => {
@@ -220,6 +288,7 @@ async fn undo(cluster: &Cluster, change: Done<'_>, own: &Own<'_>) -> Result<(), 
             api.replace(&name, &PostParams::default(), &before).await.map(drop)
         }
     };
+    let undone = undone.map(|()| Undone::Yes);
     undone.map_err(|error| ClusterError::api(format!("undo the change of {}", title(object)), &error))
 }
 

@@ -53,7 +53,7 @@ mod watch;
 pub use aggregator_pod::own_pod_uid;
 pub use cluster::{Cluster, ConnectOptions, ServerVersion, contexts, has_configuration};
 pub use companions::companions_ended;
-pub use create::{Change, create, plan_creation, title};
+pub use create::{Change, create, create_within, plan_creation, title};
 pub use dispatcher::KubernetesDispatcher;
 pub use error::ClusterError;
 pub use nodes::{NodeList, list_nodes};

@@ -1,7 +1,9 @@
 //! Creation of the objects of a run, and what a roll-back leaves.
 
+use std::time::Duration;
+
 use plumbline_dev::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::{Change, Cluster, create, names};
+use plumbline_kubernetes::{Change, Cluster, create, create_within, names};
 use serde_json::{Value, json};
 
 use crate::cluster;
@@ -118,4 +120,30 @@ async fn a_namespace_whose_content_is_unknown_stays() {
     double.deny("list", "pods");
     create(&cluster, &[namespace(), in_namespace("ServiceAccount", "x")], |_, _| ()).await.unwrap_err();
     assert!(stays(&double, "namespaces", NAMESPACE));
+}
+
+#[tokio::test]
+async fn what_a_roll_back_leaves_is_in_the_error() {
+    let account = in_namespace("ServiceAccount", "sonobuoy-serviceaccount");
+    let rest = [account, role(), in_namespace("ConfigMap", "sonobuoy-config-cm")];
+    let denied = FaultKind::Status { code: 403, message: "it is forbidden".into(), retry_after: None };
+    // The API server rejects a request, or never answers it.
+    for kind in [denied, FaultKind::Stall(Duration::from_secs(3600))] {
+        let (double, cluster) = bed().await;
+        refuse(&double, "/configmaps");
+        let path_contains = "/serviceaccounts/".to_owned();
+        double.fault(Fault { method: Some("DELETE"), path_contains, kind, times: u32::MAX });
+        let error = create_within(&cluster, &rest, Duration::from_secs(9), |_, _| ()).await.unwrap_err();
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("serviceaccount `sonobuoy-serviceaccount` in namespace `ns`"), "{hint}");
+        assert!(hint.contains("`plumbline delete`") && !hint.contains("clusterrole"), "{hint}");
+        assert!(!stays(&double, "clusterroles", ROLE), "{hint}");
+        // What is in a namespace goes with it.
+        refuse(&double, "/configmaps");
+        double.remove("serviceaccounts", NAMESPACE, "sonobuoy-serviceaccount");
+        let all = [&[namespace()], &rest[..]].concat();
+        let error = create_within(&cluster, &all, Duration::from_secs(9), |_, _| ()).await.unwrap_err();
+        assert!(!stays(&double, "namespaces", NAMESPACE), "{error}");
+        assert!(!error.hint.is_some_and(|hint| hint.contains("`plumbline delete`")));
+    }
 }
