@@ -15,7 +15,7 @@ use plumbline_core::item::{seconds, started};
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::ledger::{KeyState, Ledger};
 use plumbline_core::rollup::{is_failure, meaning};
-use plumbline_core::{PluginName, ResultKey, RunId, Status, Verdict};
+use plumbline_core::{FlatItem, PluginName, ResultKey, RunId, Status, Verdict};
 use plumbline_telemetry::otlp::{Attribute, AttributeValue, Batch, Span, SpanKind, SpanStatus};
 use plumbline_telemetry::{SpanId, TraceContext, TraceId};
 
@@ -176,6 +176,14 @@ impl RunTrace {
     }
 }
 
+/// Returns whether an item ran and has failed, or has not.
+fn is_exported(item: &FlatItem, failed: bool) -> bool {
+    item.status.as_ref().is_some_and(|status| {
+        let ran = !matches!(meaning(status), Status::Skipped | Status::Unknown | Status::NotRead);
+        ran && is_failure(status) == failed
+    })
+}
+
 /// Sets the status of a span, and its kind of error.
 fn conclude(span: &mut Span, result: &str, message: String) {
     match result {
@@ -258,7 +266,8 @@ impl<'a> TestSpans<'a> {
         mut send: impl FnMut(Batch) -> io::Result<()>,
     ) -> io::Result<usize> {
         let (mut batch, mut count) = (Batch::default(), 0);
-        leaves(BufReader::new(File::open(&self.tree)?), TEXT, |leaf| {
+        let is_exported = |item: &FlatItem| is_exported(item, failed);
+        leaves(BufReader::new(File::open(&self.tree)?), TEXT, is_exported, |leaf| {
             let span = if count < limit { self.span(&leaf, failed) } else { None };
             let Some(span) = span else { return Ok(()) };
             count += 1;
@@ -274,8 +283,7 @@ impl<'a> TestSpans<'a> {
     fn span(&self, leaf: &Leaf, failed: bool) -> Option<Span> {
         let item = &leaf.item;
         let status = item.status.as_ref()?;
-        let ran = !matches!(meaning(status), Status::Skipped | Status::Unknown | Status::NotRead);
-        if !ran || !leaf.is_test() || is_failure(status) != failed {
+        if !leaf.is_test() || !is_exported(item, failed) {
             return None;
         }
         let start = started(&item.meta, &item.details);

@@ -55,7 +55,7 @@ impl ItemsFile {
     pub fn create(results: &Path) -> io::Result<Self> {
         let path = results.join(ITEMS_FILE);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(Self { file: File::create_new(path)?, items: 0 }),
         }
     }

@@ -23,5 +23,5 @@ pub(crate) use outcome::is_of_data;
 pub use outcome::{Detected, Detections, NodeOutcome, Outcome, PostProcessError, Subject, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
-pub(crate) use tree_reader::{LONG_NAME, Leaf, leaves};
+pub(crate) use tree_reader::{LONG_NAME, Leaf, leaves, no_details, read_items_with};
 pub use tree_reader::{LeanLimits, LeanTree, read_items, read_lean};

@@ -36,16 +36,17 @@ impl Leaf {
 }
 
 /// Calls `visit` with every leaf of the tree in `from`, in order. The root is not a leaf. Texts are
-/// left out as by [`read_items`], and a name that is too long is [`LONG_NAME`].
+/// left out as by [`read_items_with`], and a name that is too long is [`LONG_NAME`].
 pub(crate) fn leaves(
     from: impl BufRead,
     text_bytes: usize,
+    wants_details: impl Fn(&FlatItem) -> bool,
     mut visit: impl FnMut(Leaf) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut last: Option<Leaf> = None;
     let mut number = 0;
     let mut top: Rc<str> = Rc::from("");
-    read_items(from, text_bytes, |item| {
+    read_items_with(from, text_bytes, wants_details, |item| {
         let depth = item.depth;
         if depth == 1 {
             top = Rc::from(item.name.as_str());
@@ -70,13 +71,34 @@ pub fn read_items(
     text_bytes: usize,
     visit: impl FnMut(FlatItem) -> io::Result<()>,
 ) -> io::Result<u64> {
-    read_items_within(from, text_bytes, ITEM_BYTES, visit)
+    read_items_with(from, text_bytes, all_details, visit)
+}
+
+/// Calls `visit` as [`read_items`] does, and reads only the details that are wanted. `wants_details`
+/// gets an item with its name, status and metadata.
+pub(crate) fn read_items_with(
+    from: impl BufRead,
+    text_bytes: usize,
+    wants_details: impl Fn(&FlatItem) -> bool,
+    visit: impl FnMut(FlatItem) -> io::Result<()>,
+) -> io::Result<u64> {
+    read_items_within(from, text_bytes, ITEM_BYTES, wants_details, visit)
+}
+
+fn all_details(_: &FlatItem) -> bool {
+    true
+}
+
+/// For callers of [`read_items_with`] and [`leaves`] that need no details.
+pub(crate) fn no_details(_: &FlatItem) -> bool {
+    false
 }
 
 fn read_items_within(
     from: impl BufRead,
     text_bytes: usize,
     item_bytes: usize,
+    wants_details: impl Fn(&FlatItem) -> bool,
     mut visit: impl FnMut(FlatItem) -> io::Result<()>,
 ) -> io::Result<u64> {
     let mut lines = Lines::new(from, text_bytes);
@@ -102,6 +124,7 @@ fn read_items_within(
         match kind {
             LineKind::Item(_) => {}
             LineKind::Status => item.status = Some(Status::from(scalar(text)?)),
+            LineKind::Detail if !wants_details(item) => {}
             LineKind::Meta | LineKind::Detail if !may_fit => left_out += 1,
             LineKind::Meta => {
                 let (key, value) = key_and_value(text)?;
@@ -428,7 +451,7 @@ mod tests {
     fn read(text: &str) -> io::Result<Vec<Leaf>> {
         let mut found = Vec::new();
         // With a buffer of a few bytes, no line fits completely.
-        leaves(BufReader::with_capacity(7, text.as_bytes()), 64 << 10, |leaf| {
+        leaves(BufReader::with_capacity(7, text.as_bytes()), 64 << 10, all_details, |leaf| {
             found.push(leaf);
             Ok(())
         })?;
@@ -517,7 +540,7 @@ mod tests {
         let escaped = with("escaped", json!({"a": line_breaks}));
         let text = written(&[many, escaped.clone(), with(&"n".repeat(200), json!({}))]);
         let mut found = Vec::new();
-        let left_out = read_items_within(text.as_bytes(), 1 << 20, 100, |item| {
+        let left_out = read_items_within(text.as_bytes(), 1 << 20, 100, all_details, |item| {
             found.push(item);
             Ok(())
         });
@@ -525,8 +548,35 @@ mod tests {
         let keys: Vec<&str> = found[1].details.keys().map(String::as_str).collect();
         assert_eq!(keys, ["a", "c", "d"], "the second text is left out");
         assert_eq!(found[2].details, escaped.details, "a line break counts once");
-        let left_out = read_items_within(text.as_bytes(), 1 << 20, 16, |_| Ok(()));
+        let left_out = read_items_within(text.as_bytes(), 1 << 20, 16, all_details, |_| Ok(()));
         assert_eq!(left_out.unwrap(), 4, "both texts, the line breaks and the long name");
+    }
+
+    #[test]
+    fn only_the_details_that_are_wanted_are_read() {
+        let with = |name: &str, status: Status| {
+            let mut item = item(0, name, status);
+            item.meta = [("duration".to_owned(), "1.5".to_owned())].into();
+            item.details = json!({"failure": "x".repeat(60)}).as_object().cloned().unwrap();
+            item
+        };
+        let text = written(&[with("good", Status::Passed), with("bad", Status::Failed)]);
+        let mut found = Vec::new();
+        // Details that are not wanted take no memory, and their sizes do not count.
+        let is_wanted = |item: &FlatItem| item.status == Some(Status::Failed) && item.meta.contains_key("duration");
+        let left_out = read_items_within(text.as_bytes(), 1 << 20, 100, is_wanted, |item| {
+            found.push((item.name, item.meta.len(), item.details.len()));
+            Ok(())
+        });
+        assert_eq!(left_out.unwrap(), 0);
+        assert_eq!(found[1..], [("good".to_owned(), 1, 0), ("bad".to_owned(), 1, 1)]);
+        let mut details = 0;
+        leaves(text.as_bytes(), 64 << 10, no_details, |leaf| {
+            details += leaf.item.details.len();
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(details, 0);
     }
 
     fn lean(text: &str, limits: &LeanLimits) -> io::Result<LeanTree> {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::patience::StartPatience;
 use crate::dispatcher::{DispatchError, Dispatcher, Launch, Report};
-use crate::postprocess::{LONG_NAME, leaves};
+use crate::postprocess::{LONG_NAME, leaves, no_details};
 use crate::state::State;
 
 /// Maximum size of the expression of a rerun: about 700 names. Linux allows 128 KiB for a variable.
@@ -303,7 +303,7 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let mut names = BTreeSet::new();
     let (mut bytes, mut failed) = (0_usize, 0_u64);
     let (mut fits, mut unread) = (true, false);
-    leaves(BufReader::new(File::open(tree)?), MAX_TEXT, |leaf| {
+    leaves(BufReader::new(File::open(tree)?), MAX_TEXT, no_details, |leaf| {
         let is_test = leaf.is_test();
         let status = leaf.item.status.unwrap_or_default();
         if !is_test || !is_failure(&status) {

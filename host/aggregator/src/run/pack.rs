@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::blocking::with_space;
 use super::settings::RunError;
-use crate::postprocess::read_items;
+use crate::postprocess::{no_details, read_items_with};
 use crate::reserve::Reserve;
 use crate::workdir::WorkDir;
 
@@ -241,7 +241,7 @@ impl TreeItems {
         let mut items = Self::default();
         // The digests of the names of the last item and its ancestors.
         let mut path: Vec<Digest256> = Vec::new();
-        read_items(tree, NAME_BYTES, |item| {
+        read_items_with(tree, NAME_BYTES, no_details, |item| {
             path.truncate(usize::try_from(item.depth).unwrap_or(usize::MAX));
             path.push(digest(path.last(), &item.name));
             let status = item.status.as_ref().map_or("", Status::as_str);

@@ -368,7 +368,7 @@ mod tests {
         let other = thread::spawn(move || {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY;
             sender.send(open("/proc/thread-self", flags, Mode::empty()).unwrap()).unwrap();
-            drop(ended.recv());
+            assert!(ended.recv().is_err());
         });
         let directory = directories.recv().unwrap();
         let file = |name: &str| openat(&directory, name, OFlags::RDONLY, Mode::empty()).map(File::from);
