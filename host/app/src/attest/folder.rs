@@ -16,7 +16,6 @@ use super::verify::accepted;
 use super::{Accepted, Archive, AttestationTrust, ResourceDescriptor, predicate};
 use crate::context::Context;
 use crate::error::{AppError, Explain as _};
-use crate::trees::{Reprocess, Trees};
 
 const MAX_FILES: usize = 1000;
 
@@ -65,8 +64,7 @@ pub fn attest_folder(
     key: &PrivateKey,
 ) -> Result<PathBuf, AppError> {
     let source = Archive::open(archive)?;
-    let mut trees = Trees::open(context, archive, Reprocess::default())?;
-    let (mut result, _) = predicate::predicate(&mut trees, run, None)?;
+    let (mut result, _) = predicate::predicate(&mut source.trees(context)?, run, None)?;
     result.configuration.push(suite.descriptor());
     let archive = Subject { name: source.name, sha256: *source.digest.as_bytes() };
     let subjects = folder_subjects(&digests(folder)?, &archive);

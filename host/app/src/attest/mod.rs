@@ -8,10 +8,11 @@ mod transfer;
 mod verify;
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use plumbline_bundle::signing::{PrivateKey, SignatureFile, Subject, TEST_RESULT, archive_subjects, sign_statement};
-use plumbline_core::{Digest, Verdict};
+use plumbline_core::{Digest, DigestWriter, Verdict};
 use plumbline_registry::ResultsArtifact;
 
 use crate::context::Context;
@@ -51,8 +52,7 @@ pub fn attest(
     url: Option<&str>,
 ) -> Result<WrittenAttestation, AppError> {
     let archive = Archive::open(path)?;
-    let mut trees = Trees::open(context, path, Reprocess::default())?;
-    let (result, verdict) = predicate::predicate(&mut trees, run, url)?;
+    let (result, verdict) = predicate::predicate(&mut archive.trees(context)?, run, url)?;
     let lists = [("passed", &result.passed_tests), ("warned", &result.warned_tests), ("failed", &result.failed_tests)];
     for (list, tests) in lists {
         if tests.is_none() {
@@ -86,7 +86,12 @@ pub fn outcome_of(context: &Context, path: &Path) -> Result<(TestOutcome, Verdic
     predicate::predicate(&mut trees, None, None).map(|(result, verdict)| (result.result, verdict))
 }
 
+/// An archive with its digest.
 struct Archive {
+    /// The open file, so that results come from the file with this digest, whatever its path leads to
+    /// later.
+    file: File,
+    path: PathBuf,
     name: String,
     digest: Digest,
     bytes: u64,
@@ -99,18 +104,71 @@ impl Archive {
             return Err(AppError::usage(format!("`{shown}` is a directory: an attestation is about one file"))
                 .hint("pass the archive (`.tar.gz`) that the run has written"));
         }
-        let read = || -> std::io::Result<(Digest, u64)> {
-            let mut writer = plumbline_core::DigestWriter::new(std::io::sink());
-            std::io::copy(&mut File::open(path)?, &mut writer)?;
-            Ok((writer.digest(), writer.bytes()))
+        let read = || -> io::Result<(File, Digest, u64)> {
+            let mut file = File::open(path)?;
+            let mut writer = DigestWriter::new(io::sink());
+            io::copy(&mut file, &mut writer)?;
+            Ok((file, writer.digest(), writer.bytes()))
         };
-        let (digest, bytes) = read().usage_error(format_args!("failed to read archive `{shown}`")).hint(CHECK_FILE)?;
+        let (file, digest, bytes) =
+            read().usage_error(format_args!("failed to read archive `{shown}`")).hint(CHECK_FILE)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self { name, digest, bytes })
+        Ok(Self { file, path: path.to_owned(), name, digest, bytes })
+    }
+
+    /// The result trees of the file with the digest.
+    fn trees(&self, context: &Context) -> Result<Trees, AppError> {
+        let shown = self.path.display();
+        let file = self.file.try_clone().system_error(format_args!("failed to read archive `{shown}`"))?;
+        Trees::of_file(context, file, &self.path)
     }
 
     /// The artifact of the archive in a registry, under a file name.
     fn artifact(&self, name: &str) -> Result<ResultsArtifact, AppError> {
         Ok(ResultsArtifact::new(name, self.digest, self.bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use plumbline_archive::pack::{PackOptions, write_archive};
+
+    use super::*;
+    use crate::context::Silent;
+
+    /// Writes an archive in which one test has this status.
+    fn pack(path: &Path, status: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let tree =
+            format!("name: p\nstatus: {status}\nmeta: {{type: summary}}\nitems:\n- {{name: a, status: {status}}}\n");
+        for (name, text) in
+            [("meta/info.json", r#"{"plugins": ["p"]}"#), ("plugins/p/sonobuoy_results.yaml", tree.as_str())]
+        {
+            let file = dir.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        write_archive(dir.path(), path, &PackOptions::default()).unwrap();
+    }
+
+    #[test]
+    fn results_are_those_of_the_file_with_the_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let [failed, passed, link] =
+            ["failed.tar.gz", "passed.tar.gz", "newest.tar.gz"].map(|name| dir.path().join(name));
+        pack(&failed, "failed");
+        pack(&passed, "passed");
+        symlink(&failed, &link).unwrap();
+        let archive = Archive::open(&link).unwrap();
+        fs::remove_file(&link).unwrap();
+        symlink(&passed, &link).unwrap();
+        let mut trees = archive.trees(&Context::new(Silent)).unwrap();
+        let (result, verdict) = predicate::predicate(&mut trees, None, None).unwrap();
+        assert_eq!((result.result, verdict), (TestOutcome::Failed, Verdict::Failed));
+        assert_eq!(archive.digest, Digest::of(&fs::read(&failed).unwrap()));
+        assert_eq!(outcome_of(&Context::new(Silent), &link).unwrap(), (TestOutcome::Passed, Verdict::Passed));
     }
 }

@@ -87,7 +87,19 @@ impl Trees {
     /// Opens the archive at `path`, which is `name` in messages.
     pub fn open_as(context: &Context, path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, AppError> {
         let archive = ResultsArchive::open(path).map_err(|error| cannot_open(name, &error))?;
-        Ok(Self {
+        Ok(Self::of_archive(context, archive, path, name, reprocess))
+    }
+
+    /// Opens the archive in `file`, which was opened at `path`.
+    pub(crate) fn of_file(context: &Context, file: File, path: &Path) -> Result<Self, AppError> {
+        let name = path.display().to_string();
+        let opened = ResultsArchive::of_file(file, path, &ReadLimits::default());
+        let archive = opened.map_err(|error| cannot_open(&name, &error))?;
+        Ok(Self::of_archive(context, archive, path, &name, Reprocess::default()))
+    }
+
+    fn of_archive(context: &Context, archive: ResultsArchive, path: &Path, name: &str, reprocess: Reprocess) -> Self {
+        Self {
             reporter: Arc::clone(&context.reporter),
             path: path.to_owned(),
             name: name.to_owned(),
@@ -100,7 +112,7 @@ impl Trees {
             timeline: None,
             whole_bytes: MAX_BYTES,
             lean: LeanLimits::default(),
-        })
+        }
     }
 
     /// Keeps temporary files as long as this.
