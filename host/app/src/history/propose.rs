@@ -20,20 +20,25 @@ pub fn known_failures(report: &HistoryReport, runs: u64) -> Vec<&TestHistory> {
         let enough = runs.min(test.outcomes.len() as u64).max(1);
         test.streak.failing && test.streak.runs >= enough
     };
-    let others = names(report.tests.iter().filter(|test| !is_known(test)));
+    let others = affected(report.tests.iter().filter(|test| !is_known(test)));
     report.tests.iter().filter(is_known).filter(|test| !others.contains(&test.list_name())).collect()
 }
 
-/// The tests with at least two flakes that do not fail twice in a row now, on any cluster or node.
+/// The tests with at least two flakes that do not fail twice in a row now, on any cluster or node. A
+/// test without a class is not listed if one of its name with a class has fewer flakes.
 pub fn flaky_tests(report: &HistoryReport) -> Vec<&TestHistory> {
     let is_broken = |test: &&TestHistory| test.streak.failing && test.streak.runs >= BROKEN;
-    let broken = names(report.tests.iter().filter(is_broken));
-    let is_flaky = |test: &&TestHistory| test.flakes >= MIN_FLAKES && !broken.contains(&test.list_name());
+    let is_steady = |test: &&TestHistory| !test.test.classname.is_empty() && test.flakes < MIN_FLAKES;
+    let mut others = affected(report.tests.iter().filter(is_broken));
+    others.extend(report.tests.iter().filter(is_steady).map(|test| test.test.name.clone()));
+    let is_flaky = |test: &&TestHistory| test.flakes >= MIN_FLAKES && !others.contains(&test.list_name());
     report.tests.iter().filter(is_flaky).collect()
 }
 
-fn names<'a>(tests: impl Iterator<Item = &'a TestHistory>) -> BTreeSet<String> {
-    tests.map(TestHistory::list_name).collect()
+/// The names in lists that apply to one of `tests`. A name without a class applies to the tests of all
+/// classes.
+fn affected<'a>(tests: impl Iterator<Item = &'a TestHistory>) -> BTreeSet<String> {
+    tests.flat_map(|test| [test.list_name(), test.test.name.clone()]).collect()
 }
 
 impl TestHistory {

@@ -132,7 +132,8 @@ impl<'a> Rows<'a> {
     /// Numbers the selected tests of these runs.
     ///
     /// Archives of Sonobuoy and of earlier versions have no classes. If a plugin has none in one of
-    /// the runs, its classes in the others are ignored.
+    /// the runs, a test without a class is the one with a class that has its name. If several classes
+    /// have such a test, it has a row of its own, because it could be any of them.
     pub(super) fn of(history: &'a History, runs: &[SelectedRun<'a>], selection: &Selection) -> Result<Self, AppError> {
         let pattern = selection.test.as_ref().map(|pattern| {
             GoRegex::new(pattern)
@@ -140,7 +141,7 @@ impl<'a> Rows<'a> {
                 .hint("see docs/judges.md for the syntax of regular expressions")
         });
         let pattern = pattern.transpose()?;
-        let mixed = mixed_plugins(runs);
+        let classes = classes(history, &mixed_plugins(runs));
         let tests: usize = history.loaded.iter().map(|loaded| loaded.index.tests().len()).sum();
         let (mut keys, mut known) = (Vec::new(), HashMap::<Cow<'a, TestKey>, u32>::with_capacity(tests));
         let mut by_source = Vec::new();
@@ -154,9 +155,10 @@ impl<'a> Rows<'a> {
                 if !is_plugin || pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&key.test.name)) {
                     return None;
                 }
+                let class = classes.get(&without_class(key)).copied().flatten();
                 let mut key = Cow::Borrowed(key);
-                if mixed.contains(key.plugin.as_str()) {
-                    key.to_mut().test.classname.clear();
+                if let Some(class) = class.filter(|_| key.test.classname.is_empty()) {
+                    class.clone_into(&mut key.to_mut().test.classname);
                 }
                 let next = u32::try_from(keys.len()).ok()?;
                 let row = *known.entry(key.clone()).or_insert(next);
@@ -200,6 +202,25 @@ fn ordered(by_source: &[Vec<Option<u32>>], rows: usize) -> Option<usize> {
     let mut used = by_source.iter().enumerate().filter(|(_, tests)| !tests.is_empty());
     let (source, tests) = used.next().filter(|_| used.next().is_none())?;
     (tests.iter().flatten().count() == rows).then_some(source)
+}
+
+/// The plugin, the node, the suites and the name of a test.
+type Classless<'a> = (&'a str, Option<&'a str>, &'a [String], &'a str);
+
+fn without_class(TestKey { plugin, test }: &TestKey) -> Classless<'_> {
+    (plugin, test.node.as_deref(), &test.suites, &test.name)
+}
+
+/// The class of each test of these plugins that has one, or `None` if several classes have such a test.
+fn classes<'a>(history: &'a History, plugins: &BTreeSet<&str>) -> HashMap<Classless<'a>, Option<&'a str>> {
+    let mut classes: HashMap<Classless<'a>, Option<&'a str>> = HashMap::new();
+    let tests = history.loaded.iter().flat_map(|loaded| loaded.index.tests());
+    for key in tests.filter(|key| plugins.contains(key.plugin.as_str()) && !key.test.classname.is_empty()) {
+        let class = key.test.classname.as_str();
+        let known = classes.entry(without_class(key)).or_insert(Some(class));
+        *known = known.filter(|known| *known == class);
+    }
+    classes
 }
 
 /// The plugins that have classes in some of the runs only.

@@ -145,22 +145,56 @@ fn runs_and_tests_are_selected() {
     assert!(all.report(&Selection { test: Some("(".into()), ..Selection::default() }).is_err());
 }
 
+/// A history of runs with these tests, by class and letter. Runs whose tests have no class are from
+/// another tool.
+fn with_classes(runs: &[&[(&str, Outcome)]]) -> History {
+    let mut index = Index::default();
+    for (number, tests) in (0..).zip(runs) {
+        let has_classes = tests.iter().any(|(class, _)| !class.is_empty());
+        let facts = RunFacts {
+            run: number.to_string(),
+            started: 3600 * number,
+            cluster: "c".into(),
+            version: "v1".into(),
+            plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes }],
+            ..RunFacts::default()
+        };
+        let file = FileKey { name: format!("{number}.tar.gz"), size: 1, modified: 0 };
+        index
+            .add(file, facts, tests.iter().map(|(class, outcome)| (key("t", class), *outcome, None)).collect())
+            .unwrap();
+    }
+    History { loaded: vec![Loaded { index, problems: Vec::new() }], problems: Vec::new() }
+}
+
 #[test]
-fn classes_do_not_count_if_one_run_has_none() {
-    let mut one = history(&[("c", "v", '.', None)]);
-    let index = &mut one.loaded[0].index;
-    let facts = RunFacts {
-        started: 9000,
-        cluster: "c".into(),
-        plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: true }],
-        ..RunFacts::default()
+fn a_test_without_a_class_is_the_one_of_its_name() {
+    use Outcome::{Failed, Passed};
+    let rows = |runs: &[&[(&str, Outcome)]]| {
+        let report = with_classes(runs).report(&Selection::default()).unwrap();
+        let rows: Vec<String> =
+            report.tests.iter().map(|test| format!("{} {}", test.list_name(), test.outcomes)).collect();
+        let names = |tests: Vec<&TestHistory>| tests.into_iter().map(TestHistory::list_name).collect::<Vec<_>>();
+        (rows.join(", "), names(known_failures(&report, 3)), names(flaky_tests(&report)))
     };
-    let file = FileKey { name: "9.tar.gz".into(), size: 1, modified: 0 };
-    let outcomes = vec![(key("t", "a"), Outcome::Passed, None), (key("t", "b"), Outcome::Failed, None)];
-    index.add(file, facts, outcomes).unwrap();
-    let report = one.report(&Selection::default()).unwrap();
-    // Two tests are one row, which failed, and is not flaky.
-    assert_eq!((report.tests.len(), report.tests[0].outcomes.as_str()), (1, ".F"));
+    let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    // Its name alone would also excuse the test of a class that is new.
+    let one: [&[(&str, Outcome)]; 3] = [&[("", Failed)], &[("a", Failed)], &[("a", Failed)]];
+    assert_eq!(rows(&one), ("t (a) FFF".to_owned(), known(&["t (a)"]), known(&[])));
+    // The failures of one class excuse neither the other class, nor the name of both.
+    let two: [&[(&str, Outcome)]; 4] = [
+        &[("", Failed)],
+        &[("a", Failed), ("b", Passed)],
+        &[("a", Failed), ("b", Passed)],
+        &[("a", Failed), ("b", Passed)],
+    ];
+    assert_eq!(rows(&two), ("t F---, t (a) -FFF, t (b) -...".to_owned(), known(&["t (a)"]), known(&[])));
+    let older: [&[(&str, Outcome)]; 4] =
+        [&[("", Failed)], &[("", Failed)], &[("", Failed)], &[("a", Failed), ("b", Passed)]];
+    assert_eq!(rows(&older), ("t FFF-, t (a) ---F, t (b) ---.".to_owned(), known(&[]), known(&[])));
+    let flaky: [&[(&str, Outcome)]; 5] =
+        [&[("", Failed)], &[("", Passed)], &[("", Failed)], &[("", Passed)], &[("a", Passed), ("b", Passed)]];
+    assert_eq!(rows(&flaky), ("t F.F.-, t (a) ----., t (b) ----.".to_owned(), known(&[]), known(&[])));
 }
 
 /// The runs of a source that numbers its tests in the order of `tests`. Returns the source.
