@@ -34,6 +34,9 @@ pub static WORDS: [(Status, &[&str]); 3] = [
 /// The statuses that modules and the host share, including one that is custom for modules.
 const STANDARD: [&str; 6] = ["passed", "failed", "skipped", "timeout", "unknown", "not-read"];
 
+/// The text between two counts of a list.
+const LIST_SEPARATOR: &str = ", ";
+
 /// The outcome of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -71,25 +74,68 @@ impl Status {
     /// Returns the status that a verdict counts this one as.
     ///
     /// A custom status that equals a standard one or one of the [`WORDS`] counts as that status.
-    /// Case, white space, `-` and `_` make no difference. Every other custom status counts as
-    /// itself.
+    /// Case, white space, `-` and `_` make no difference.
+    ///
+    /// A list of counts, such as `failed: 1, passed: 2`, counts as timeout, failed or unknown if one
+    /// of its statuses does. Otherwise, it counts as the standard status that all of them count as.
+    /// Every other custom status counts as itself.
     ///
     /// ```
     /// use plumbline_sdk::Status;
     ///
     /// assert_eq!(Status::from("ERROR").meaning(), Status::Failed);
+    /// assert_eq!(Status::from("skipped: 2").meaning(), Status::Skipped);
     /// assert_eq!(Status::from("warning").meaning(), Status::from("warning"));
     /// ```
     #[must_use]
     pub fn meaning(&self) -> Self {
         let Self::Custom(text) = self else { return self.clone() };
-        let text = text.trim();
-        if let Some((status, _)) = WORDS.iter().find(|(_, words)| words.iter().any(|word| is_same_word(text, word))) {
+        let Some(counts) = counts_in(text) else { return Self::of_word(text) };
+        let named = counts.into_iter().filter(|&(_, count)| count > 0);
+        let meanings: Vec<Self> = named.map(|(name, _)| Self::of_word(name)).collect();
+        let bad = [Self::Timeout, Self::Failed, Self::Unknown].into_iter().find(|bad| meanings.contains(bad));
+        bad.unwrap_or_else(|| match meanings.as_slice() {
+            [first, rest @ ..] if STANDARD.contains(&first.as_str()) && rest.iter().all(|other| other == first) => {
+                first.clone()
+            }
+            _ => self.clone(),
+        })
+    }
+
+    /// Returns the status that a word counts as.
+    fn of_word(text: &str) -> Self {
+        let word = text.trim();
+        if let Some((status, _)) = WORDS.iter().find(|(_, words)| words.iter().any(|known| is_same_word(word, known))) {
             return status.clone();
         }
-        let standard = STANDARD.into_iter().find(|word| is_same_word(text, word));
-        standard.map_or_else(|| self.clone(), Self::from)
+        let standard = STANDARD.into_iter().find(|known| is_same_word(word, known));
+        standard.map_or_else(|| Self::Custom(text.to_owned()), Self::from)
     }
+}
+
+/// Parses text of the form `failed: 1, warning: 3`. Returns `None` for any other text.
+///
+/// A part without a count is the start of a name that contains a comma and a space.
+fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
+    let mut counts = Vec::new();
+    // The start of the name, and that of the part.
+    let (mut start, mut at) = (0, 0);
+    for part in text.split(LIST_SEPARATOR) {
+        let end = at + part.len();
+        at = end + LIST_SEPARATOR.len();
+        let Some((_, digits)) = part.rsplit_once(": ").filter(|(_, digits)| is_number(digits)) else { continue };
+        let name = text.get(start..end)?.strip_suffix(digits)?.strip_suffix(": ")?;
+        if name.is_empty() {
+            return None;
+        }
+        counts.push((name, digits.parse().ok()?));
+        start = at;
+    }
+    (start == at).then_some(counts)
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_same_word(text: &str, word: &str) -> bool {

@@ -46,8 +46,27 @@ fn modules_and_the_host_know_the_same_words() {
     let host = plumbline_core::status::WORDS.iter().map(|(status, words)| (status.as_str(), *words));
     let modules = plumbline_sdk::item::WORDS.iter().map(|(status, words)| (status.as_str(), *words));
     assert_eq!(modules.collect::<Vec<_>>(), host.collect::<Vec<_>>());
-    for text in ["FAIL", " Timed-Out", "not run", "PASSED", "NOT_READ", "odd", "failed badly"] {
-        let host = plumbline_core::Status::from(text).meaning();
+    let words = ["FAIL", " Timed-Out", "not run", "PASSED", "NOT_READ", "odd", "failed badly"];
+    // A status may be a list of counts.
+    let lists = [
+        "skipped: 2",
+        "Skipped: 1, skip: 4",
+        "passed: 1, skipped: 2",
+        "failed: 1, passed: 2",
+        "failed: 1, timed-out: 1, unknown: 1",
+        "unknown: 1, passed: 1",
+        "NOT-READ: 3",
+        "warning: 3",
+        "failed: 0, passed: 1",
+        "failed: 0",
+        "blocked, see log: 1, ERROR: 2",
+        "failed: 1,passed: 2",
+        "failed: 1, passed",
+        ": 1",
+        "failed: 99999999999999999999",
+    ];
+    for text in words.into_iter().chain(lists) {
+        let host = plumbline_core::rollup::meaning(&plumbline_core::Status::from(text));
         assert_eq!(Status::from(text).meaning().as_str(), host.as_str(), "{text}");
     }
 }

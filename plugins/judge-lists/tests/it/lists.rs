@@ -62,6 +62,14 @@ fn an_entry_names_the_cause_of_failures_with_any_name() {
 }
 
 #[test]
+fn a_failure_in_a_list_of_counts_can_be_known() {
+    let own = ["failed: 1, passed: 2", "TimedOut: 1", "passed: 2"]
+        .map(|status| Item::new(0, status).status(Status::from(status)));
+    let case = Case::new().format("known-failures").results("global", own).file("data/k.yaml", "- pattern: ':'\n");
+    assert_eq!(judged(&case).count("known-failure"), 2);
+}
+
+#[test]
 fn flaky_tests_have_their_own_class() {
     let said = judged(&suite("flaky").file("data/a.json", format!(r#"[{{"test": "{}"}}]"#, &UDP[5..])));
     insta::assert_snapshot!(said.outline(), @"global/[It] [sig-network] Services should serve UDP: flaky, excused: it is known to be flaky");
@@ -112,9 +120,10 @@ fn skips_are_allowed_or_not() {
     // Without a list, no test may be skipped.
     assert_eq!(judged(&suite("allowed-skips")).count("skip-not-allowed"), 2);
     // A status of the plugin may also say that a test was skipped.
-    let own = ["SKIPPED", "skip", "warning"].map(|status| Item::new(0, status).status(Status::from(status)));
+    let own = ["SKIPPED", "skip", "skipped: 2", "passed: 1, skipped: 2", "warning"]
+        .map(|status| Item::new(0, status).status(Status::from(status)));
     let said = judged(&Case::new().plugin("e2e").format("allowed-skips").results("global", own));
-    assert_eq!(said.count("skip-not-allowed"), 2);
+    assert_eq!(said.count("skip-not-allowed"), 3);
     let until = "- pattern: Windows|windows\n  until: 2020-01-01\n";
     let said = judged(&suite("allowed-skips").file("data/s.yaml", until).option("today", "2026-11-21"));
     let reason = &said.ruling("[It] [sig-windows] Pods should start").unwrap().reason;
