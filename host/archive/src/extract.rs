@@ -190,24 +190,11 @@ impl Sink {
     /// directory, or a file that the same formats read.
     fn has(&self, link: &MemberName, target: &[u8]) -> bool {
         let Ok(target) = std::str::from_utf8(target) else { return false };
-        let parent = link.split().map_or("", |(parent, _)| parent);
-        let mut path: Vec<&str> = parent.split('/').filter(|part| !part.is_empty()).collect();
-        if target.starts_with('/') {
-            return false;
-        }
-        for part in target.split('/') {
-            match part {
-                "" | "." => {}
-                ".." if path.pop().is_none() => return false,
-                ".." => {}
-                part => path.push(part),
-            }
-        }
-        let path = path.join("/");
+        let Some(path) = link_path(link.as_str(), target) else { return false };
         let stands_for = |found: Metadata| {
             found.is_dir() || (found.is_file() && is_read_alike(Path::new(link.as_str()), Path::new(&path)))
         };
-        !path.is_empty() && self.root.symlink_metadata(&path).is_ok_and(stands_for)
+        self.root.symlink_metadata(&path).is_ok_and(stands_for)
     }
 
     /// Creates a file to write to. An existing file with the same name is replaced: as in tar, the
@@ -260,6 +247,26 @@ impl Sink {
         self.at = Some((path.to_owned(), dir));
         Ok(())
     }
+}
+
+/// Returns the path to which the symbolic link at the path `link` leads. `None` if it leads to the root, or
+/// out of it.
+pub(crate) fn link_path(link: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let parent = link.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let mut path: Vec<&str> = parent.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                path.pop()?;
+            }
+            part => path.push(part),
+        }
+    }
+    if path.is_empty() { None } else { Some(path.join("/")) }
 }
 
 fn conflict(name: &MemberName) -> ExtractError {

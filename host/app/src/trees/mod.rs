@@ -99,6 +99,11 @@ impl Trees {
     }
 
     fn of_archive(context: &Context, archive: ResultsArchive, path: &Path, name: &str, reprocess: Reprocess) -> Self {
+        let trailing = archive.info().trailing;
+        if trailing > 0 {
+            let unread = format!("`{name}` has {} after the end of the archive, which are not read", size(trailing));
+            context.reporter.warning(&unread);
+        }
         Self {
             reporter: Arc::clone(&context.reporter),
             path: path.to_owned(),

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::{ReadError, ReadLimits};
-use crate::layout::{META_CONFIG, META_INFO, PLUGINS_DIR};
-use crate::member::{Kind, MemberName, NameFault, NameLimits, StreamError, each_member};
+use crate::layout::{ERRORS_DIR, META_CONFIG, META_INFO, PLUGINS_DIR, RESULTS_DIR};
+use crate::member::{Kind, MemberName, NameFault, NameLimits, SkipReason, Skipped, StreamError, each_member};
 use crate::walk::{WalkEntry, WalkError, walk};
 
 /// The maximum number of plugins in one archive. Default 10,000, far more than any run has.
@@ -30,11 +30,28 @@ pub(super) struct MemberLocation {
     pub(super) offset: u64,
 }
 
+/// The maximum number of entries of results that are kept although they cannot be read.
+const MAX_UNREAD: usize = 10_000;
+
+/// An entry of the results or errors of a plugin that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// The path. If it is not a valid name, it is cut and escaped.
+    pub(super) path: String,
+    pub(super) why: SkipReason,
+    /// The target of a symbolic link.
+    pub(super) target: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Index {
     pub(super) files: BTreeMap<String, MemberLocation>,
     /// The number of links, devices and files with names that are not valid paths.
     pub(super) left_out: u64,
+    /// The first [`MAX_UNREAD`] of these that may have had content for a post-processor.
+    pub(super) unread: Vec<Unread>,
+    /// The number of further ones.
+    pub(super) more_unread: u64,
     /// The number of bytes after the end of the archive.
     pub(super) trailing: u64,
 }
@@ -71,7 +88,16 @@ impl Index {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                _ => index.left_out = index.left_out.saturating_add(1),
+                (kind, name) => {
+                    let why = match (kind, name) {
+                        (Kind::Skip(why), _) => why,
+                        (_, Err(fault)) => SkipReason::Name(*fault),
+                        (_, Ok(_)) => SkipReason::Other,
+                    };
+                    let path = name.as_ref().map_or(&*member.shown, MemberName::as_str);
+                    let target = member.target.clone().and_then(|target| String::from_utf8(target).ok());
+                    index.leave_out(path, why, target);
+                }
             }
             Ok(ControlFlow::Continue(()))
         });
@@ -90,7 +116,11 @@ impl Index {
         let walked = walk(root, limits.entries, &NameLimits::default(), &mut |met| -> Result<(), WalkError> {
             match met {
                 WalkEntry::Dir { .. } => {}
-                WalkEntry::Skipped(_) => index.left_out = index.left_out.saturating_add(1),
+                WalkEntry::Skipped(Skipped { member, why }) => {
+                    let target = root.read_link(&*member).ok().filter(|_| why == SkipReason::Symlink);
+                    let target = target.and_then(|target| target.into_os_string().into_string().ok());
+                    index.leave_out(&member, why, target);
+                }
                 WalkEntry::File { name, mut file, metadata } => {
                     let place = MemberLocation { size: metadata.len(), offset: number };
                     number += 1;
@@ -119,11 +149,35 @@ impl Index {
         !is_suspect
     }
 
+    /// Counts an entry that cannot be read, and keeps it if a post-processor would have read it.
+    fn leave_out(&mut self, path: &str, why: SkipReason, target: Option<String>) {
+        self.left_out = self.left_out.saturating_add(1);
+        let path = path.trim_start_matches("./");
+        // As in packing, some kinds of entries have no content to lose.
+        let is_empty = matches!(why, SkipReason::Vanished | SkipReason::Socket | SkipReason::Device);
+        if is_empty || !is_of_results(path) {
+            return;
+        }
+        if self.unread.len() < MAX_UNREAD {
+            self.unread.push(Unread { path: path.to_owned(), why, target });
+        } else {
+            self.more_unread = self.more_unread.saturating_add(1);
+        }
+    }
+
     /// Returns the files whose name starts with `prefix`, ordered by name.
     pub(super) fn below(&self, prefix: String) -> impl Iterator<Item = (&str, MemberLocation)> {
         let from = self.files.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
         from.take_while(move |(name, _)| name.starts_with(&prefix)).map(|(name, place)| (name.as_str(), *place))
     }
+}
+
+/// Returns whether `path` is the directory of a plugin's results or errors, or something in it.
+pub(super) fn is_of_results(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.next() == Some(PLUGINS_DIR)
+        && parts.next().is_some()
+        && matches!(parts.next(), Some(RESULTS_DIR | ERRORS_DIR))
 }
 
 /// The path of `config.json` in the first layout.

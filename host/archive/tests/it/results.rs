@@ -226,6 +226,54 @@ fn errors_are_unpacked_with_the_results() {
 }
 
 #[test]
+fn results_that_cannot_be_read_are_listed() {
+    let tar = info("{}")
+        .file("plugins/p/results/global/junit.xml", b"a")
+        .link("plugins/p/results/global/latest.xml", SYMLINK, "junit.xml")
+        .link("plugins/p/results/all", SYMLINK, "global")
+        .link("plugins/p/results/global/copy.xml", HARD_LINK, "plugins/p/results/global/junit.xml")
+        .member(b"./plugins/p/results/global/caf\xe9", FILE, b"x")
+        .link("plugins/p/results/n1/other.xml", SYMLINK, "../../../q/results/global/x.xml")
+        .file("plugins/q/results/global/x.xml", b"q")
+        .link("plugins/p/notes", SYMLINK, "/etc");
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(tar).unwrap();
+    archive.extract_plugin("p", dir.path(), &ExtractLimits::default()).unwrap();
+    let tree = tree(dir.path());
+    let found = files(&tree);
+    assert_eq!(found.len(), 3, "{found:?}");
+    let ((list, global), (of_node, n1)) = (found[1], found[2]);
+    assert_eq!(list, "results/global/plumbline-left-out.txt");
+    assert!(global.starts_with("not in the results: `results/global/copy.xml` (a hard link), `results/global/caf"));
+    assert!(global.ends_with(" (a name that is not UTF-8)\n"), "{global}");
+    assert_eq!(of_node, "results/n1/plumbline-left-out.txt");
+    assert_eq!(n1, "not in the results: `results/n1/other.xml` (a symbolic link)\n");
+    let dir = tempfile::tempdir().unwrap();
+    archive.extract_plugin("q", dir.path(), &ExtractLimits::default()).unwrap();
+    assert_eq!(files(&self::tree(dir.path())), [("results/global/x.xml", "q")]);
+    let two = [info("{}").file("plugins/p/results/global/x", b"1").gz(), info("{}").gz()].concat();
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = ResultsArchive::open(&keep(&two).file).unwrap();
+    archive.extract_plugin("p", dir.path(), &ExtractLimits::default()).unwrap();
+    let list = fs::read_to_string(dir.path().join("results/global/plumbline-left-out.txt")).unwrap();
+    assert!(list.ends_with(" bytes after the end of the archive\n"), "{list}");
+}
+
+#[test]
+fn links_in_unpacked_results_are_listed_if_they_lead_out_of_them() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let results = from.path().join("plugins/p/results/global");
+    write_tree(&results, &Tree::from([("junit.xml".into(), Some(b"a".to_vec()))]));
+    std::os::unix::fs::symlink("junit.xml", results.join("latest.xml")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", results.join("more.xml")).unwrap();
+    let mut archive = ResultsArchive::open(from.path()).unwrap();
+    archive.extract_plugin("p", to.path(), &ExtractLimits::default()).unwrap();
+    let list = "not in the results: `results/global/more.xml` (a symbolic link)\n";
+    let want = [("results/global/junit.xml", "a"), ("results/global/plumbline-left-out.txt", list)];
+    assert_eq!(files(&tree(to.path())), want);
+}
+
+#[test]
 fn links_in_the_way_are_not_followed() {
     let place = Destination::new();
     std::os::unix::fs::symlink("..", place.dest().join("results")).unwrap();

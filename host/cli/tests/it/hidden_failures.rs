@@ -1,5 +1,6 @@
 //! Failures that custom statuses, edited archives or incomplete runs could hide from an exit code.
 
+use plumbline_archive::pack::{PackOptions, write_archive};
 use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, OTHER_STATUSES, Tally, counts_in, worst};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict};
@@ -48,6 +49,35 @@ fn verdict(status: &str, counts: Option<&[(&str, u64)]>) -> Verdict {
         status: RunPhase::Complete,
         ..RunStatus::default()
     })
+}
+
+#[test]
+fn results_that_are_links_are_not_taken_for_absent_ones() {
+    let bed = Bed::new();
+    let suite = "<testsuite name='s'><testcase name='a'/></testsuite>";
+    bed.write("one/meta/info.json", r#"{"plugins": ["e2e"]}"#);
+    bed.write("one/plugins/e2e/results/global/junit_01.xml", suite);
+    bed.plumbline(&["results", "one"]).expect(0);
+    // A tool that stores large files elsewhere leaves links to them.
+    bed.write("store/junit_02.xml", "<testsuite name='s'><testcase name='b'><failure/></testcase></testsuite>");
+    let link = bed.path("one/plugins/e2e/results/global/junit_02.xml");
+    std::os::unix::fs::symlink(bed.path("store/junit_02.xml"), link).unwrap();
+    let done = bed.plumbline(&["results", "one", "--mode", "dump"]).expect(3);
+    assert!(done.out.contains("not in the results: `results/global/junit_02.xml`"), "{}", done.out);
+}
+
+#[test]
+fn an_archive_behind_another_one_is_not_silently_left_out() {
+    let bed = Bed::new();
+    for (name, status) in [("one", "passed"), ("two", "failed")] {
+        archive(&bed, name, &[("p", tree("p", status, &[status]))]);
+        let packed = bed.path(&format!("{name}.tar.gz"));
+        write_archive(&bed.path(name), &packed, &PackOptions::default()).unwrap();
+    }
+    let [one, two] = ["one.tar.gz", "two.tar.gz"].map(|name| std::fs::read(bed.path(name)).unwrap());
+    std::fs::write(bed.path("both.tar.gz"), [one, two].concat()).unwrap();
+    let done = bed.plumbline(&["results", "both.tar.gz"]).expect(0);
+    assert!(done.err.contains("after the end of the archive, which are not read"), "{}", done.err);
 }
 
 #[test]
