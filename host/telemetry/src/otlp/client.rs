@@ -133,11 +133,11 @@ impl Exporter {
                 (Instant::now() + pause < deadline).then_some(pause)
             })
             .await
-            .map_err(|failure| ExportError::Refused { url: url.to_string(), why: failure.why })?;
+            .map_err(|failure| ExportError::Refused { url: without_query(url), why: failure.why })?;
         match answer.partial_success {
             Some(partial) if partial.rejected() > 0 => {
                 let (count, why) = (partial.rejected(), excerpt(&partial.error_message, SHOWN));
-                Err(ExportError::Rejected { url: url.to_string(), count, why })
+                Err(ExportError::Rejected { url: without_query(url), count, why })
             }
             _ => Ok(()),
         }
@@ -145,7 +145,7 @@ impl Exporter {
 
     async fn attempt(&self, url: &Url, body: bytes::Bytes) -> Result<Answer, Failure> {
         let request = self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body);
-        let lost = |error: reqwest::Error| Failure { why: chain(&error), transient: true, delay: None };
+        let lost = |error: reqwest::Error| Failure { why: chain(&error.without_url()), transient: true, delay: None };
         let response = request.send().await.map_err(lost)?;
         let (status, delay) = (response.status(), retry_after(&response));
         let text = read(response).await.map_err(lost)?;
@@ -164,6 +164,15 @@ impl Exporter {
         let why = if text.is_empty() { format!("status {status}") } else { format!("status {status}: {text}") };
         Err(Failure { why, transient, delay })
     }
+}
+
+/// Returns a URL for messages. Some collectors expect a token in the query, and the log of a run is a part
+/// of its archive.
+fn without_query(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
 }
 
 /// Spans for one message: it has a limited number of spans and bytes.

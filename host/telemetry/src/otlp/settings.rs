@@ -135,7 +135,9 @@ fn url(lookup: Lookup<'_>, endpoint: Option<&str>, signal: &str) -> Result<Optio
         (None, None, None) => return Ok(None),
     };
     let wrong = |why: &str| {
-        let shown = text.split_once('@').map_or(text.as_str(), |(_, rest)| rest);
+        // A password may have this character, too.
+        let shown = text.rsplit_once('@').map_or(text.as_str(), |(_, rest)| rest);
+        let shown = shown.split_once('?').map_or(shown, |(rest, _)| rest);
         let (setting, url, why) = (setting.to_owned(), excerpt(shown, SHOWN), why.to_owned());
         SettingsError::Endpoint { setting, url, why }
     };
@@ -268,6 +270,10 @@ mod tests {
         let secret = wrong("http://me:secret@h", "", "");
         assert!(secret.contains("OTEL_EXPORTER_OTLP_HEADERS") && !secret.contains("secret"), "{secret}");
         assert!(wrong("http://h", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").contains("`grpc`"));
+        for text in ["http://me:a@secret@h", "ftp://h/x?token=secret"] {
+            let message = wrong(text, "", "");
+            assert!(!message.contains("secret"), "{message}");
+        }
         let secret = wrong("http://h", "OTEL_EXPORTER_OTLP_HEADERS", "key=secret\u{1}");
         assert!(secret.contains("`key`") && !secret.contains("secret"), "{secret}");
         assert!(wrong("http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "10s").contains("`10s`"));

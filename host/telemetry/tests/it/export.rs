@@ -64,6 +64,17 @@ async fn an_overloaded_collector_is_asked_again_and_other_errors_are_final() {
 }
 
 #[tokio::test]
+async fn an_error_does_not_have_the_query_of_the_url() {
+    let receiver = Receiver::start(&[(400, "bad")]).await;
+    let url = format!("{}/v1/metrics?api-token=secret", receiver.url());
+    let find = |name: &str| (name == "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT").then(|| url.clone());
+    let settings = Settings::from_variables(None, find).unwrap().unwrap();
+    let exporter = Exporter::new(settings, Vec::new()).unwrap();
+    let error = exporter.send_metrics(&families()).await.unwrap_err().to_string();
+    assert!(error.contains("/v1/metrics`: status 400") && !error.contains("secret"), "{error}");
+}
+
+#[tokio::test]
 async fn a_partial_rejection_is_an_error() {
     let answer = r#"{"partialSuccess": {"rejectedSpans": "2", "errorMessage": "too old"}}"#;
     let receiver = Receiver::start(&[(200, answer), (200, "not JSON")]).await;
