@@ -59,8 +59,8 @@ impl Archives {
         let failed = "failed to read the file";
         let reader = archive.file(&args.file).usage_error(failed)?;
         let mut excerpt = Excerpt::new(args);
-        read_lines(BufReader::new(reader), |number, line| excerpt.line(number, line)).usage_error(failed)?;
-        if let Some(note) = unread(bytes, excerpt.next) {
+        read_lines(BufReader::new(reader), |line| excerpt.line(&line)).usage_error(failed)?;
+        for note in unread(bytes, excerpt.next).into_iter().chain(excerpt.unsearched()) {
             self.context.reporter.warning(&note);
         }
         Ok(excerpt.answer())
@@ -118,6 +118,14 @@ fn unread(bytes: u64, next: Option<u64>) -> Option<String> {
     is_cut.then(|| format!("the file has {}: only the first {} are read", Bytes(bytes), Bytes(MAX_READ)))
 }
 
+/// A line of a file.
+struct Line<'a> {
+    number: u64,
+    /// The line, or its start.
+    text: &'a [u8],
+    is_cut: bool,
+}
+
 /// The lines that are wanted, as far as the answer has room.
 #[derive(Default)]
 struct Excerpt<'a> {
@@ -131,6 +139,8 @@ struct Excerpt<'a> {
     lines: Vec<Value>,
     bytes: usize,
     matches: u64,
+    /// The lines that may have the text in a part that is not read.
+    unsearched: u64,
     next: Option<u64>,
     last: u64,
 }
@@ -145,9 +155,9 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    fn line(&mut self, number: u64, line: &[u8]) -> ControlFlow<()> {
+    fn line(&mut self, &Line { number, text, is_cut }: &Line<'_>) -> ControlFlow<()> {
         self.last = number;
-        let line = String::from_utf8_lossy(line);
+        let line = String::from_utf8_lossy(text);
         if number < self.from {
             // The page before may have ended within the lines after a match.
             let gap = usize::try_from(self.from - number - 1).unwrap_or(usize::MAX);
@@ -164,14 +174,16 @@ impl<'a> Excerpt<'a> {
             self.show(number, &line)?;
             self.matches += 1;
             self.after = self.around;
-        } else if self.after > 0 {
+            return ControlFlow::Continue(());
+        }
+        self.unsearched += u64::from(is_cut);
+        if self.after > 0 {
             self.after -= 1;
             return self.show(number, &line);
-        } else {
-            self.before.push_back((number, line.into_owned()));
-            if self.before.len() > self.around {
-                self.before.pop_front();
-            }
+        }
+        self.before.push_back((number, line.into_owned()));
+        if self.before.len() > self.around {
+            self.before.pop_front();
         }
         ControlFlow::Continue(())
     }
@@ -189,6 +201,13 @@ impl<'a> Excerpt<'a> {
         ControlFlow::Continue(())
     }
 
+    /// Says that a part of some lines was not searched.
+    fn unsearched(&self) -> Option<String> {
+        let lines = self.unsearched;
+        (lines > 0)
+            .then(|| format!("only the first {MAX_LINE_BYTES} bytes of a line are searched; lines with more: {lines}"))
+    }
+
     fn answer(self) -> Value {
         let matches = self.contains.map(|_| self.matches);
         let answer = json!({"matches": matches, "next-line": self.next, "last-line-read": self.last});
@@ -198,19 +217,21 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// Calls `each` with the lines of a file and their numbers, without the part of a line that is
-/// longer than any answer shows.
-fn read_lines(from: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> io::Result<()> {
+/// Calls `each` with the lines of a file, without the part of a line that is longer than any answer
+/// shows.
+fn read_lines(from: impl BufRead, mut each: impl FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
     let (mut from, mut line) = (from.take(MAX_READ), Vec::new());
     for number in 1_u64.. {
         line.clear();
         if from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        if line.pop_if(|last| *last == b'\n').is_none() {
-            from.skip_until(b'\n')?;
-        }
-        if each(number, &line).is_break() {
+        let rest = match line.pop_if(|last| *last == b'\n') {
+            Some(_) => 0,
+            None => from.skip_until(b'\n')?,
+        };
+        // The rest may be the line break alone.
+        if each(Line { number, text: &line, is_cut: rest > 1 }).is_break() {
             break;
         }
     }
@@ -234,8 +255,29 @@ mod tests {
             from_line,
         };
         let mut excerpt = Excerpt::new(&args);
-        read_lines(BufReader::with_capacity(7, text.as_bytes()), |number, line| excerpt.line(number, line)).unwrap();
+        read_lines(BufReader::with_capacity(7, text.as_bytes()), |line| excerpt.line(&line)).unwrap();
         excerpt.answer()
+    }
+
+    #[test]
+    fn an_answer_says_that_the_end_of_a_line_is_not_searched() {
+        let unsearched = |text: &str| {
+            let args = LogArgs {
+                run: String::new(),
+                file: String::new(),
+                contains: Some("panic".to_owned()),
+                around: None,
+                from_line: None,
+            };
+            let mut excerpt = Excerpt::new(&args);
+            read_lines(text.as_bytes(), |line| excerpt.line(&line)).unwrap();
+            excerpt.unsearched()
+        };
+        let long = "x".repeat(5_000);
+        let said = "only the first 4001 bytes of a line are searched; lines with more: 1";
+        assert_eq!(unsearched(&format!("a\n{long} panic\nb\n")).as_deref(), Some(said));
+        assert_eq!(unsearched(&format!("panic {long}\n")), None);
+        assert_eq!(unsearched("no\nno"), None);
     }
 
     fn shown(answer: &Value) -> Vec<u64> {
