@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn lines(dir: &Path) -> Vec<FlatItem> {
-        let text = std::fs::read_to_string(dir.join(ITEMS_FILE)).unwrap();
+        let text = fs::read_to_string(dir.join(ITEMS_FILE)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -84,7 +84,7 @@ mod tests {
         output.finish(None, false).unwrap();
         assert!(output.item(&item("b")).is_err());
         assert_eq!(lines(dir.path()).len(), 1);
-        let done = std::fs::read_to_string(dir.path().join("done")).unwrap();
+        let done = fs::read_to_string(dir.path().join("done")).unwrap();
         assert_eq!(Path::new(&done), dir.path().join(ITEMS_FILE));
     }
 

@@ -509,8 +509,8 @@ fn runs_that_share_an_id_or_have_none_are_told_apart() {
             assert!(alone.err.contains("another run of the plugin is needed"), "{kind}: {}", alone.err);
         }
         // A copy in the history is no further evidence.
-        fs::copy(bed.path(&earlier), bed.path(format!("{own}/b.tar.gz"))).unwrap();
-        fs::copy(bed.path(&earlier), bed.path(format!("{own}/c.tar.gz"))).unwrap();
+        fs::copy(bed.path(&earlier), bed.path(&format!("{own}/b.tar.gz"))).unwrap();
+        fs::copy(bed.path(&earlier), bed.path(&format!("{own}/c.tar.gz"))).unwrap();
         let done = bed.plumbline(&["history", &own, "-o", "json"]).expect(0);
         let json: Value = serde_json::from_str(&done.out).unwrap();
         assert_eq!(json["runs"].as_array().unwrap().len(), 2, "{kind}");

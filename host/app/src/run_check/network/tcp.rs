@@ -112,7 +112,7 @@ mod tests {
         let address = socket.local_addr().unwrap();
         let stream = socket.connect(address).await.unwrap();
         assert!(is_to_itself(&stream, address));
-        let server = tokio::net::TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
+        let server = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = server.local_addr().unwrap();
         assert!(!is_to_itself(&TcpStream::connect(address).await.unwrap(), address));
     }
