@@ -210,6 +210,7 @@ impl Watch {
     }
 
     fn push_event(&mut self, kind: &str, object: Value) {
-        self.lines.push_back(format!("{}\n", json!({"type": kind, "object": object})).into());
+        // The type comes first, as from a real server: clients read the object after it without a copy.
+        self.lines.push_back(format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into());
     }
 }
