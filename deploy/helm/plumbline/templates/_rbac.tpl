@@ -46,7 +46,7 @@ configuration has `Resources`, rules for these replace them, except the first ru
   {{- if has "events" $named }}{{ $rules = append $rules (index .rules 1) }}{{ end -}}
   {{- if $named -}}
     {{- $read := list "get" "list" -}}
-    {{- $plain := without $named "podlogs" "servergroups" "serverversion" -}}
+    {{- $plain := fromJsonArray (include "plumbline.resources" $config) -}}
     {{- if $plain }}{{ $rules = append $rules (dict "apiGroups" (list "*") "resources" $plain "verbs" $read) }}{{ end -}}
     {{- $lists := list "namespaces" -}}
     {{- if has "podlogs" $named }}{{ $lists = append $lists "pods" }}{{ end -}}
@@ -63,7 +63,7 @@ configuration has `Resources`, rules for these replace them, except the first ru
 {{- $config := fromJson (include "plumbline.config" .root) -}}
 {{- $rules := .rules -}}
 {{- if kindIs "slice" $config.Resources -}}
-  {{- $plain := without (fromJsonArray (include "plumbline.recorded" $config)) "podlogs" "servergroups" "serverversion" -}}
+  {{- $plain := fromJsonArray (include "plumbline.resources" $config) -}}
   {{- if $plain -}}
     {{- $rule := dict "apiGroups" (list "*") "resources" $plain "verbs" (list "get" "list" "watch") -}}
     {{- $rules = concat (initial $rules) (list $rule (last $rules)) -}}
@@ -77,6 +77,18 @@ configuration has `Resources`, rules for these replace them, except the first ru
 {{- $named := list -}}
 {{- range .Resources }}{{ $named = append $named (lower .) }}{{ end -}}
 {{- toJson ($named | uniq | sortAlpha) -}}
+{{- end -}}
+
+{{/*
+Returns the entries that name resources, as JSON. No query records `*` or a subresource, and a permission for it would
+be one to read Secrets, or to run commands in pods.
+*/}}
+{{- define "plumbline.resources" -}}
+{{- $plain := list -}}
+{{- range without (fromJsonArray (include "plumbline.recorded" .)) "podlogs" "servergroups" "serverversion" -}}
+  {{- if regexMatch "^[a-z0-9][a-z0-9._-]{0,252}$" . }}{{ $plain = append $plain . }}{{ end -}}
+{{- end -}}
+{{- toJson $plain -}}
 {{- end -}}
 
 {{/* Returns the rules. If kubelets are queried, the rule for them is added before the last rule. */}}

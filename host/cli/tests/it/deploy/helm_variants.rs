@@ -177,7 +177,11 @@ fn plugins_are_prepared_as_gen_prepares_them() {
 #[test]
 fn minimal_roles_follow_what_is_recorded() {
     let Some(helm) = Helm::new() else { return };
-    for resources in ["[]", "[pods, Secrets, podlogs]", "[nodes, serverversion]", "[podlogs]", "[Events]"] {
+    // What is no name of a resource would be a permission to read Secrets, or to run commands in pods.
+    let wild = "['*', '*/*', pods/exec, services]";
+    for resources in
+        ["[]", "[pods, Secrets, podlogs]", "[nodes, serverversion]", "[podlogs]", "[Events]", wild, "['*']"]
+    {
         helm.bed().write(
             "config.json",
             &format!("{{\"Resources\": {}}}", serde_json::to_string(&documents(resources)[0]).unwrap()),
