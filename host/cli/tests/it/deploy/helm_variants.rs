@@ -175,6 +175,24 @@ fn plugins_are_prepared_as_gen_prepares_them() {
 }
 
 #[test]
+fn only_pods_on_the_host_network_open_the_port_to_every_address() {
+    let Some(helm) = Helm::new() else { return };
+    for pod_spec in ["", ", podSpec: {}", ", podSpec: {hostNetwork: true}"] {
+        let nodes = format!(
+            "{{sonobuoy-config: {{driver: DaemonSet, plugin-name: nodes}}, spec: {{name: plugin, image: i}}{pod_spec}}}"
+        );
+        helm.bed().write("nodes.yaml", &nodes);
+        for level in ["privileged", "baseline", "restricted"] {
+            let args = ["-p", "nodes.yaml", "--namespace-psa-enforce-level", level];
+            let expected = documents(&printed(helm.bed(), &args).out);
+            let values =
+                format!("{{namespace: {{podSecurity: {level}}}, builtInPlugins: [], plugins: {{nodes: {nodes}}}}}");
+            assert_same(&helm.rendered(&values), &expected);
+        }
+    }
+}
+
+#[test]
 fn minimal_roles_follow_what_is_recorded() {
     let Some(helm) = Helm::new() else { return };
     // What is no name of a resource would be a permission to read Secrets, or to run commands in pods.
