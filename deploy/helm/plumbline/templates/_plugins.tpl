@@ -31,7 +31,22 @@ with the image of the run if it has none, its environment, and the mounts of its
 {{- range $name, $definition := $all -}}
   {{- $_ := include "plumbline.prepare" (dict "root" $root "config" $config "name" $name "definition" $definition) -}}
 {{- end -}}
+{{- include "plumbline.checkAccounts" $all -}}
 {{- toJson $all -}}
+{{- end -}}
+
+{{/* Rejects a pod with the account of another plugin: it would get permissions for which its definition does not ask. */}}
+{{- define "plumbline.checkAccounts" -}}
+{{- range $owner, $definition := . -}}
+  {{- $permissions := dig "plumbline" "permissions" (dict) $definition | default dict -}}
+  {{- if or $permissions.cluster $permissions.namespace -}}
+    {{- range $name, $other := $ -}}
+      {{- $pod := $other.podSpec | default dict -}}
+      {{- $named := $pod.serviceAccountName | default $pod.serviceAccount -}}
+      {{- if and (ne $name $owner) (eq (toString $named) (printf "plumbline-plugin-%s" $owner)) }}{{ fail (printf "plugin `%s` names the service account `%s`, which is that of plugin `%s`: list what it needs under `plumbline.permissions`" $name $named $owner) }}{{ end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Prepares one definition in place. */}}

@@ -54,4 +54,14 @@ fn templates_name_the_setting_and_what_to_do() {
     refused(&helm, version, &["set `kubernetesVersion`"]);
     let nothing = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {name: plugin}}}";
     refused(&helm, nothing, &["plugin `p`: its `spec` names neither an `image` nor a `command`"]);
+    for key in ["serviceAccountName", "serviceAccount"] {
+        let account = format!(
+            "{{serviceAccount: {{create: false}}, rbac: {{create: false}}, plugins: {{\
+              p: {{sonobuoy-config: {{driver: Job, plugin-name: p}}, spec: {{image: i}}, podSpec: {{{key}: plumbline-plugin-q}}}}, \
+              q: {{sonobuoy-config: {{driver: Job, plugin-name: q}}, spec: {{image: i}}, \
+                plumbline: {{permissions: {{namespace: [{{apiGroups: [''], resources: [secrets], verbs: [get]}}]}}}}}}}}}}"
+        );
+        let sentence = "plugin `p` names the service account `plumbline-plugin-q`, which is that of plugin `q`";
+        refused(&helm, &account, &[sentence]);
+    }
 }
