@@ -151,14 +151,15 @@ fn kind(end: &Ended) -> ExitKind {
     if end.was_out_of_memory() { ExitKind::Crash } else { ExitKind::of_code(end.code) }
 }
 
-/// Returns the result of a run-once plugin in whose pod every container except the worker ended
+/// Returns the result of a run-once plugin in whose pod every main container except the worker ended
 /// with exit code 0.
 ///
-/// Containers of a DaemonSet are restarted whatever their exit code is.
+/// Containers of a DaemonSet are restarted whatever their exit code is. Native sidecars say nothing:
+/// the kubelet ends them after the worker, which is the last of them.
 pub(super) fn ended_well(pod: &PodView, watched: &Watched) -> Option<ResultKey> {
     let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
     let is_monitored =
-        |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
+        |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role == Role::Main;
     let well = |container: &ContainerView| container.ended().is_some_and(|end| end.code == 0);
     let containers: Vec<_> = pod.containers.iter().filter(is_monitored).collect();
     let over = !containers.is_empty() && containers.into_iter().all(well);
@@ -275,6 +276,38 @@ mod tests {
         let kind = kind(old.container("scan").and_then(end_of).unwrap());
         assert_eq!(kinds(&plugin(&["w1", "w2"]), &[old.clone(), elsewhere]), [kind, ExitKind::Success]);
         assert_eq!(kinds(&plugin(&[]), &[old, new]), [kind]);
+    }
+
+    #[test]
+    fn a_plugin_has_ended_while_native_sidecars_run() {
+        let watched = super::super::samples::watched(&[]);
+        let ended_well = |scan: Value, helper: Value| {
+            let running = |name: &str| json!({"name": name, "state": {"running": {}}});
+            let sidecar = |name: &str| json!({"name": name, "restartPolicy": "Always"});
+            let pod = json!({
+                "metadata": {"name": "p", "labels": {"sonobuoy-run": "s1"}},
+                "spec": {
+                    "initContainers": [{"name": "setup"}, sidecar("proxy"), sidecar("sonobuoy-worker")],
+                    "containers": [{"name": "scan"}, {"name": "helper"}],
+                },
+                "status": {
+                    "phase": "Running",
+                    "initContainerStatuses": [
+                        {"name": "setup", "state": ended(0, "Completed")}, running("proxy"), running("sonobuoy-worker"),
+                    ],
+                    "containerStatuses": [{"name": "scan", "state": scan}, {"name": "helper", "state": helper}],
+                },
+            });
+            super::ended_well(&PodView::read(&pod).unwrap(), &watched).is_some()
+        };
+        assert!(ended_well(ended(0, "Completed"), ended(0, "Completed")));
+        for (scan, helper) in [
+            (ended(1, "Error"), ended(0, "Completed")),
+            (ended(0, "Completed"), ended(1, "Error")),
+            (ended(0, "Completed"), json!({"running": {}})),
+        ] {
+            assert!(!ended_well(scan, helper));
+        }
     }
 
     #[test]
