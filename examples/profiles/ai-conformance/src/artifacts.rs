@@ -43,18 +43,26 @@ impl Report {
         *known = outcome.max(*known);
     }
 
-    /// Returns the outcome of a test. Without a result of its own, that of its subtests counts: one
-    /// failure fails it, and it passed only if a subtest passed.
+    /// Returns the outcome of a test. One failed subtest fails it. If it has subtests, one of them
+    /// must have passed: Go reports a test as passed although all of its subtests were skipped.
     pub(crate) fn outcome_of(&self, name: &str) -> Option<Outcome> {
-        if let Some(outcome) = self.tests.get(name) {
-            return Some(*outcome);
-        }
-        let below = |test: &str| test.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
-        let outcomes = || self.tests.iter().filter(|(test, _)| below(test)).map(|(_, outcome)| *outcome);
-        match outcomes().max()? {
+        self.outcome_of_subtests(name).max(self.tests.get(name).copied())
+    }
+
+    /// Returns the outcome of the subtests of a test. Those with subtests of their own do not count.
+    fn outcome_of_subtests(&self, name: &str) -> Option<Outcome> {
+        let last = self.below(name).filter(|(test, _)| self.below(test).next().is_none());
+        match self.below(name).map(|(_, outcome)| outcome).max()? {
             Outcome::Failed => Some(Outcome::Failed),
-            _ => outcomes().min(),
+            _ => last.map(|(_, outcome)| outcome).min(),
         }
+    }
+
+    /// Returns the subtests of a test, and theirs.
+    fn below(&self, name: &str) -> impl Iterator<Item = (&str, Outcome)> {
+        let first = format!("{name}/");
+        let tests = self.tests.range(first.clone()..).map(|(test, outcome)| (test.as_str(), *outcome));
+        tests.take_while(move |(test, _)| test.starts_with(&first))
     }
 
     /// Returns what failed: tests, and what belongs to none.

@@ -81,12 +81,20 @@ fn what_is_no_report_is_an_error() {
 }
 
 #[test]
-fn subtests_stand_for_a_test_without_a_result() {
+fn subtests_decide_about_a_test() {
     let report = |lines: &str| parse(LOG, &format!("{lines}PASS\n")).unwrap().outcome_of("TestA");
     assert_eq!(report("--- PASS: TestA/x\n--- SKIP: TestA/y\n"), Some(Outcome::Passed));
     assert_eq!(report("--- PASS: TestA/x\n--- FAIL: TestA/y\n"), Some(Outcome::Failed));
     assert_eq!(report("--- SKIP: TestA/x\n"), Some(Outcome::Skipped));
     assert_eq!(report("--- PASS: TestAB/x\n"), None);
+    // Go reports a test as passed although all of its subtests were skipped.
+    assert_eq!(report("--- PASS: TestA\n    --- SKIP: TestA/x\n"), Some(Outcome::Skipped));
+    assert_eq!(
+        report("--- PASS: TestA\n    --- PASS: TestA/x\n        --- SKIP: TestA/x/1\n    --- SKIP: TestA/x-y\n"),
+        Some(Outcome::Skipped)
+    );
+    assert_eq!(report("--- PASS: TestA\n    --- PASS: TestA/x\n    --- SKIP: TestA/y\n"), Some(Outcome::Passed));
+    assert_eq!(report("--- PASS: TestA\n    --- FAIL: TestA/x\n"), Some(Outcome::Failed));
     // The same name twice: the worse outcome counts.
     assert_eq!(report("--- SKIP: TestA\n--- PASS: TestA\n"), Some(Outcome::Skipped));
 }
