@@ -32,6 +32,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// Maximum delay of a verdict while the API server does not answer.
 const BLIND: Duration = Duration::from_secs(10);
 
+/// Minimum delay until an unconfirmed problem is checked again. A grace period may be zero.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// The outcome of a task of the monitor.
 pub(super) enum Outcome {
     /// There is nothing more to do.
@@ -92,7 +95,7 @@ impl Investigation {
 
     fn premature(&self, verdict: &Verdict) -> Outcome {
         let Verdict { key, kind, .. } = verdict;
-        Outcome::Premature { key: key.clone(), kind: *kind, delay: kind.grace(&self.options.graces) }
+        Outcome::Premature { key: key.clone(), kind: *kind, delay: kind.grace(&self.options.graces).max(AGAIN) }
     }
 
     /// Confirms the problem and collects evidence. Fails with the outcome if the result does not
@@ -135,7 +138,7 @@ impl Investigation {
             Err(error) if error.is_transient() => {
                 let Verdict { key, kind, .. } = verdict;
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "the result is not reported as lost yet, because a check failed: {error}");
-                let delay = BLIND.min(kind.grace(&self.options.graces));
+                let delay = BLIND.min(kind.grace(&self.options.graces)).max(AGAIN);
                 Err(Outcome::Premature { key: key.clone(), kind: *kind, delay })
             }
             // The account may watch but not get the object. The state from the watch is all there

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_aggregator::WorkerContact;
@@ -39,6 +39,21 @@ async fn a_worker_that_cannot_reach_the_aggregator_says_why_and_ends_a_run_that_
         assert!(error.error.contains(part), "{part}: {}", error.error);
     }
     bed.fail_fast.cancelled().await;
+}
+
+#[tokio::test]
+async fn without_a_grace_period_the_cluster_is_not_asked_all_the_time() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-x", "w1", running()));
+    // An empty log does not show whether the worker ever contacts the aggregator.
+    double.set_log("ns", "scan-x", "sonobuoy-worker", "");
+    let bed = Bed::new(double, graces(0)).await;
+    let mut watched = watched(&["w1"]);
+    watched.heard = WorkerContact::new(|_| None);
+    let start = Instant::now();
+    bed.watch(watched).await;
+    bed.asked_times(&["/pods/scan-x/log", "sonobuoy-worker"], 3).await;
+    assert!(start.elapsed() >= Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
