@@ -152,7 +152,7 @@ async fn create_one<'a>(
         Err(_) if object.get("kind") == Some(&json!("Namespace")) => return Ok((Change::Keep, None)),
         Err(_) => return Err(failed(&conflict).hint(LEFT_OVER)),
     };
-    if found.annotations().get(CREATION_ANNOTATION).map(String::as_str) == Some(creation) {
+    if is_of(&found, creation) {
         // The first attempt succeeded, but its response was lost.
         return Ok((Change::Create, made(found)));
     }
@@ -161,10 +161,20 @@ async fn create_one<'a>(
         return Ok((change, None));
     }
     wanted.metadata.resource_version.clone_from(&found.metadata.resource_version);
-    retried(|| async { api.replace(&name, &parameters, &wanted).await })
-        .await
-        .map_err(|error| ClusterError::api(format!("update {}", title(object)), &error))?;
+    if let Err(error) = retried(|| async { api.replace(&name, &parameters, &wanted).await }).await {
+        let is_conflict = matches!(&error, kube::Error::Api(status) if status.code == 409);
+        // The first attempt may have succeeded, with its response lost.
+        let now = if is_conflict { retried(|| async { api.get(&name).await }).await.ok() } else { None };
+        if now.is_none_or(|now| !is_of(&now, creation)) {
+            return Err(ClusterError::api(format!("update {}", title(object)), &error));
+        }
+    }
     Ok((change, Some(Done { object, before: Some(Box::new(found)), uid: None })))
+}
+
+/// Returns whether an object has the annotation of a command.
+fn is_of(object: &DynamicObject, creation: &str) -> bool {
+    object.annotations().get(CREATION_ANNOTATION).map(String::as_str) == Some(creation)
 }
 
 async fn retried<T, F>(attempt: impl FnMut() -> F) -> kube::Result<T>

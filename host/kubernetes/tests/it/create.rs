@@ -147,3 +147,25 @@ async fn what_a_roll_back_leaves_is_in_the_error() {
         assert!(!error.hint.is_some_and(|hint| hint.contains("`plumbline delete`")));
     }
 }
+
+#[tokio::test]
+async fn a_role_whose_update_has_lost_its_answer_is_updated_and_rolled_back() {
+    for fails in [false, true] {
+        let (double, cluster) = bed().await;
+        let mut earlier = role();
+        earlier["rules"] = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+        double.put("clusterroles", earlier.clone());
+        let path_contains = format!("/clusterroles/{ROLE}");
+        double.fault(Fault { method: Some("PUT"), path_contains, kind: FaultKind::LostAnswer, times: 1 });
+        if fails {
+            refuse(&double, "/configmaps");
+        }
+        let mut changes = Vec::new();
+        let objects = [namespace(), role(), in_namespace("ConfigMap", "sonobuoy-config-cm")];
+        let created = create(&cluster, &objects, |_, change| changes.push(change)).await;
+        assert_eq!(created.is_err(), fails, "{created:?}");
+        assert_eq!(changes[1], Change::Update);
+        let expected = if fails { earlier } else { role() };
+        assert_eq!(double.get("clusterroles", "", ROLE).unwrap()["rules"], expected["rules"]);
+    }
+}
