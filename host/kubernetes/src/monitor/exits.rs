@@ -24,9 +24,11 @@ pub(super) async fn list_pods(options: &MonitorOptions, session: &str) -> Result
     Ok(pods.into_iter().flatten().map(Arc::new).collect())
 }
 
-/// Returns whether the container of the plugin has ended in each of `pods`.
+/// Returns whether the container of the plugin has ended in each of `pods`. If no pod has it, the watch
+/// may be late, and the container may run.
 pub(super) fn have_ended(pods: &[Arc<PodView>], container: &str) -> bool {
-    pods.iter().filter_map(|pod| pod.container(container)).all(|container| end_of(container).is_some())
+    let mut ends = pods.iter().filter_map(|pod| pod.container(container)).map(end_of).peekable();
+    ends.peek().is_some() && ends.all(|end| end.is_some())
 }
 
 /// Returns the pods of a run-once plugin that were deleted between `seen` and `listed`, and whose
@@ -250,6 +252,8 @@ mod tests {
         ");
         assert!(!have_ended(&pods, "scan"));
         assert!(have_ended(&pods[..4], "scan"));
+        // The watch has not seen the pod, or not yet.
+        assert!(!have_ended(&[], "scan") && !have_ended(&pods, "other"));
     }
 
     #[test]
