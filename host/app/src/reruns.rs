@@ -1,10 +1,11 @@
 //! Reruns of failed tests of any suite: those of an archive, as a selection, and those of the same run,
 //! as plugins that are added to it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_bundle::profile::MAX_REQUIRED;
+use plumbline_bundle::profile::{MAX_REQUIRED, Profile};
 use plumbline_conformance::suite::{self, RerunError, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::definition::{Definition, Reruns};
@@ -72,8 +73,13 @@ pub(crate) struct FailedTests {
     pub(crate) names: Vec<String>,
 }
 
-/// Finds the tests of `plugin` that failed in an archive.
-pub(crate) fn failed_tests_of(context: &Context, path: &Path, plugin: &str) -> Result<FailedTests, AppError> {
+/// Finds the tests of `plugin`, which runs the suite of `profile`, that failed in an archive.
+pub(crate) fn failed_tests_of(
+    context: &Context,
+    path: &Path,
+    plugin: &str,
+    profile: &Profile,
+) -> Result<FailedTests, AppError> {
     let shown = path.display();
     let wrong = || AppError::usage(format!("failed to rerun the failed tests of `{shown}`"));
     let mut trees = Trees::open(context, path, Reprocess::default())?;
@@ -88,7 +94,8 @@ pub(crate) fn failed_tests_of(context: &Context, path: &Path, plugin: &str) -> R
         return Err(AppError::usage(format!("archive `{shown}` has no results of `{plugin}`: no test in it ran"))
             .hint(format!("see its results with `plumbline results {shown} --plugin {plugin}`")));
     }
-    let tests = failed_tests(&tree);
+    let strip = profile.selection.as_ref().map_or("", |selection| selection.strip.as_str());
+    let tests = stripped(failed_tests(&tree), strip);
     let all_again = "too many tests failed: run all tests again";
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {
@@ -103,6 +110,13 @@ pub(crate) fn failed_tests_of(context: &Context, path: &Path, plugin: &str) -> R
     }
     context.reporter.progress(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
     Ok(FailedTests { focus, names: tests.into_iter().map(str::to_owned).collect() })
+}
+
+/// Returns the names of tests, each once, without the prefix that they have in results.
+fn stripped<'a>(tests: Vec<&'a str>, prefix: &str) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    let names = tests.into_iter().map(|name| name.strip_prefix(prefix).unwrap_or(name).trim());
+    names.filter(|name| !name.is_empty() && seen.insert(*name)).collect()
 }
 
 /// `1 test`, `12 tests`.
@@ -126,6 +140,12 @@ mod tests {
         let mut config = Config { plugins: selected, ..Config::default() };
         config.plumbline.plugin_sources.insert("e2e".to_owned(), "oci://r/e2e".to_owned());
         ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
+    }
+
+    #[test]
+    fn the_suite_gets_names_without_the_prefix_of_results() {
+        assert_eq!(stripped(vec!["suite/a", "b", "suite/", "a"], "suite/"), ["a", "b"]);
+        assert_eq!(stripped(vec!["[sig] a"], ""), ["[sig] a"]);
     }
 
     #[test]

@@ -138,7 +138,7 @@ pub(crate) fn apply(
         (Some(file), None) => read_list(&bundle, &settings, file, MAX_REQUIRED)?,
         // The other required tests do not run.
         (_, Some(archive)) => {
-            let failed = failed_tests_of(context, archive, profile.name.as_str())?;
+            let failed = failed_tests_of(context, archive, profile.name.as_str(), &profile)?;
             settings.select_failed(failed.focus).map_err(|error| wrong_settings(&profile, &error))?;
             failed.names
         }

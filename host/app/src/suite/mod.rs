@@ -245,7 +245,7 @@ pub async fn apply(
     let mut changes = options.settings()?;
     let mut required = Vec::new();
     if let Some(archive) = &options.rerun_failed {
-        let failed = failed_tests_of(context, archive, plugin.name.as_str())?;
+        let failed = failed_tests_of(context, archive, plugin.name.as_str(), changes.profile())?;
         changes.select_failed(failed.focus).map_err(|error| wrong_settings(changes.profile(), &error))?;
         required = failed.names;
     }

@@ -16,6 +16,9 @@ pub const SECRET: &str = "plumbline-options";
 /// Maximum size in bytes of an expression of the judge `checks`.
 const MAX_PATTERN: usize = 2000;
 
+/// The prefix of the names of Ginkgo's tests in results.
+const GINKGO_MARK: &str = "[It] ";
+
 /// Where a suite runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -112,7 +115,8 @@ impl Settings<'_> {
         if !required.is_empty() {
             // A test that fails again is a failure itself, which judges may excuse.
             let statuses = if self.is_rerun() { json!(["passed", "failed", "timeout"]) } else { json!("passed") };
-            let checks = required_checks(required, &statuses)?;
+            let strip = self.profile.selection.as_ref().map_or("", |selection| selection.strip.as_str());
+            let checks = required_checks(required, &statuses, strip)?;
             let own = object(top, "plumbline", "plumbline")?;
             list(own, "verdict", "plumbline.verdict")?.push(checks);
         }
@@ -192,11 +196,13 @@ fn variable_entry(
     entry
 }
 
-/// Returns the judge that wants each test to have one of these statuses. A check that finds no test
-/// is `unknown`, so the plugin does not pass either.
-fn required_checks(tests: &[String], statuses: &Value) -> Result<Value, ApplyError> {
+/// Returns the judge that wants each test to have one of these statuses. In results, names may have the
+/// prefix `strip`. A check that finds no test is `unknown`, so the plugin does not pass either.
+fn required_checks(tests: &[String], statuses: &Value, strip: &str) -> Result<Value, ApplyError> {
+    let is_other = !strip.is_empty() && strip != GINKGO_MARK;
+    let prefix = if is_other { format!("({})?", literal(strip)) } else { String::new() };
     let check = |(at, test): (usize, &String)| {
-        let matching = format!(r"^(\[It\] )?{}$", literal(test));
+        let matching = format!("^({})?{prefix}{}$", literal(GINKGO_MARK), literal(test));
         if matching.len() > MAX_PATTERN {
             return Err(ApplyError::LongName(plumbline_core::text::shortened(test, 100)));
         }

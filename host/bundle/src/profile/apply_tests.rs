@@ -145,6 +145,19 @@ fn names_of_tests_are_literal_in_expressions() {
 }
 
 #[test]
+fn required_tests_are_found_with_the_prefix_of_names_in_results() {
+    let matching = |yaml: &str| {
+        let profile = Profile::parse(yaml.as_bytes()).unwrap();
+        let settings = Settings::choose(&profile, None, &[]).unwrap();
+        let applied = settings.apply(&definition(), Place::Cluster, &["a.b".to_owned()]).unwrap();
+        applied.definition.plumbline.verdict[0].options["checks"][0]["matching"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(matching(&WHOLE.replace("required: true, ", "")), r"^(\[It\] )?a\.b$");
+    let other = WHOLE.replace("required: true, ", "").replace("strip: '[It] '", "strip: 'suite/1.0/'");
+    assert_eq!(matching(&other), r"^(\[It\] )?(suite/1\.0/)?a\.b$");
+}
+
+#[test]
 fn a_required_name_that_no_check_can_look_for_is_an_error() {
     let settings_of = profile();
     let settings = Settings::choose(&settings_of, None, &[]).unwrap();
