@@ -62,7 +62,7 @@ impl MatrixTest {
 /// If a plugin has no classes in one of the runs, its classes in the others are ignored, as
 /// [`compare`] does.
 pub fn matrix(runs: &[(String, Tests)]) -> Matrix {
-    let mut all = runs.iter().map(|(_, tests)| with_classes(tests));
+    let mut all = runs.iter().map(|(_, tests)| with_classes(tests.keys()));
     let first = all.next().unwrap_or_default();
     let with = all.fold(first, |with, more| with.intersection(&more).copied().collect::<BTreeSet<&str>>());
     let columns: Vec<Tests> = runs.iter().map(|(_, tests)| without_other_classes(tests, &with)).collect();

@@ -106,9 +106,14 @@ impl SameTests {
 /// The tests of a run.
 pub type Tests = BTreeMap<TestKey, SameTests>;
 
-/// Adds the leaves of the tree of `plugin` to `tests`. Setup nodes of the suite are added only if
-/// they failed or are unknown.
+/// Adds the tests in the tree of `plugin` to `tests`.
 pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
+    each_test(plugin, root, |key, test| tests.entry(key).or_default().0.push(test));
+}
+
+/// Passes each leaf of the tree of `plugin`. Setup nodes of the suite are passed only if they failed or
+/// are unknown.
+pub(crate) fn each_test(plugin: &str, root: &Item, mut pass: impl FnMut(TestKey, Test)) {
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
         let mut test = Test { status: leaf.status.clone(), seconds: seconds(&leaf.meta), reason: None };
@@ -117,8 +122,7 @@ pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
         } else if is_suite_node(&leaf.name) && !test.is_unknown() {
             continue;
         }
-        let key = TestKey::of(plugin, TestId::of(leaves.walk().ancestors(), leaf));
-        tests.entry(key).or_default().0.push(test);
+        pass(TestKey::of(plugin, TestId::of(leaves.walk().ancestors(), leaf)), test);
     }
 }
 
@@ -191,8 +195,8 @@ impl Outcome {
 }
 
 /// The plugins whose tests have classes.
-pub(crate) fn with_classes(tests: &Tests) -> BTreeSet<&str> {
-    tests.keys().filter(|key| !key.test.classname.is_empty()).map(|key| key.plugin.as_str()).collect()
+pub(crate) fn with_classes<'a>(tests: impl IntoIterator<Item = &'a TestKey>) -> BTreeSet<&'a str> {
+    tests.into_iter().filter(|key| !key.test.classname.is_empty()).map(|key| key.plugin.as_str()).collect()
 }
 
 /// The tests, with the classes of these plugins only.

@@ -252,21 +252,34 @@ impl Index {
         facts: RunFacts,
         outcomes: Vec<(TestKey, Outcome, Option<u32>)>,
     ) -> Result<(), IndexFull> {
-        let mut entries = Vec::with_capacity(outcomes.len());
+        let (mut entries, mut new) = (Vec::with_capacity(outcomes.len()), Vec::new());
         for (key, outcome, millis) in outcomes {
+            match self.known(&key) {
+                Some(test) => entries.push(Entry { test, outcome, millis }),
+                None => new.push((key, outcome, millis)),
+            }
+        }
+        // New tests get their numbers in order, because queries sort them.
+        new.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        for (key, outcome, millis) in new {
             entries.push(Entry { test: self.number(key)?, outcome, millis });
         }
         self.runs.push(IndexedRun { file, facts, entries: encoded(entries).into() });
         Ok(())
     }
 
-    fn number(&mut self, key: TestKey) -> Result<u32, IndexFull> {
+    /// The number of a test that is in the index.
+    fn known(&mut self, key: &TestKey) -> Option<u32> {
         if self.ids.len() != self.tests.len() {
             self.ids = (0..).zip(&self.tests).map(|(number, key)| (key.clone(), number)).collect();
             self.names = self.tests.iter().map(name_bytes).sum();
         }
-        if let Some(number) = self.ids.get(&key) {
-            return Ok(*number);
+        self.ids.get(key).copied()
+    }
+
+    fn number(&mut self, key: TestKey) -> Result<u32, IndexFull> {
+        if let Some(number) = self.known(&key) {
+            return Ok(number);
         }
         self.names = self.names.saturating_add(name_bytes(&key));
         if self.names > MAX_NAMES {

@@ -1,6 +1,6 @@
 //! Reads what the index needs of one archive: the facts about its run, and the outcomes of its tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::iter;
 use std::path::Path;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::difference::Outcome;
-use crate::difference::{self, SameTests, TestKey, Tests};
+use crate::difference::{self, SameTests, TestKey};
 use crate::error::AppError;
 use crate::history::index::{PluginFacts, RunFacts};
 use crate::modules::Limits;
@@ -53,7 +53,7 @@ const CLUSTER_CHARS: usize = 8;
 /// A run as its archive describes it.
 pub(super) struct ScannedRun {
     pub(super) facts: RunFacts,
-    /// Each test with its outcome and its duration in milliseconds.
+    /// Each test with its outcome and its duration in milliseconds, in any order.
     pub(super) outcomes: Vec<(TestKey, Outcome, Option<u32>)>,
     /// The plugins whose results cannot be read.
     pub(super) problems: Vec<AppError>,
@@ -270,7 +270,8 @@ impl Files {
 struct RunContent {
     /// The plugin whose tests a rerun runs, by the name of the rerun.
     reruns: BTreeMap<String, String>,
-    tests: Tests,
+    /// Names of tests start alike, so that comparing them would take most of the time.
+    tests: HashMap<TestKey, SameTests>,
     plugins: Vec<PluginFacts>,
     problems: Vec<AppError>,
 }
@@ -281,7 +282,8 @@ impl RunContent {
     fn add(&mut self, files: &Files, plugin: &str, root: Item) {
         let reruns = self.reruns.get(plugin);
         let before = self.tests.len();
-        difference::add(&mut self.tests, reruns.map_or(plugin, String::as_str), &root);
+        let add = |key, test| self.tests.entry(key).or_default().0.push(test);
+        difference::each_test(reruns.map_or(plugin, String::as_str), &root, add);
         root.dismantle();
         if reruns.is_none() && self.tests.len() > before {
             let name = first_chars(plugin, MAX_NAME).to_owned();
@@ -295,7 +297,7 @@ impl RunContent {
             return Err(AppError::usage(format!("failed to read archive `{}`", input.shown))
                 .cause(format!("it has {} different tests, more than {MAX_TESTS}", tests.len())));
         }
-        let with_classes = difference::with_classes(&tests);
+        let with_classes = difference::with_classes(tests.keys());
         for plugin in &mut plugins {
             plugin.has_classes = with_classes.contains(plugin.name.as_str());
         }
