@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::atomic::write_atomic;
+use plumbline_archive::disk::Disk;
 use plumbline_archive::layout::parse_archive_name;
 use plumbline_core::RunId;
 use plumbline_core::config::Config;
@@ -45,6 +46,13 @@ pub(super) fn id_of(status: &RunStatus) -> Option<RunId> {
 /// Records the last status in `dir`, so that it survives a power failure.
 pub(super) fn record(dir: &Path, status: &RunStatus) -> io::Result<()> {
     write_atomic(&path(dir), &serde_json::to_vec(status)?)
+}
+
+/// Removes the record in `dir`, so that it does not come back after a power failure.
+pub(super) fn forget(dir: &Path) -> io::Result<()> {
+    let disk = Disk::default();
+    disk.remove_file(&path(dir))?;
+    disk.sync_directory(dir)
 }
 
 /// Updates a recorded status. If that fails, the earlier one remains.

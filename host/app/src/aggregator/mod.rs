@@ -4,6 +4,7 @@
 mod bundles;
 mod delay;
 mod finish;
+mod inputs;
 mod scheduled;
 mod start;
 
@@ -112,7 +113,9 @@ async fn in_container(
     let cancel = if continues { CancellationToken::new() } else { stopped.child_token() };
     let scheduled = Scheduled::of(config)?;
     let places = Directories::of(&options.dir, scheduled.as_ref());
-    let (work, id) = open_work_dir(&places.home, config, start_log)?;
+    // The pods of a Job continue its run, whatever is applied meanwhile.
+    let inputs = if scheduled.is_none() { Some(inputs::digest(config)?) } else { None };
+    let (work, id) = open_work_dir(&places.home, config, inputs, start_log)?;
     let cluster = connect(options).await.map_err(StartError::published)?;
     if let Some(status) = finish::recorded(&places.home) {
         tracing::info!("the run had finished before this container restarted");

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::{Provenance, Source, WorkDir, WorkDirError};
 use plumbline_archive::disk::Disk;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
-use plumbline_core::{PluginName, RunId};
+use plumbline_core::{Digest, PluginName, RunId};
 use plumbline_kubernetes::chunks::unpack_modules;
 use plumbline_kubernetes::dispatcher::Survey;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity, progress_ports};
@@ -19,6 +19,7 @@ use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::query;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
+use crate::aggregator::inputs;
 use crate::error::{AppError, Explain as _, quoted};
 use crate::files::{paths_in, read_start_text};
 use crate::modules::LimitsFile;
@@ -29,7 +30,7 @@ const WORK: &str = ".plumbline-run-aggregator";
 /// How long the network of a pod may take to be ready after its start.
 pub(super) const NETWORK_PATIENCE: Duration = Duration::from_secs(15);
 /// The unpacked modules from ConfigMaps, in the aggregator's directory.
-const MODULES: &str = ".plumbline-modules";
+pub(super) const MODULES: &str = ".plumbline-modules";
 
 /// How an aggregator runs.
 #[derive(Debug, Clone, clap::Args)]
@@ -74,22 +75,42 @@ impl From<AppError> for StartError {
 /// Starts the log of the run, which also goes to the file at the path.
 pub type StartLog<'a> = &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync);
 
-/// Opens the working directory of the run, starts its log, and determines its ID.
+/// Opens the working directory of the run, starts its log, and determines its ID. With `inputs`,
+/// a finished run with other ones is replaced.
 pub(super) fn open_work_dir(
     home: &Path,
     config: &Config,
+    inputs: Option<Digest>,
     start_log: StartLog<'_>,
 ) -> Result<(WorkDir, RunId), StartError> {
     Disk::default()
         .create_directories(home)
         .system_error(format_args!("failed to create the directory `{}`", home.display()))?;
-    let work = WorkDir::open(home.join(WORK)).map_err(|cause| StartError {
+    let mut work = open(home)?;
+    let replaces = match inputs {
+        Some(digest) => inputs::replaces_finished(home, &work, digest, config)?,
+        None => false,
+    };
+    if replaces {
+        inputs::forget(home, work)?;
+        work = open(home)?;
+    }
+    start_log(&work.tree().join("meta/run.log"))?;
+    if replaces {
+        tracing::info!("the run that had finished here was that of another manifest: its archive is kept");
+    }
+    let id = run_id(config, &work)?;
+    if let Some(digest) = inputs {
+        inputs::record_new(home, &work, id, digest)?;
+    }
+    Ok((work, id))
+}
+
+fn open(home: &Path) -> Result<WorkDir, StartError> {
+    WorkDir::open(home.join(WORK)).map_err(|cause| StartError {
         error: AppError::system("failed to use the run's working directory").because(&cause),
         published: matches!(cause, WorkDirError::Locked(_)),
-    })?;
-    start_log(&work.tree().join("meta/run.log"))?;
-    let id = run_id(config, &work)?;
-    Ok((work, id))
+    })
 }
 
 /// The ID of a run that continues is that of its record; a new run has the one in the
@@ -164,7 +185,7 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
 }
 
 /// The YAML files of a directory, by name. A missing directory has none.
-fn definitions(directory: &Path) -> Result<Vec<PathBuf>, AppError> {
+pub(super) fn definitions(directory: &Path) -> Result<Vec<PathBuf>, AppError> {
     let mut files = match paths_in(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         paths => paths.system_error(format_args!("failed to read the plugins in `{}`", directory.display()))?,

@@ -70,6 +70,13 @@ impl Pod {
         running
     }
 
+    /// Sets a key of the configuration.
+    fn configure(&self, key: &str, value: Value) {
+        let mut config: Value = serde_json::from_slice(&fs::read(self.bed.path("config.json")).unwrap()).unwrap();
+        config[key] = value;
+        self.bed.write("config.json", &config.to_string());
+    }
+
     /// Returns the status that the aggregator published last.
     fn status(&self) -> Value {
         let pods = self.double.list("pods");
@@ -281,6 +288,56 @@ fn a_finished_run_keeps_its_id_in_the_next_container() {
     assert_eq!((&second["run"], &second["tar-info"]), (&first["run"], &first["tar-info"]));
 }
 
+#[test]
+fn another_manifest_on_the_volume_of_a_finished_run_starts_another_run() {
+    let pod = Pod::advertising("", &json!({"Storage": "pvc:1Gi"}));
+    fs::remove_file(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
+    ends_on_sigterm(pod.stays());
+    let (first, archive) = (pod.status(), pod.bed.archive());
+    // The same manifest, as another version writes it.
+    pod.configure("Version", json!("v0.0.1"));
+    let again = pod.stays();
+    assert!(again.err().contains("the run had finished before"), "{}", again.err());
+    ends_on_sigterm(again);
+    assert_eq!(pod.status()["run"], first["run"]);
+
+    pod.configure("Resources", json!(["nodes"]));
+    let other = pod.stays();
+    assert!(!other.err().contains("the run had finished before"), "{}", other.err());
+    ends_on_sigterm(other);
+    let second = pod.status();
+    assert_ne!(second["run"], first["run"], "the first run says nothing about this manifest");
+    let archives = pod.bed.archives();
+    assert!(archives.len() == 2 && archives.contains(&archive.into()), "{archives:?}");
+    ends_on_sigterm(pod.stays());
+    assert_eq!(pod.status()["tar-info"], second["tar-info"], "from here on, the second run has finished");
+}
+
+#[test]
+fn another_manifest_on_the_volume_of_an_unfinished_run_is_rejected() {
+    let pod = Pod::advertising("", &json!({"Storage": "pvc:1Gi"}));
+    let left = |begun: &str| {
+        let running = pod.bed.start("aggregator", &ARGS);
+        wait_for("the run", || running.err().contains("launched"));
+        running.signal("TERM");
+        let done = running.wait().expect(143);
+        assert!(done.err.contains(begun), "{}", done.err);
+    };
+    left("begun=New");
+    let definition = fs::read_to_string(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
+    pod.bed.write("plugins.d/smoke.yaml", &definition.replace("r/i:1", "r/i:2"));
+    let mut command = pod.bed.command(&ARGS);
+    command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy");
+    pod.bed.start_command("aggregator", command).wait().expect(2);
+    let status = pod.status();
+    assert_eq!(status["status"], "failed", "{status}");
+    let reason = status["failure"]["reason"].as_str().unwrap();
+    assert!(reason.contains("unfinished run of another manifest"), "{reason}");
+    assert!(status["failure"]["hint"].as_str().unwrap().contains("apply its manifest again"), "{status}");
+    pod.bed.write("plugins.d/smoke.yaml", &definition);
+    left("begun=Continued");
+}
+
 /// The configuration skips all plugins, or there are none. Either way, the run only surveys the
 /// cluster.
 #[test]
@@ -288,9 +345,7 @@ fn a_run_without_plugins_collects_the_state_of_the_cluster() {
     for skips in [true, false] {
         let pod = Pod::advertising("", &json!({}));
         if skips {
-            let mut config: Value = serde_json::from_slice(&fs::read(pod.bed.path("config.json")).unwrap()).unwrap();
-            config["SkipPlugins"] = true.into();
-            pod.bed.write("config.json", &config.to_string());
+            pod.configure("SkipPlugins", true.into());
         } else {
             fs::remove_file(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
         }
