@@ -58,7 +58,7 @@ pub struct State {
 }
 
 struct Shared {
-    /// Not in the ledger, because after a restart the workers are asked again.
+    /// Not in the ledger: after a restart the workers are asked again, and files show what was sent.
     partial: Mutex<PartialResults>,
     ledger: Mutex<Ledger>,
     journal: Journal,
@@ -73,7 +73,7 @@ struct Shared {
 struct PartialResults {
     /// Plugins whose workers are asked for partial results.
     plugins: BTreeSet<PluginName>,
-    /// Results of which a partial one has arrived.
+    /// Results of which a partial one has arrived, in this process or an earlier one.
     sent: BTreeSet<ResultKey>,
     /// Results whose plugin has ended successfully, according to the dispatcher.
     ended: BTreeSet<ResultKey>,
@@ -169,6 +169,11 @@ impl State {
     /// Starts asking the workers of this plugin for partial results, and accepting them.
     pub(crate) fn ask_partial(&self, plugin: &PluginName) {
         self.shared.partial.lock().plugins.insert(plugin.clone());
+    }
+
+    /// Keeps the partial result of `key`, which an earlier process stored and may have acknowledged.
+    pub(crate) fn keep_partial(&self, key: ResultKey) {
+        self.shared.partial.lock().sent.insert(key);
     }
 
     /// Stops asking for and accepting partial results of this plugin.
@@ -383,15 +388,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (journal, _) = Journal::open_on(&Disk::default(), &dir.path().join("journal")).unwrap();
         let (state, _effects) = State::new(Ledger::default(), journal);
-        let keys = ["p/n1", "p/n2", "q/global"].map(|key| key.parse::<ResultKey>().unwrap());
-        let [first, second, other] = &keys;
+        let keys = ["p/n1", "p/n2", "p/n3", "q/global"].map(|key| key.parse::<ResultKey>().unwrap());
+        let [first, second, third, other] = &keys;
         state.ask_partial(&first.plugin);
         state.ask_partial(&other.plugin);
         assert!(state.place_partial(first, || Err(io::ErrorKind::StorageFull.into())).is_err());
         assert!(state.place_partial(first, || Ok(())).unwrap(), "again, after a failure");
         assert!(!state.place_partial(first, || panic!("it was first")).unwrap());
+        state.keep_partial(second.clone());
+        assert!(!state.place_partial(second, || panic!("an earlier process stored one")).unwrap());
         state.end_partial(&first.plugin);
-        assert!(!state.place_partial(second, || panic!("its plugin has ended")).unwrap());
+        assert!(!state.place_partial(third, || panic!("its plugin has ended")).unwrap());
         state.end_all_partial();
         assert!(!state.place_partial(other, || panic!("the run has ended")).unwrap());
     }

@@ -11,7 +11,7 @@ use plumbline_archive::layout;
 use plumbline_core::definition::{Definition, check_set};
 use plumbline_core::ledger::{Effect, Event, KeyState, Ledger};
 use plumbline_core::run_status::RunPhase;
-use plumbline_core::{Node, PluginName, RunId};
+use plumbline_core::{Node, PluginName, ResultKey, RunId};
 use plumbline_phonehome::{RunCa, server_config};
 use plumbline_telemetry::Family;
 use plumbline_telemetry::otlp::{self, Exporter};
@@ -94,6 +94,7 @@ impl Run {
             work.begin(&record)?;
         } else {
             state.apply(Event::Restarted)?;
+            keep_partial(&state, &work.tree());
         }
         let (server, url) = start_server(&settings, &ca, state.clone(), store.clone()).await?;
         let run = Self {
@@ -379,6 +380,17 @@ fn discard_unrecorded(ledger: &Ledger, work: &WorkDir) -> Result<(), RunError> {
         Store::discard(work.disk(), &tree, key).map_err(RunError::io(what))?;
     }
     Ok(())
+}
+
+/// Keeps the partial results that an earlier process stored. It may have acknowledged them.
+fn keep_partial(state: &State, tree: &Path) {
+    let has_partial = |plugin: &&PluginName| tree.join(layout::plugin_dir(plugin)).join(layout::PARTIAL_DIR).is_dir();
+    let is_stored = |key: &&ResultKey| tree.join(layout::partial_dir(&key.plugin, &key.node)).is_dir();
+    let stored: Vec<ResultKey> = state.read(|ledger| {
+        let missing = ledger.plugins().filter(has_partial).flat_map(|plugin| ledger.missing(plugin));
+        missing.filter(is_stored).cloned().collect()
+    });
+    stored.into_iter().for_each(|key| state.keep_partial(key));
 }
 
 /// Determines the expected results of every plugin. Those in the ledger do not change.

@@ -15,6 +15,7 @@ use plumbline_core::rollup::{is_failure, worst};
 use plumbline_core::{PluginName, ResultKey, go_quote};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 
 use super::patience::StartPatience;
 use crate::dispatcher::{DispatchError, Dispatcher, Launch, Report};
@@ -74,6 +75,7 @@ pub(super) async fn drive(
     dispatcher: Arc<dyn Dispatcher>,
     reports: mpsc::Sender<Report>,
 ) {
+    let start = Instant::now();
     let mut groups: BTreeMap<i64, Vec<PendingLaunch>> = BTreeMap::new();
     for pending in plugins {
         groups.entry(pending.launch.definition.order.into()).or_default().push(pending);
@@ -81,7 +83,7 @@ pub(super) async fn drive(
     for group in groups.into_values() {
         let mut running = JoinSet::new();
         for pending in group {
-            running.spawn(launch(pending, state.clone(), Arc::clone(&dispatcher), reports.clone()));
+            running.spawn(launch(pending, start, state.clone(), Arc::clone(&dispatcher), reports.clone()));
         }
         while let Some(ended) = running.join_next().await {
             if let Err(error) = ended {
@@ -91,8 +93,10 @@ pub(super) async fn drive(
     }
 }
 
+/// Launches a plugin, and returns when it is complete. This process has driven the run since `start`.
 async fn launch(
     mut pending: PendingLaunch,
+    start: Instant,
     state: State,
     dispatcher: Arc<dyn Dispatcher>,
     reports: mpsc::Sender<Report>,
@@ -121,15 +125,20 @@ async fn launch(
             return;
         }
     }
+    // The workers of an earlier launch may be about to send their next heartbeat.
+    let is_known = state.read(|ledger| ledger.launched(&plugin).is_some());
+    let patience = Patience { heard: pending.collect, silent: is_known.then(|| start + pending.collect) };
     if pending.time(&state).is_some_and(|left| left.is_zero()) {
         tracing::warn!(%plugin, "not launched: the timeout of the plugin or of the run has expired");
-        record(&state, Event::TimedOut { plugin });
-        return;
+        return time_out(plugin, &state, patience).await;
     }
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
     if let Err(error) = dispatch(&pending, &state, dispatcher.as_ref(), reports).await {
         tracing::error!(%plugin, "failed to launch: {error}");
+        if is_known {
+            collect(&plugin, &state, patience).await;
+        }
         record(&state, Event::LaunchFailed { plugin, reason: error.message });
         return;
     }
@@ -139,8 +148,7 @@ async fn launch(
         Some(timeout) => {
             if tokio::time::timeout(timeout, complete).await.is_err() {
                 tracing::warn!(%plugin, "no result after {} s", timeout.as_secs());
-                collect(&plugin, &state, pending.collect).await;
-                record(&state, Event::TimedOut { plugin });
+                time_out(plugin, &state, patience).await;
             }
         }
     }
@@ -196,26 +204,57 @@ fn skip_plugin(plugin: &PluginName, reason: String, state: &State) {
     record(state, Event::Skipped { plugin, reason });
 }
 
-/// Asks the workers that were heard for partial results, and waits for at most `patience`.
-async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
-    if patience.is_zero() {
+/// How long workers may take to send partial results.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Time for workers that were heard. Zero means that no worker is asked.
+    heard: Duration,
+    /// Until when workers that this process has not heard are awaited. `None` means that there are
+    /// none: an earlier process did not launch the plugin.
+    silent: Option<Instant>,
+}
+
+/// Asks for partial results, and records that the plugin timed out.
+async fn time_out(plugin: PluginName, state: &State, patience: Patience) {
+    collect(&plugin, state, patience).await;
+    record(state, Event::TimedOut { plugin });
+}
+
+/// Asks the workers for partial results, and waits for those that were heard or may still be.
+async fn collect(plugin: &PluginName, state: &State, patience: Patience) {
+    if patience.heard.is_zero() {
         return;
     }
     state.ask_partial(plugin);
     let mut changes = state.changes();
     let collected = async {
         loop {
+            let silent = patience.silent.filter(|until| *until > Instant::now());
             let awaited: Vec<ResultKey> = state.read(|ledger| {
                 let missing = ledger.missing(plugin).into_iter();
-                missing.filter(|key| ledger.last_heard(key).is_some()).cloned().collect()
+                missing.filter(|key| silent.is_some() || ledger.last_heard(key).is_some()).cloned().collect()
             });
-            if !awaited.iter().any(|key| state.wants_partial(key)) || changes.changed().await.is_err() {
+            if !awaited.iter().any(|key| state.wants_partial(key)) {
                 return;
+            }
+            let is_over = async {
+                match silent {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                () = is_over => {}
             }
         }
     };
     // A worker that has not sent anything by then has nothing, or is gone.
-    let _ = tokio::time::timeout(patience, collected).await;
+    let _ = tokio::time::timeout(patience.heard, collected).await;
     state.end_partial(plugin);
 }
 

@@ -18,7 +18,7 @@ use plumbline_archive::disk::Disk;
 use plumbline_core::ResultKey;
 use plumbline_core::ledger::{Event, KeyState};
 use plumbline_phonehome::{
-    Bytes, Heartbeat, HeartbeatAnswer, Hello, Outcome, Phase, RetryPolicy, Source, Timestamp, Upload,
+    Bytes, Heartbeat, HeartbeatAnswer, Hello, Outcome, Phase, RetryPolicy, RunCa, Source, Timestamp, Upload,
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -155,26 +155,30 @@ impl Story {
             (plan.hang_up.clone(), plan.cancel.clone())
         });
         let (hang_up, cancel) = of_plan.unwrap_or_default();
-        let (life, sent) = (self.life, Arc::clone(&self.sent));
+        let worker = |key: ResultKey, access: &WorkerAccess| Worker {
+            key,
+            life: self.life,
+            access: access.clone(),
+            state: state.clone(),
+            sent: Arc::clone(&self.sent),
+            stopped: stopped.clone(),
+            hang_up: hang_up.clone(),
+        };
+        let surviving = self.surviving(&state, run.url());
         let workers = async {
             let mut workers = JoinSet::new();
             let mut awaited: BTreeSet<ResultKey> = state.read(|ledger| {
                 ["p", "q", "r"].iter().flat_map(|p| ledger.missing(&p.parse().unwrap())).cloned().collect()
             });
+            if let Some(access) = &surviving {
+                awaited.remove(&key("r/global"));
+                workers.spawn(worker(key("r/global"), access).work());
+            }
             while !awaited.is_empty() {
                 let Some(launch) = launched.next_within(stopped).await else { return };
-                for key in launch.missing {
-                    awaited.remove(&key);
-                    let worker = Worker {
-                        key,
-                        life,
-                        access: launch.access.clone(),
-                        state: state.clone(),
-                        sent: Arc::clone(&sent),
-                        stopped: stopped.clone(),
-                        hang_up: hang_up.clone(),
-                    };
-                    workers.spawn(worker.work());
+                // A worker that survived is not started again.
+                for key in launch.missing.into_iter().filter(|key| awaited.remove(key)) {
+                    workers.spawn(worker(key, &launch.access).work());
                 }
             }
             while let Some(worker) = workers.join_next().await {
@@ -186,6 +190,23 @@ impl Story {
             result = execution => result.map(drop),
             () = async { workers.await; std::future::pending().await } => Ok(()),
         }
+    }
+
+    /// Returns the access of the worker of `r/global` that an earlier life launched. It outlives
+    /// aggregators, and no later one launches it if its time is up.
+    fn surviving(&self, state: &State, url: &str) -> Option<WorkerAccess> {
+        let plugin = "r".parse().unwrap();
+        let is_waiting = state.read(|ledger| ledger.launched(&plugin).is_some() && !ledger.missing(&plugin).is_empty());
+        is_waiting.then(|| {
+            let ca = RunCa::from_pem(&fs::read_to_string(self.root().join("ca.pem")).unwrap()).unwrap();
+            let client = ca.issue_client(&plugin).unwrap();
+            WorkerAccess {
+                aggregator_url: url.to_owned(),
+                ca_cert: ca.certificate_pem().to_owned(),
+                client_cert: client.certificate_pem,
+                client_key: client.key_pem,
+            }
+        })
     }
 
     pub(crate) fn check(&self, what: &str, may_fail: &[&str]) {

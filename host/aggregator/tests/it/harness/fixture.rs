@@ -119,15 +119,16 @@ impl RunFixture {
         launched: Launched,
     ) -> LiveRun {
         let (run, begun) = self.begin(sources, dispatcher).await.unwrap_or_else(|error| panic!("{error}"));
-        let (state, cancel) = (run.state(), CancellationToken::new());
+        let (state, cancel, url) = (run.state(), CancellationToken::new(), run.url().to_owned());
         let task = tokio::spawn(Box::pin(run.execute(cancel.clone())));
-        LiveRun { state, cancel, begun, launched, task }
+        LiveRun { state, url, cancel, begun, launched, task }
     }
 }
 
 /// A run that is being executed.
 pub(crate) struct LiveRun {
     pub(crate) state: State,
+    pub(crate) url: String,
     pub(crate) cancel: CancellationToken,
     pub(crate) begun: StartKind,
     pub(crate) launched: Launched,
