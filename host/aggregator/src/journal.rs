@@ -10,7 +10,7 @@
 //! A failed write loses nothing. The thread truncates the file to the last synced length, and keeps
 //! every later line in memory. On a full disk, it releases the reserve of the run first. It
 //! retries until there is space or 10 minutes have passed. Meanwhile, [`Journal::trouble`] returns
-//! the error.
+//! the error. If a write or sync does not end, it says so after a minute.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -27,6 +27,7 @@ use plumbline_archive::disk::{Disk, DiskFile, Step, is_full};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
 
+use crate::hang::{self, HangWatch};
 use crate::reserve::{Released, Reserve};
 
 /// Maximum length of a line in bytes. The longest event plans the maximum number of results of a
@@ -71,6 +72,9 @@ pub enum JournalError {
     /// The journal's thread gave up after 10 minutes.
     #[error("the journal is closed: writing it failed for {} s", PATIENCE.as_secs())]
     Closed,
+    /// An operation on the disk did not end in 10 minutes.
+    #[error("the disk does not answer: an operation on it did not end in {} s", hang::PATIENCE.as_secs())]
+    Hung,
 }
 
 struct Append {
@@ -93,7 +97,10 @@ struct Health {
 pub struct Journal {
     queue: Option<Sender<Append>>,
     thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended.
+    ended: Mutex<Receiver<()>>,
     health: Arc<Mutex<Health>>,
+    hang: HangWatch,
     reserve: Reserve,
 }
 
@@ -109,6 +116,11 @@ impl Journal {
 
     /// Opens a journal like [`Journal::open`], on `disk`.
     pub fn open_on(disk: &Disk, path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
+        Self::open_watched(disk, path, HangWatch::default())
+    }
+
+    /// Opens a journal like [`Journal::open_on`], with `hang` for its operations.
+    pub(crate) fn open_watched(disk: &Disk, path: &Path, hang: HangWatch) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |source| JournalError::Io { path: path.to_owned(), source };
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = disk.step(Step::Create(path), open).map_err(failed)?;
@@ -120,10 +132,20 @@ impl Journal {
         let health = Arc::new(Mutex::new(Health::default()));
         let (queue, appends) = channel();
         let reserve = Reserve::create(disk, path.with_extension("reserve"));
-        let writer = Writer::new(file, whole, reserve.clone(), Arc::clone(&health));
-        let thread =
-            std::thread::Builder::new().name("journal".into()).spawn(move || writer.run(&appends)).map_err(failed)?;
-        Ok((Self { queue: Some(queue), thread: Some(thread), health, reserve }, entries))
+        let writer = Writer::new(file, whole, reserve.clone(), Arc::clone(&health), hang.clone());
+        let (running, ended) = channel();
+        let run = move || {
+            let _running: Sender<()> = running;
+            writer.run(&appends);
+        };
+        let thread = std::thread::Builder::new().name("journal".into()).spawn(run).map_err(failed)?;
+        let (queue, thread, ended) = (Some(queue), Some(thread), Mutex::new(ended));
+        Ok((Self { queue, thread, ended, health, hang, reserve }, entries))
+    }
+
+    /// Returns the operations on the disk of the run that are in progress.
+    pub(crate) fn hang(&self) -> &HangWatch {
+        &self.hang
     }
 
     /// Returns the reserve of the run, which is next to the journal.
@@ -131,29 +153,33 @@ impl Journal {
         &self.reserve
     }
 
-    /// Returns the error that currently prevents writes, so that nothing may be acknowledged.
+    /// Returns what currently prevents writes, so that nothing may be acknowledged.
     pub fn trouble(&self) -> Option<String> {
+        self.failing().or_else(|| self.hang.hanging())
+    }
+
+    /// Returns the current error of writes.
+    pub(crate) fn failing(&self) -> Option<String> {
         self.health.lock().trouble.clone()
     }
 
-    /// Returns whether the journal has given up, so that nothing is written any more.
-    pub fn is_lost(&self) -> bool {
-        self.health.lock().lost
+    /// Checks that the journal has not given up. After that, nothing is written any more.
+    pub(crate) fn check(&self) -> Result<(), JournalError> {
+        if self.health.lock().lost {
+            return Err(JournalError::Closed);
+        }
+        if self.hang.has_given_up() { Err(JournalError::Hung) } else { Ok(()) }
     }
 
     /// Checks that the journal can accept another event. Call it before anything changes.
     pub(crate) fn ready(&self) -> Result<(), JournalError> {
-        let health = self.health.lock();
-        if health.lost {
-            return Err(JournalError::Closed);
-        }
-        if health.waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
+        self.check()?;
+        if self.health.lock().waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
     }
 
     /// Returns whether [`Journal::ready`] succeeds also after some more events.
     pub(crate) fn has_room(&self) -> bool {
-        let health = self.health.lock();
-        !health.lost && health.waiting <= MAX_WAITING / 2
+        self.check().is_ok() && self.health.lock().waiting <= MAX_WAITING / 2
     }
 
     /// Queues `entry`. With `durable`, the returned receiver resolves when the entry is on disk.
@@ -184,6 +210,12 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         self.queue = None;
+        while self.ended.get_mut().recv_timeout(self.hang.poll()) == Err(RecvTimeoutError::Timeout) {
+            // The thread may never end.
+            if let Some(reason) = self.hang.hanging() {
+                return tracing::error!("the last events may not be in the journal: {reason}");
+            }
+        }
         if let Some(thread) = self.thread.take() {
             // The thread does not panic, and nothing could be done here.
             let _ = thread.join();
@@ -253,11 +285,12 @@ struct Writer {
     /// Set from a write that found the disk full to one that succeeds.
     released: Option<Released>,
     health: Arc<Mutex<Health>>,
+    hang: HangWatch,
     failing_since: Option<Instant>,
 }
 
 impl Writer {
-    fn new(file: DiskFile, synced: u64, reserve: Reserve, health: Arc<Mutex<Health>>) -> Self {
+    fn new(file: DiskFile, synced: u64, reserve: Reserve, health: Arc<Mutex<Health>>, hang: HangWatch) -> Self {
         Self {
             file,
             synced,
@@ -268,6 +301,7 @@ impl Writer {
             reserve,
             released: None,
             health,
+            hang,
             failing_since: None,
         }
     }
@@ -295,14 +329,17 @@ impl Writer {
         }
         // The run is over. While writes fail, this is the last attempt.
         if self.failing_since.is_some() {
-            self.attempt();
-        } else if let Err(error) = self.file.sync() {
+            return self.attempt();
+        }
+        let _operation = self.hang.start();
+        if let Err(error) = self.file.sync() {
             tracing::error!("failed to sync the journal: {error}");
         }
     }
 
     /// Writes new lines, and syncs if somebody is waiting or too much is unsynced.
     fn attempt(&mut self) {
+        let _operation = self.hang.start();
         let mut result = self.write();
         if self.released.is_none() && result.as_ref().is_err_and(is_full) {
             self.released = Some(self.reserve.release());
@@ -384,8 +421,12 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
     use plumbline_archive::disk::Faults;
+    use plumbline_core::Ledger;
     use plumbline_core::ledger::{Event, MAX_EXPECTED};
     use plumbline_core::{PluginName, ResultKey};
+
+    use crate::hang::HangLimits;
+    use crate::state::{ApplyError, State};
 
     fn entry(plugin: &str) -> Record {
         Record { at: Timestamp::UNIX_EPOCH, event: Event::Launched { plugin: plugin.parse::<PluginName>().unwrap() } }
@@ -448,6 +489,43 @@ mod tests {
         drop(journal);
     }
 
+    /// A disk whose syncs of the journal do not end until the sender is dropped.
+    struct Hanging(Mutex<Receiver<()>>);
+
+    impl Faults for Hanging {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            let is_written = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+            if matches!(step, Step::Sync(path) if path.ends_with("journal") && is_written(path)) {
+                assert!(self.0.lock().recv().is_err());
+            }
+            act()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_hangs_is_reported_and_the_run_does_not_wait_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let (release, hanging) = channel();
+        let disk = Disk::faulty(Arc::new(Hanging(Mutex::new(hanging))));
+        let ms = Duration::from_millis;
+        let hang = HangWatch::new(HangLimits { report: ms(1), give_up: ms(50), poll: ms(1) });
+        let (journal, _) = Journal::open_watched(&disk, &path, hang).unwrap();
+        let (state, _effects) = State::new(Ledger::default(), journal);
+        let planned = Event::Planned { plugin: "p".parse().unwrap(), keys: Vec::new() };
+        let error = state.apply_durable(planned).await.unwrap_err();
+        assert!(matches!(error, ApplyError::Journal(JournalError::Hung)), "{error}");
+        let failure = state.status().failure.unwrap();
+        assert!(failure.reason.contains("the disk does not answer"), "{failure:?}");
+        assert!(failure.hint.unwrap().contains("until the disk answers"));
+        let refused = state.apply(Event::Launched { plugin: "p".parse().unwrap() }).unwrap_err();
+        assert!(matches!(refused, ApplyError::Journal(JournalError::Hung)), "{refused}");
+        assert!(state.durable().await.is_err());
+        // This ends although the thread still hangs.
+        drop(state);
+        drop(release);
+    }
+
     #[test]
     fn a_complete_last_line_that_is_damaged_is_reported() {
         let dir = tempfile::tempdir().unwrap();
@@ -493,7 +571,7 @@ mod tests {
                 let file = disk.create(&path).unwrap();
                 let health = Arc::new(Mutex::new(Health::default()));
                 let reserve = Reserve::create(&disk, dir.path().join("reserve"));
-                let mut writer = Writer::new(file, 0, reserve, Arc::clone(&health));
+                let mut writer = Writer::new(file, 0, reserve, Arc::clone(&health), HangWatch::default());
                 let mut expected = Vec::new();
                 for n in 0..6 {
                     let line = encode(&entry(&format!("p{n}"))).unwrap();

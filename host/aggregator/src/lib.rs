@@ -18,6 +18,7 @@ pub mod bucket;
 mod causes;
 pub mod deliver;
 mod dispatcher;
+mod hang;
 pub mod journal;
 mod judging;
 #[cfg(test)]

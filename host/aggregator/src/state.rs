@@ -25,6 +25,8 @@ use crate::metrics::{Increment, Metrics, ledger_families};
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
+/// Hint for a disk that hangs.
+const HANG_HINT: &str = "uploads are rejected until the disk answers; workers retry";
 /// How long a client waits for its result to be recorded before the response asks it to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum interval between writes of the status file, whatever a busy plugin reports.
@@ -138,7 +140,10 @@ impl State {
 
     /// Returns the current status.
     pub fn status(&self) -> RunStatus {
-        let trouble = self.trouble().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
+        let journal = &self.shared.journal;
+        let failing = journal.failing().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
+        let hanging = || Some(RunFailure::new(&journal.hang().hanging()?, Some(HANG_HINT)));
+        let trouble = failing.or_else(hanging);
         RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
     }
 
@@ -242,10 +247,22 @@ impl State {
     /// # Errors
     /// Same as [`State::apply`], and also when the event was applied but the journal gave up.
     pub async fn apply_durable(&self, event: Event) -> Result<(), ApplyError> {
-        if let Some(written) = self.transition(self.shared.ledger.lock(), event, true)? {
-            written.await.map_err(|_| JournalError::Closed)?;
+        let written = self.transition(self.shared.ledger.lock(), event, true)?;
+        match written {
+            Some(written) => self.written(written).await,
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Waits for `written`, or until the journal gives up.
+    async fn written(&self, mut written: oneshot::Receiver<()>) -> Result<(), ApplyError> {
+        let journal = &self.shared.journal;
+        loop {
+            match tokio::time::timeout(journal.hang().poll(), &mut written).await {
+                Ok(done) => return Ok(done.map_err(|_| JournalError::Closed)?),
+                Err(_) => journal.check()?,
+            }
+        }
     }
 
     /// Applies `event` like [`State::apply_durable`], but does not keep a client waiting for a full
@@ -259,8 +276,7 @@ impl State {
 
     /// Waits until everything so far is on disk, or until the journal gives up.
     pub(crate) async fn durable(&self) -> Result<(), ApplyError> {
-        let written = self.shared.journal.sync()?;
-        Ok(written.await.map_err(|_| JournalError::Closed)?)
+        self.written(self.shared.journal.sync()?).await
     }
 
     /// Waits like [`State::durable`], with the timeout of [`State::apply_promptly`].
@@ -363,8 +379,9 @@ pub(crate) async fn publish_status(state: State, disk: Disk, path: PathBuf) {
 pub(crate) async fn write_status(state: &State, disk: &Disk, path: &Path) -> Duration {
     let start = Instant::now();
     let published = Published { at: Timestamp::now(), status: state.status() };
-    let (disk, path) = (disk.clone(), path.to_owned());
+    let (disk, path, hang) = (disk.clone(), path.to_owned(), state.journal().hang().clone());
     let written = tokio::task::spawn_blocking(move || {
+        let _operation = hang.start();
         let file = AtomicFile::create_on(&disk, &path, 0o644)?;
         let mut file = BufWriter::with_capacity(PUBLISH_BUFFER, file);
         serde_json::to_writer(&mut file, &published)?;

@@ -12,15 +12,15 @@ use plumbline_archive::gzip::Digest;
 use plumbline_archive::layout;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
-use plumbline_core::run_status::TarInfo;
-use plumbline_core::{PluginName, Verdict, session_id};
+use plumbline_core::run_status::{RunStatus, TarInfo};
+use plumbline_core::{PluginName, RunId, Verdict, session_id};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
 use super::blocking::{with_space, write_document};
 use super::pack;
-use super::settings::{ArchivedRun, Finished, RunError};
+use super::settings::{ArchivedRun, Finished, OnArchived, RunError};
 use super::traces;
 use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
@@ -79,8 +79,10 @@ impl Run {
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
         let status = state.status();
         let verdict = Verdict::from_run(&status);
-        let archived = ArchivedRun { run: &record.run, started: record.started, archive: &archive, status: &status };
-        let recorded = settings.on_archived.map_or(Ok(()), |keep| keep(&archived));
+        let recorded = match settings.on_archived {
+            Some(keep) => record_end(keep, record.run, record.started, archive.clone(), status.clone()).await,
+            None => Ok(()),
+        };
         // The archive is complete and recorded, and the result trees are still there.
         if let (Some(exporter), Some(trace)) = (&exporter, &trace) {
             traces::export(exporter, trace, &state, record.started, &tree).await;
@@ -97,6 +99,18 @@ impl Run {
             sha256,
         })
     }
+}
+
+/// Calls `keep` with the archive of the run, on a thread that may block.
+async fn record_end(
+    keep: OnArchived,
+    run: RunId,
+    started: Timestamp,
+    archive: PathBuf,
+    status: RunStatus,
+) -> io::Result<()> {
+    let record = move || keep(&ArchivedRun { run: &run, started, archive: &archive, status: &status });
+    tokio::task::spawn_blocking(record).await.map_err(io::Error::other).flatten()
 }
 
 /// Removes the working directory, unless the end of the run could not be recorded.

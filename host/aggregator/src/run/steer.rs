@@ -28,6 +28,9 @@ use crate::workdir::STATUS_FILE;
 /// Maximum number of queued reports. A dispatcher with more reports has to wait.
 const REPORTS: usize = 1024;
 
+/// The file that the end of a run writes to see whether the disk answers.
+const PROBE_FILE: &str = "probe";
+
 /// Interval of checks whether the journal has given up.
 const HEALTH: Duration = Duration::from_secs(5);
 
@@ -51,8 +54,9 @@ impl Run {
     /// [`RunError`] when this machine fails. The run can be resumed in its working directory.
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
         let status = self.work.root().join(STATUS_FILE);
-        let publisher = tokio::spawn(publish_status(self.state.clone(), self.work.disk().clone(), status));
-        let result = self.steer(&cancel).await;
+        let state = self.state.clone();
+        let publisher = tokio::spawn(publish_status(state.clone(), self.work.disk().clone(), status));
+        let result = unless_hung(&state, self.steer(&cancel)).await;
         if result.is_ok() {
             // An interrupted run must end soon, and its survey would read a whole cluster. It still
             // begins, to leave a note that it did not finish.
@@ -69,7 +73,14 @@ impl Run {
         // It was aborted on purpose. `finish` writes the last status.
         let _ = publisher.await;
         result?;
-        self.finish(&cancel).await
+        let probe = state.journal().hang().probe(self.work.disk().clone(), self.work.scratch().join(PROBE_FILE));
+        let finish = async {
+            tokio::select! {
+                finished = Box::pin(self.finish(&cancel)) => finished,
+                never = probe => match never {},
+            }
+        };
+        unless_hung(&state, finish).await
     }
 
     async fn steer(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
@@ -112,11 +123,7 @@ impl Run {
                 }
                 () = &mut driver, if driving => driving = false,
                 () = until(deadline, &self.state) => self.state.tick(),
-                _ = health.tick() => {
-                    if self.state.journal().is_lost() {
-                        return Err(JournalError::Closed.into());
-                    }
-                }
+                _ = health.tick() => self.state.journal().check()?,
             }
         }
         self.remove_skipped();
@@ -293,6 +300,15 @@ impl Run {
         self.outcomes.insert(plugin.clone(), PluginOutcome { plugin: plugin.clone(), outcome, elapsed });
         let event = Event::PluginPostProcessed { plugin: plugin.clone(), status: total.status, counts: total.counts };
         Ok(self.state.apply_durable(event).await?)
+    }
+}
+
+/// Returns the result of `part`, or an error if the disk does not answer for too long.
+async fn unless_hung<T>(state: &State, part: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
+    tokio::select! {
+        biased;
+        done = Box::pin(part) => done,
+        () = state.journal().hang().given_up() => Err(JournalError::Hung.into()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plumbline_app::aggregator::{AggregatorEnd, AggregatorOptions, aggregate};
 use plumbline_app::modules::LimitsFile;
@@ -67,6 +68,9 @@ pub(crate) struct ReportArgs {
     pub(crate) limits: LimitsFile,
 }
 
+/// How long an aggregator waits at its end for threads that still use a disk.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
 /// The exit code after SIGTERM: 128 and the number of the signal, as shells report it.
 const TERMINATED: u8 = 143;
 
@@ -75,7 +79,11 @@ pub(crate) fn aggregator(options: &AggregatorOptions, global: &Global) -> Result
     let global = global.logging_at(Level::Info);
     let start_log = |path: &Path| logging::init_run(&global, path);
     let context = context(&RegistryArgs::default());
-    Ok(match runtime()?.block_on(Box::pin(aggregate(&context, options, &start_log)))? {
+    let runtime = runtime()?;
+    let end = runtime.block_on(Box::pin(aggregate(&context, options, &start_log)));
+    // A thread that waits for a disk that hangs may never end.
+    runtime.shutdown_timeout(LAST_WRITES);
+    Ok(match end? {
         AggregatorEnd::Finished => ExitCode::SUCCESS,
         AggregatorEnd::Judged(verdict) => verdict_code(verdict),
         AggregatorEnd::Failed => ExitCode::from(SYSTEM),
