@@ -156,8 +156,8 @@ impl Worker {
     /// Runs until the result is uploaded and the sleep of the [`Mode`] is over, or until `shutdown`
     /// asks to stop.
     ///
-    /// In the latter case, the worker waits for the done file and the upload during the drain
-    /// period.
+    /// In the latter case, the worker waits for the upload during the drain period, and in
+    /// [`Mode::Global`] for the done file too.
     ///
     /// # Errors
     /// Returns [`WorkerError`] if there is a done file, but the aggregator did not get a result.
@@ -266,6 +266,10 @@ impl Worker {
                 tracing::info!(%key, "the plugin exited with code 0 and left no done file: sending its whole results directory");
                 Ok(".".to_owned())
             }
+            () = self.replaced(shutdown) => {
+                tracing::warn!(%key, "asked to stop before the plugin finished: no result is sent, because the next pod on this node runs the plugin again");
+                return Ok(Ended::GaveUp);
+            }
             named = self.named_in_a_hurry(shutdown) => {
                 tracing::warn!(%key, "asked to stop: sending the result without waiting for the delay of the done file");
                 named
@@ -315,6 +319,17 @@ impl Worker {
             }
         }
         std::future::pending().await
+    }
+
+    /// Completes when a worker on a node is asked to stop.
+    ///
+    /// A plugin that is asked to stop may write what it has so far, and nothing tells this from a
+    /// complete result. The DaemonSet replaces the pod, and its plugin starts again.
+    async fn replaced(&self, shutdown: &Shutdown) {
+        match self.mode {
+            Mode::SingleNode { .. } => shutdown.draining().await,
+            Mode::Global { .. } => std::future::pending().await,
+        }
     }
 
     /// Returns what the done file names as soon as it stays the same in the last quarter of the

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 /// A request for a worker to stop. Clones share it.
 ///
 /// There are two stages, because a pod that is deleted still has its grace period. A plugin that is
-/// asked to stop writes what it has, and that is worth sending.
+/// asked to stop writes what it has. That is worth sending, unless another pod replaces this one.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
     drain: CancellationToken,
@@ -22,8 +22,8 @@ impl Shutdown {
         Self::default()
     }
 
-    /// Asks to stop gracefully. The worker waits for its done file during the drain period, and
-    /// finishes an upload in progress.
+    /// Asks to stop gracefully. The worker finishes an upload in progress during the drain period. If
+    /// no other pod runs the plugin again, it also waits for its done file.
     pub fn drain(&self) {
         self.drain.cancel();
     }

@@ -1,5 +1,7 @@
 //! Requests to stop, with and without a done file.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -7,7 +9,7 @@ use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker, WorkerConfig, WorkerError};
 use tokio::time::Instant;
 
-use crate::aggregator::{Aggregator, Run, quick, setup, soon};
+use crate::aggregator::{Aggregator, Run, node, quick, setup, soon};
 use crate::delivery::finish;
 
 /// Returns a loopback address on which nothing listens.
@@ -46,6 +48,52 @@ async fn a_result_that_is_finished_in_that_time_is_sent() {
     finish(dir.path(), "partial.json", "{}");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(&aggregator.next("results").await.body[..], b"{}");
+}
+
+/// Returns the configuration of a worker on a node.
+fn on_node(run: &Run, aggregator: &Aggregator, dir: &std::path::Path) -> WorkerConfig {
+    WorkerConfig { node: Some(node()), ..run.config(aggregator.address, dir) }
+}
+
+#[tokio::test]
+async fn what_a_plugin_on_a_node_writes_when_it_is_stopped_is_not_its_result() {
+    let (run, mut aggregator, dir) = setup().await;
+    // The plugin gets the signal first, and writes what it has so far.
+    let config = WorkerConfig { done_file_delay: Duration::from_secs(3600), ..on_node(&run, &aggregator, dir.path()) };
+    finish(dir.path(), "part.json", "{}");
+    let shutdown = Shutdown::new();
+    let worker = Worker::new(config, Mode::SingleNode { sleep: -1 }, quick()).unwrap();
+    let worker = tokio::spawn(worker.run(shutdown.clone()));
+    aggregator.next("heartbeat").await;
+    shutdown.drain();
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::GaveUp);
+    assert!(aggregator.rest("results").is_empty(), "the next pod runs the plugin again");
+}
+
+#[tokio::test]
+async fn a_complete_result_of_a_node_is_sent_to_its_end() {
+    let run = Run::new();
+    let (tell, mut refused) = tokio::sync::mpsc::unbounded_channel();
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let ready = Arc::clone(&is_ready);
+    let aggregator = Aggregator::answering(&run, move |heard| {
+        if heard.kind() == "results" && !ready.load(Ordering::Relaxed) {
+            let _ = tell.send(());
+            return (StatusCode::SERVICE_UNAVAILABLE, "busy\n".to_owned());
+        }
+        (StatusCode::OK, String::new())
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    finish(dir.path(), "x", "x");
+    let shutdown = Shutdown::new();
+    let config = on_node(&run, &aggregator, dir.path());
+    let worker = Worker::new(config, Mode::SingleNode { sleep: -1 }, quick()).unwrap();
+    let worker = tokio::spawn(worker.run(shutdown.clone()));
+    soon("an attempt", refused.recv()).await.unwrap();
+    shutdown.drain();
+    is_ready.store(true, Ordering::Relaxed);
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }
 
 #[tokio::test(start_paused = true)]
