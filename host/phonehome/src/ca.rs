@@ -438,6 +438,8 @@ mod tests {
         assert_eq!(before.certificate(), after.certificate());
         assert_eq!(before.certificate_pem(), after.certificate_pem());
         assert_eq!((before.not_before(), before.not_after()), (after.not_before(), after.not_after()));
+        assert_eq!(crate::certificate_start(before.certificate_pem()), Some(now() - HOUR));
+        assert_eq!(crate::certificate_start("no certificate"), None);
         assert_eq!(before.to_pem(), after.to_pem());
         let (ca_id, _) = parsed(before.certificate_pem(), key_ids);
         let issued = after.issue_client(&"e2e".parse().unwrap()).unwrap();

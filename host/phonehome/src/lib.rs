@@ -50,4 +50,7 @@ pub use messages::{
     MessageError, Phase, is_archive,
 };
 pub use routes::{MAX_PATH_BYTES, Route, RouteError, RouteKind};
-pub use tls::{PeerIdentity, PeerIdentityError, TlsConfigError, certificate_expiry, client_config, server_config};
+pub use tls::{
+    PeerIdentity, PeerIdentityError, TlsConfigError, certificate_expiry, certificate_start, client_config,
+    server_config,
+};

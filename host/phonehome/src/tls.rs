@@ -124,9 +124,22 @@ pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Resu
 /// Returns when the first certificate in `pem` expires, or `None` if it cannot be read. Workers have
 /// certificates that outlive their run.
 pub fn certificate_expiry(pem: &str) -> Option<Timestamp> {
+    Timestamp::from_second(validity(pem)?.1).ok()
+}
+
+/// Returns when the first certificate in a PEM text becomes valid, or `None` if the text has no
+/// readable one. That of a run does so [`CLOCK_SKEW`](crate::CLOCK_SKEW) before the run starts, so no
+/// file of the run is older.
+pub fn certificate_start(pem: &str) -> Option<Timestamp> {
+    Timestamp::from_second(validity(pem)?.0).ok()
+}
+
+/// Returns the seconds since 1970 at which the first certificate becomes valid and expires.
+fn validity(pem: &str) -> Option<(i64, i64)> {
     let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
     let (_, parsed) = x509_parser::parse_x509_certificate(&certificate).ok()?;
-    Timestamp::from_second(parsed.validity().not_after.timestamp()).ok()
+    let validity = parsed.validity();
+    Some((validity.not_before.timestamp(), validity.not_after.timestamp()))
 }
 
 /// The plugins for which the holder of a certificate may act, according to its DNS names.

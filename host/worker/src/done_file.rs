@@ -1,13 +1,14 @@
 //! The done file, by which a plugin says that it has finished, and what to send (docs/protocol.md,
 //! "Done file"). A plugin writes it, so it is untrusted.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_archive::atomic::AtomicFile;
 use rustix::fs::OFlags;
 use tokio::time::Instant;
@@ -25,7 +26,7 @@ pub const MAX_DONE_BYTES: u64 = 4096;
 /// A plugin may recreate it.
 const AWAY: Duration = Duration::from_secs(60);
 
-/// The intervals of the protocol.
+/// The times of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Interval between checks. The default is 1 s, and a check costs one system call.
@@ -36,13 +37,16 @@ pub struct Timing {
     ///
     /// The default is 10. A shell creates the file before it writes to it.
     pub empty_looks: u32,
+    /// A done file that was last changed before this time is that of an earlier run. `None` accepts
+    /// any. The results directory can be a volume that outlives the pod.
+    pub oldest: Option<Timestamp>,
 }
 
 impl Timing {
     /// Returns the default intervals with this settle delay.
     #[must_use]
     pub fn with_settle(settle: Duration) -> Self {
-        Self { poll: Duration::from_secs(1), settle, empty_looks: 10 }
+        Self { poll: Duration::from_secs(1), settle, empty_looks: 10, oldest: None }
     }
 }
 
@@ -59,7 +63,7 @@ impl Timing {
 /// Returns [`GatherError`] if the file exists but is unusable, or if its directory is gone.
 pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String, GatherError> {
     let path = results_dir.join(DONE_FILE);
-    let mut complained = false;
+    let (mut complained, mut refused) = (false, false);
     let mut seen = false;
     // How often the file was read and was empty, or `None` before the settle delay.
     let mut empty: Option<u32> = None;
@@ -70,14 +74,17 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
         } else if was_there && away.get_or_insert_with(Instant::now).elapsed() >= AWAY {
             return Err(GatherError::Gone(results_dir.to_owned()));
         }
-        let there = look(&path).unwrap_or_else(|error| {
+        let found = look(&path, timing.oldest).unwrap_or_else(|error| {
             // A plugin may still change owner or mode of the directory.
             if !std::mem::replace(&mut complained, true) {
                 tracing::warn!(file = %path.display(), %error, "failed to check for the done file");
             }
-            None
+            Found::Nothing
         });
-        let there = there.is_some();
+        if matches!(found, Found::Stale) && !std::mem::replace(&mut refused, true) {
+            tracing::warn!(file = %path.display(), "ignored the done file of an earlier run; waiting for a new one");
+        }
+        let there = matches!(found, Found::File(_));
         if there != std::mem::replace(&mut seen, there) {
             if there {
                 tracing::info!(file = %path.display(), delay = ?timing.settle, "done file found");
@@ -95,7 +102,7 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
                 timing.settle
             }
             Some(looks) => {
-                empty = match read(&path)? {
+                empty = match read(&path, timing.oldest)? {
                     None => None,
                     Some(named) if !named.is_empty() => return Ok(named),
                     Some(_) if looks >= timing.empty_looks => return Err(GatherError::Empty(path)),
@@ -108,19 +115,23 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
     }
 }
 
-/// Returns whether there is a done file, of whatever type.
-pub(crate) fn has_done_file(results_dir: &Path) -> bool {
-    look(&results_dir.join(DONE_FILE)).is_ok_and(|kind| kind.is_some())
+/// Returns whether there is a done file of whatever type, which was not last changed before `oldest`.
+pub(crate) fn has_done_file(results_dir: &Path, oldest: Option<Timestamp>) -> bool {
+    look(&results_dir.join(DONE_FILE), oldest).is_ok_and(|found| matches!(found, Found::File(_)))
 }
 
 /// Returns what the done file names as soon as two reads in a row, `poll` apart, are equal. One
 /// read can see a file that is half written, or not readable yet.
-pub(crate) async fn named_twice(results_dir: &Path, poll: Duration) -> Result<String, GatherError> {
+pub(crate) async fn named_twice(
+    results_dir: &Path,
+    poll: Duration,
+    oldest: Option<Timestamp>,
+) -> Result<String, GatherError> {
     let path = results_dir.join(DONE_FILE);
     let mut last: Option<Result<String, String>> = None;
     loop {
         // An empty file does not count, because its writer may not have finished.
-        let named = read(&path).transpose().filter(|named| !matches!(named, Ok(text) if text.is_empty()));
+        let named = read(&path, oldest).transpose().filter(|named| !matches!(named, Ok(text) if text.is_empty()));
         let seen = named.as_ref().map(|named| named.as_ref().cloned().map_err(ToString::to_string));
         match named {
             Some(named) if seen == last => return named,
@@ -175,19 +186,34 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns the type of the done file, or `Ok(None)` if it does not exist.
-fn look(path: &Path) -> io::Result<Option<FileType>> {
-    if_there(path.symlink_metadata().map(|metadata| metadata.file_type()))
+/// What is at the path of the done file.
+enum Found {
+    Nothing,
+    /// A file of an earlier run.
+    Stale,
+    File(FileType),
 }
 
-/// Returns the trimmed text of the done file, or `Ok(None)` if it does not exist.
-fn read(path: &Path) -> Result<Option<String>, GatherError> {
+fn look(path: &Path, oldest: Option<Timestamp>) -> io::Result<Found> {
+    let Some(metadata) = if_there(path.symlink_metadata())? else { return Ok(Found::Nothing) };
+    let is_stale = oldest.is_some_and(|oldest| changed(&metadata).is_some_and(|changed| changed < oldest));
+    Ok(if is_stale { Found::Stale } else { Found::File(metadata.file_type()) })
+}
+
+/// Returns when a file was last changed. Unlike the time of its last write, no program can set this.
+pub(crate) fn changed(metadata: &Metadata) -> Option<Timestamp> {
+    Timestamp::new(metadata.ctime(), i32::try_from(metadata.ctime_nsec()).ok()?).ok()
+}
+
+/// Returns the trimmed text of the done file, or `Ok(None)` if it does not exist or is that of an
+/// earlier run.
+fn read(path: &Path, oldest: Option<Timestamp>) -> Result<Option<String>, GatherError> {
     let failed = |error| GatherError::Read(path.to_owned(), error);
     let regular = |kind: FileType| match kind.is_file() {
         true => Ok(()),
         false => Err(GatherError::NotAFile { path: path.to_owned(), kind: kind_of(kind) }),
     };
-    let Some(kind) = look(path).map_err(failed)? else { return Ok(None) };
+    let Found::File(kind) = look(path, oldest).map_err(failed)? else { return Ok(None) };
     regular(kind)?;
     let Some(file) = if_there(open_untrusted(path)).map_err(failed)? else { return Ok(None) };
     regular(file.metadata().map_err(failed)?.file_type())?;
@@ -210,9 +236,9 @@ mod tests {
     fn reads_text_and_trims_it() {
         let dir = tempfile::tempdir().unwrap();
         let done = dir.path().join(DONE_FILE);
-        assert!(read(&done).unwrap().is_none());
+        assert!(read(&done, None).unwrap().is_none());
         std::fs::write(&done, " /tmp/results/a b.txt\r\n\n").unwrap();
-        assert_eq!(read(&done).unwrap().unwrap(), "/tmp/results/a b.txt");
+        assert_eq!(read(&done, None).unwrap().unwrap(), "/tmp/results/a b.txt");
     }
 
     #[test]
@@ -220,21 +246,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let done = dir.path().join(DONE_FILE);
         std::fs::write(&done, vec![b'a'; 4096]).unwrap();
-        assert_eq!(read(&done).unwrap().unwrap().len(), 4096);
+        assert_eq!(read(&done, None).unwrap().unwrap().len(), 4096);
         std::fs::write(&done, vec![b'a'; 4097]).unwrap();
-        assert!(matches!(read(&done), Err(GatherError::TooLarge { .. })));
+        assert!(matches!(read(&done, None), Err(GatherError::TooLarge { .. })));
         std::fs::write(&done, b"/tmp/\xff").unwrap();
-        assert!(matches!(read(&done), Err(GatherError::NotText(_))));
+        assert!(matches!(read(&done, None), Err(GatherError::NotText(_))));
         std::fs::write(&done, b"/tmp/\0").unwrap();
-        assert!(matches!(read(&done), Err(GatherError::NotText(_))));
+        assert!(matches!(read(&done, None), Err(GatherError::NotText(_))));
 
         std::fs::remove_file(&done).unwrap();
         std::fs::create_dir(&done).unwrap();
-        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "directory", .. })));
+        assert!(matches!(read(&done, None), Err(GatherError::NotAFile { kind: "directory", .. })));
 
         std::fs::remove_dir(&done).unwrap();
         std::os::unix::fs::symlink("/proc/self/environ", &done).unwrap();
-        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "symbolic link", .. })));
+        assert!(matches!(read(&done, None), Err(GatherError::NotAFile { kind: "symbolic link", .. })));
     }
 
     #[tokio::test(start_paused = true)]
@@ -248,7 +274,7 @@ mod tests {
                 tokio::time::sleep(POLL / 2).await;
                 std::fs::write(dir.path().join(DONE_FILE), "result.tar.gz").unwrap();
             };
-            let (named, ()) = tokio::join!(named_twice(dir.path(), POLL), finish);
+            let (named, ()) = tokio::join!(named_twice(dir.path(), POLL, None), finish);
             assert_eq!(named.unwrap(), "result.tar.gz");
             assert!(start.elapsed() >= 2 * POLL, "{:?}", start.elapsed());
         }
@@ -266,7 +292,7 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "named pipe", .. })));
+        assert!(matches!(read(&done, None), Err(GatherError::NotAFile { kind: "named pipe", .. })));
     }
 
     #[test]
@@ -274,7 +300,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let result = dir.path().join("a b.json");
         write_done(dir.path(), &result).unwrap();
-        assert_eq!(read(&dir.path().join(DONE_FILE)).unwrap().as_deref(), result.to_str());
+        assert_eq!(read(&dir.path().join(DONE_FILE), None).unwrap().as_deref(), result.to_str());
         // Write it again, as after a restart of the container.
         write_done(dir.path(), &dir.path().join("c")).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);

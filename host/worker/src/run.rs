@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use plumbline_core::{ReceiveLimits, ResultKey};
-use plumbline_phonehome::{Client, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload};
+use plumbline_phonehome::{
+    Client, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload, certificate_start,
+};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -94,6 +96,8 @@ pub struct Worker {
     mode: Mode,
     settings: Settings,
     client: Client,
+    /// No file of the run is older. Nodes whose clocks differ more cannot connect either.
+    oldest: Option<Timestamp>,
     // The mutex is only for the compiler: this is taken out before the worker is shared.
     companions: Mutex<Option<Companions>>,
 }
@@ -140,7 +144,8 @@ impl Worker {
     /// Returns [`WorkerError::Client`] if the URL, a certificate or the key is invalid.
     pub fn new(config: WorkerConfig, mode: Mode, settings: Settings) -> Result<Self, WorkerError> {
         let client = Client::new(&config.client).map_err(WorkerError::Client)?;
-        Ok(Self { config, mode, settings, client, companions: Mutex::default() })
+        let oldest = certificate_start(&config.client.ca_cert);
+        Ok(Self { config, mode, settings, client, oldest, companions: Mutex::default() })
     }
 
     /// Sends the whole results directory if `ended` completes and there is still no done file.
@@ -255,6 +260,7 @@ impl Worker {
             poll: self.settings.poll,
             settle: self.config.done_file_delay,
             empty_looks: self.settings.empty_looks,
+            oldest: self.oldest,
         };
         let named = tokio::select! {
             biased;
@@ -295,7 +301,7 @@ impl Worker {
     /// A done file takes precedence, even if the plugin ended before the settle delay was over.
     async fn ended_without_done_file(&self, companions: Option<Companions>, plugin_ended: watch::Receiver<bool>) {
         ended(companions, plugin_ended, self.settings.last_writes).await;
-        while has_done_file(&self.config.results_dir) {
+        while has_done_file(&self.config.results_dir, self.oldest) {
             tokio::time::sleep(self.settings.poll).await;
         }
     }
@@ -337,7 +343,7 @@ impl Worker {
     async fn named_in_a_hurry(&self, shutdown: &Shutdown) -> Result<String, GatherError> {
         shutdown.draining().await;
         tokio::time::sleep(self.settings.drain.saturating_mul(3) / 4).await;
-        named_twice(&self.config.results_dir, self.settings.poll).await
+        named_twice(&self.config.results_dir, self.settings.poll, self.oldest).await
     }
 
     /// Completes at the end of the drain period, or at once if an immediate stop is requested.

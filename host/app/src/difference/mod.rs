@@ -281,7 +281,7 @@ pub struct Previous {
 /// Archives of Sonobuoy and of earlier versions have no classes. If a plugin has none in one of the
 /// runs, its classes in the other are ignored.
 pub fn compare(before: &Tests, after: &Tests) -> Difference {
-    let (old, new) = (with_classes(before), with_classes(after));
+    let (old, new) = (with_classes(before.keys()), with_classes(after.keys()));
     let both: BTreeSet<&str> = old.intersection(&new).copied().collect();
     let (before, after) = (without_other_classes(before, &both), without_other_classes(after, &both));
     let count = |tests: &Tests, counts: fn(&Test) -> bool| {

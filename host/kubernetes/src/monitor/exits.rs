@@ -302,7 +302,7 @@ mod tests {
                     "containerStatuses": [{"name": "scan", "state": scan}, {"name": "helper", "state": helper}],
                 },
             });
-            super::ended_well(&PodView::read(&pod).unwrap(), &watched).is_some()
+            ended_well(&PodView::read(&pod).unwrap(), &watched).is_some()
         };
         assert!(ended_well(ended(0, "Completed"), ended(0, "Completed")));
         for (scan, helper) in [

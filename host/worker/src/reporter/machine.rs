@@ -70,6 +70,8 @@ pub struct Rules {
 pub enum FileLook {
     /// There is no file.
     Absent,
+    /// The file is older than the pod, so it is no result of it.
+    Stale,
     /// The file is a valid result.
     Valid(Box<Outcome>),
     /// The file is not a valid result, or is incomplete.
@@ -90,7 +92,7 @@ impl FileLook {
     fn mark(&self) -> Option<Mark> {
         match self {
             Self::Invalid { mark, .. } | Self::Pending { mark } => Some(*mark),
-            Self::Absent | Self::Valid(_) => None,
+            Self::Absent | Self::Stale | Self::Valid(_) => None,
         }
     }
 }
@@ -287,6 +289,16 @@ impl Machine {
 
     /// Returns the outcome for the end of the wait without a result.
     fn without_result(&self, now: Duration) -> Outcome {
+        let outcome = self.explained(now);
+        if self.file != FileLook::Stale {
+            return outcome;
+        }
+        let message = format!("{} (a result file that is older than the pod was ignored)", outcome.message);
+        Outcome { message: clipped(&message, MAX_MESSAGE), ..outcome }
+    }
+
+    /// Returns the outcome as the state of the pod explains it.
+    fn explained(&self, now: Duration) -> Outcome {
         if let Some(pod) = self.pod() {
             if let AdapterState::Ended(exit) = &pod.state {
                 return Outcome::ended(exit, pod);

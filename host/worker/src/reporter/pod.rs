@@ -97,6 +97,8 @@ pub struct PodLook {
     pub uid: Option<String>,
     /// When the pod was created.
     pub created: Option<Timestamp>,
+    /// When the kubelet accepted the pod, before it started any container. This is a time of the node.
+    pub started: Option<Timestamp>,
     /// Why the pod is not scheduled.
     pub unscheduled: Option<String>,
     /// The node of the pod.
@@ -137,6 +139,7 @@ pub(crate) fn look(pod: &Value, naming: &Naming, job: &str) -> PodLook {
         job_uid: owner(pod, job),
         uid: optional_text(pod, "/metadata/uid"),
         created: optional_text(pod, "/metadata/creationTimestamp").and_then(|time| time.parse().ok()),
+        started: optional_text(pod, "/status/startTime").and_then(|time| time.parse().ok()),
         unscheduled: unscheduled(pod),
         node: optional_text(pod, "/spec/nodeName"),
     }
@@ -456,9 +459,11 @@ mod tests {
                 "ownerReferences": [{"kind": "ReplicaSet", "name": "j", "uid": "r"}, {"kind": "Job", "name": "j", "uid": "ju"}]},
             "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 30,
                 "containers": [{"name": "a"}, {"name": "status-reporter"}]},
-            "status": {"phase": "Running", "containerStatuses": [{"name": "a", "state": {"running": {}}}]},
+            "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z",
+                "containerStatuses": [{"name": "a", "state": {"running": {}}}]},
         });
         let seen = look(&pod, &Naming::default(), "j");
+        assert_eq!(seen.started, "2026-01-01T00:00:00Z".parse().ok());
         assert_eq!((seen.adapter.as_deref(), &seen.state), (Some("a"), &AdapterState::Running));
         assert_eq!((seen.fate.clone(), seen.grace), (Some(Disruption::Deleted), Some(Duration::from_secs(7))));
         assert_eq!((seen.job_uid.as_deref(), seen.uid.as_deref()), (Some("ju"), Some("u")));

@@ -8,7 +8,10 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use jiff::Timestamp;
 use serde_json::value::RawValue;
+
+use crate::done_file::changed;
 
 /// Maximum size of a result file in bytes: 1 MiB, according to the contract.
 const MAX_FILE: u64 = 1 << 20;
@@ -69,6 +72,11 @@ impl Read {
         let mark = Mark::of(&why);
         Self::Unusable { why, mark }
     }
+}
+
+/// Returns when the file at `path` was last changed, if known. Blocks.
+pub(crate) fn last_changed(path: &Path) -> Option<Timestamp> {
+    changed(&std::fs::metadata(path).ok()?)
 }
 
 /// Reads the file at `path`, whose directory is the results directory. Blocks.

@@ -6,6 +6,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use plumbline_kubernetes::ClusterError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -16,7 +17,7 @@ use super::file_watch::FileWatch;
 use super::machine::{Event, FileLook, Machine, Next, Rules};
 use super::pod::PodNews;
 use super::pod_watch::{Subject, follow};
-use super::result::{Outcome, Read, parse, read};
+use super::result::{Outcome, Read, last_changed, parse, read};
 use super::write::{self, Author};
 
 /// Parses a file of another format: takes its name and bytes, and returns a result or the reason
@@ -31,6 +32,8 @@ const BREATH: Duration = Duration::from_millis(100);
 const BESIDE: Duration = Duration::from_secs(2);
 /// A time beyond every wait.
 const BEYOND: Duration = Duration::from_secs(365 * 24 * 3600);
+/// How far the clock of a volume may be behind that of the node.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(10);
 /// Capacity of the queue of pod observations.
 const QUEUE: usize = 16;
 
@@ -132,6 +135,10 @@ struct Observer<'a> {
     anticipated: bool,
     /// Whether a provisional condition may have been written.
     is_written: bool,
+    /// Whether the pod was read because of a file.
+    is_asked: bool,
+    /// Whether a file that is older than the pod was logged.
+    is_refused: bool,
     /// The last logged state of the pod.
     logged: String,
 }
@@ -154,6 +161,8 @@ impl<'a> Observer<'a> {
             terminated: false,
             anticipated: false,
             is_written: false,
+            is_asked: false,
+            is_refused: false,
             logged: String::new(),
         }
     }
@@ -164,14 +173,14 @@ impl<'a> Observer<'a> {
         self.news = Some(news);
         let hurried = self.hurry.subscribe();
         let follower = tokio::spawn(follow(Arc::clone(self.access), self.subject.clone(), self.pace, hurried, sender));
-        let mut event = Event::File(self.file.look().await);
+        let mut event = Event::File(self.look().await);
         let mut is_result = false;
         let outcome = loop {
             let mut next = self.machine.on(self.start.elapsed(), event);
             if next == Next::Process {
                 // A watch that broke silently shows an adapter that has crashed as running.
                 self.confirm_pod().await;
-                let look = self.file.look().await;
+                let look = self.look().await;
                 next = self.machine.on(self.start.elapsed(), Event::File(look));
             }
             event = match next {
@@ -185,7 +194,7 @@ impl<'a> Observer<'a> {
                     if pod {
                         self.confirm_pod().await;
                     }
-                    Event::File(self.file.look().await)
+                    Event::File(self.look().await)
                 }
                 Next::Wait(_) if self.terminated && !self.anticipated => self.anticipate().await,
                 Next::Wait(until) => self.wait(until, terminate.as_mut()).await,
@@ -203,6 +212,26 @@ impl<'a> Observer<'a> {
         (outcome, Author { job_uid: self.job_uid(), yields_since: created }, self.terminated)
     }
 
+    /// Reads the file. Only the start of the pod shows whether the file is a result of this pod: its
+    /// volume may outlive pods.
+    async fn look(&mut self) -> FileLook {
+        let mut look = self.file.look(self.oldest()).await;
+        if look != FileLook::Absent && self.machine.pod().is_none() && !self.is_asked {
+            self.is_asked = true;
+            self.confirm_pod().await;
+            look = self.file.look(self.oldest()).await;
+        }
+        if look == FileLook::Stale && !std::mem::replace(&mut self.is_refused, true) {
+            tracing::warn!("ignored `{}`: it is older than the pod", self.file.path.display());
+        }
+        look
+    }
+
+    /// Returns the time before which no result of this pod was written, if known.
+    fn oldest(&self) -> Option<Timestamp> {
+        self.machine.pod()?.started?.checked_sub(CLOCK_SKEW).ok()
+    }
+
     /// Writes what is known so far, if nothing in the pod explains why the reporter must stop.
     ///
     /// Then the kubelet evicts the pod or shuts down the node. The pod says so only after its
@@ -211,7 +240,7 @@ impl<'a> Observer<'a> {
         self.anticipated = true;
         self.confirm_pod().await;
         // A result that is there already decides, and so does an adapter that has ended.
-        let file = Event::File(self.file.look().await);
+        let file = Event::File(self.look().await);
         let is_open = matches!(self.machine.on(self.start.elapsed(), file.clone()), Next::Wait(_));
         if !is_open || self.machine.pod().is_some_and(|pod| pod.fate.is_some()) {
             return file;
@@ -227,7 +256,7 @@ impl<'a> Observer<'a> {
             Ok(Err(error)) => tracing::warn!("{error}"),
             Err(_) => tracing::warn!("the provisional condition was not written within {:?}", self.pace.last_look),
         }
-        Event::File(self.file.look().await)
+        Event::File(self.look().await)
     }
 
     fn job_uid(&self) -> Option<String> {
@@ -290,7 +319,7 @@ impl<'a> Observer<'a> {
         }
         self.files.rearm();
         self.looked = Instant::now();
-        Event::File(self.file.look().await)
+        Event::File(self.look().await)
     }
 
     /// Logs the state of the pod if it has changed.
@@ -319,18 +348,28 @@ struct File {
 }
 
 impl File {
-    async fn read(&self) -> Read {
+    /// Reads the file, and when it was last changed, if known.
+    async fn read(&self) -> (Read, Option<Timestamp>) {
         let path = self.path.clone();
-        match timeout(LOOK, tokio::task::spawn_blocking(move || read(&path))).await {
-            Ok(Ok(read)) => read,
-            Ok(Err(error)) => Read::unusable(format!("failed to read it: {error}")),
-            Err(_) => Read::unusable(format!("failed to read it within {} s", LOOK.as_secs())),
+        // The time first, so that a file that is replaced in between does not make the earlier one new.
+        let both = move || {
+            let changed = last_changed(&path);
+            (read(&path), changed)
+        };
+        match timeout(LOOK, tokio::task::spawn_blocking(both)).await {
+            Ok(Ok(both)) => both,
+            Ok(Err(error)) => (Read::unusable(format!("failed to read it: {error}")), None),
+            Err(_) => (Read::unusable(format!("failed to read it within {} s", LOOK.as_secs())), None),
         }
     }
 
-    async fn look(&self) -> FileLook {
-        match self.read().await {
+    /// Reads the file, which is stale if it was last changed before `oldest`.
+    async fn look(&self, oldest: Option<Timestamp>) -> FileLook {
+        let (read, changed) = self.read().await;
+        let is_stale = oldest.is_some_and(|oldest| changed.is_some_and(|changed| changed < oldest));
+        match read {
             Read::Absent => FileLook::Absent,
+            _ if is_stale => FileLook::Stale,
             Read::Unusable { why, mark } => FileLook::Invalid { why, mark },
             Read::Bytes { mark, .. } if self.processor.is_some() => FileLook::Pending { mark },
             Read::Bytes { bytes, mark } => match parse(&bytes) {
@@ -345,7 +384,7 @@ impl File {
 
     async fn process(&self) -> Result<Box<Outcome>, String> {
         let Some(processor) = self.processor.clone() else { return Err("no credentials to read it with".to_owned()) };
-        let bytes = match self.read().await {
+        let bytes = match self.read().await.0 {
             Read::Bytes { bytes, .. } => bytes,
             Read::Unusable { why, .. } => return Err(why),
             Read::Absent => return Err("the file was removed again".to_owned()),

@@ -1,8 +1,10 @@
 //! When a done file is read, with simulated time.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use plumbline_worker::{GatherError, Timing, wait_for_done};
 use tokio::time::Instant;
 
@@ -24,6 +26,30 @@ async fn a_done_file_that_is_there_already_is_seen_at_once() {
     let (named, after) = waiting(dir.path()).await.unwrap();
     assert_eq!(named.unwrap(), "/tmp/results/x");
     assert_eq!(after.as_secs(), SETTLE.as_secs());
+}
+
+/// Returns when a file was last changed.
+fn changed(path: &Path) -> Timestamp {
+    let metadata = path.metadata().unwrap();
+    Timestamp::new(metadata.ctime(), metadata.ctime_nsec().try_into().unwrap()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_done_file_of_an_earlier_run_does_not_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = dir.path().join("done");
+    std::fs::write(&done, "old").unwrap();
+    let oldest = changed(&done) + SignedDuration::from_nanos(1);
+    let timing = Timing { oldest: Some(oldest), ..Timing::with_settle(SETTLE) };
+    let results_dir = dir.path().to_owned();
+    let task = tokio::spawn(async move { wait_for_done(&results_dir, timing).await });
+    seconds(600.0).await;
+    assert!(!task.is_finished());
+    // The clocks of file systems are coarse.
+    while changed(&done) < oldest {
+        std::fs::write(&done, "new").unwrap();
+    }
+    assert_eq!(task.await.unwrap().unwrap(), "new");
 }
 
 #[tokio::test(start_paused = true)]

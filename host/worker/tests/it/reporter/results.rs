@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use plumbline_worker::reporter::Outcome;
 use serde_json::json;
 
@@ -27,6 +28,33 @@ async fn a_result_that_is_there_is_reported_at_once_with_the_promised_permission
         ("PATCH", "/apis/batch/v1/namespaces/default/jobs/j/status")
     );
     assert_eq!(bed.double.get("jobs", "default", "j").unwrap()["status"]["active"], 1);
+}
+
+#[tokio::test]
+async fn a_result_that_is_older_than_the_pod_is_not_its_result() {
+    let hour = SignedDuration::from_hours(1);
+    let starting = async |at: Timestamp| {
+        let bed = Bed::new().await;
+        bed.double.update("pods", "default", "j-1", |pod| pod["status"]["startTime"] = json!(at.to_string()));
+        bed.write(GOOD);
+        bed
+    };
+    let bed = starting(Timestamp::now() - hour).await;
+    bed.report().await;
+    assert_eq!(bed.condition().0, "True");
+
+    // The volume has the result of an earlier pod.
+    let bed = starting(Timestamp::now() + hour).await;
+    bed.run_with(async {
+        bed.watched().await;
+        bed.double.update("pods", "default", "j-1", |pod| {
+            pod["status"]["containerStatuses"][0]["state"] =
+                json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
+        });
+    })
+    .await;
+    let message = "Adapter container exited with code 0 and did not produce a valid result file: Completed (a result file that is older than the pod was ignored)";
+    bed.expect("False", "AdapterMissingResults", message);
 }
 
 #[tokio::test]
