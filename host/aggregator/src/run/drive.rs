@@ -12,6 +12,8 @@ use jiff::Timestamp;
 use plumbline_core::definition::{Definition, Reruns};
 use plumbline_core::ledger::Event;
 use plumbline_core::rollup::{is_failure, worst};
+use plumbline_core::run_status::MAX_REASON;
+use plumbline_core::text::excerpt;
 use plumbline_core::{PluginName, ResultKey, go_quote};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -164,21 +166,25 @@ async fn dispatch(
 ) -> Result<(), DispatchError> {
     let plugin = pending.plugin();
     let wait = pending.patience.start_within(pending.time(state));
-    let mut is_delayed = false;
+    let mut delay = None;
     loop {
         let error = match dispatcher.launch(pending.launch.clone(), reports.clone()).await {
             Err(error) => error,
             Ok(()) => {
-                if is_delayed {
-                    problem(&pending.launch, state, None);
+                if let Some(reason) = &delay {
+                    end_delay(&pending.launch, state, reason);
                 }
                 return Ok(());
             }
         };
         let Some(pause) = wait.pause_after(&error) else { return Err(error) };
-        is_delayed = true;
         tracing::warn!(%plugin, "the launch is delayed: {error}");
-        problem(&pending.launch, state, Some(&format!("the launch is delayed: {error}")));
+        // As the ledger keeps it.
+        let reason = excerpt(&format!("the launch is delayed: {error}"), MAX_REASON);
+        for key in pending.launch.missing.iter().filter(|key| state.read(|ledger| ledger.is_missing(key))) {
+            record(state, Event::Problem { key: key.clone(), reason: Some(reason.clone()) });
+        }
+        delay = Some(reason);
         // An interruption completes the plugin, and nothing more is to be launched.
         if tokio::time::timeout(pause, complete(plugin, state)).await.is_ok() {
             return Ok(());
@@ -186,10 +192,11 @@ async fn dispatch(
     }
 }
 
-/// Records what prevents the missing results of a launch from arriving, or that nothing does any more.
-fn problem(launch: &Launch, state: &State, reason: Option<&str>) {
-    for key in launch.missing.iter().filter(|key| state.read(|ledger| ledger.is_missing(key))) {
-        record(state, Event::Problem { key: key.clone(), reason: reason.map(str::to_owned) });
+/// Records that the launch is not delayed any more. What a monitor has reported meanwhile stays, because it
+/// reports only changes.
+fn end_delay(launch: &Launch, state: &State, reason: &str) {
+    for key in launch.missing.iter().filter(|key| state.read(|ledger| ledger.problem(key) == Some(reason))) {
+        record(state, Event::Problem { key: key.clone(), reason: None });
     }
 }
 
