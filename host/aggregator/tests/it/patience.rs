@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_aggregator::{BoxFuture, DispatchError, RunError, StartKind, StartPatience, Vault};
 use plumbline_core::Verdict;
 
@@ -73,16 +74,17 @@ async fn a_run_starts_when_its_environment_answers_again() {
 }
 
 #[tokio::test]
-async fn the_deadline_of_a_run_starts_after_the_wait() {
+async fn a_run_starts_after_the_wait() {
     let mut fixture = RunFixture::new();
-    patient(&mut fixture, LONG);
-    fixture.settings.patience.pause = Duration::from_millis(1_500);
-    fixture.settings.deadline = Some(Duration::from_secs(1));
-    let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
+    let delayed = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&delayed);
+    let on_delay = Arc::new(move |_: &DispatchError| *seen.lock().unwrap() = Some(Timestamp::now()));
+    fixture.settings.patience = StartPatience { limit: LONG, pause: Duration::from_millis(1), on_delay };
+    let (dispatcher, _launched) = TestDispatcher::new(&["n1"]);
     let dispatcher = dispatcher.without_nodes(1, &away());
-    let mut live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
-    // Without time, the plugin would not be launched.
-    live.launch().await;
+    let (run, _) = fixture.begin(vec![source("p", "DaemonSet", "")], dispatcher).await.unwrap();
+    // The deadline counts from there.
+    assert!(run.started() > delayed.lock().unwrap().unwrap());
 }
 
 #[tokio::test]
