@@ -176,7 +176,7 @@ impl RunTrace {
     }
 }
 
-/// Returns whether an item ran and has failed, or has not.
+/// Returns whether an item ran, and whether it failed as `failed` says.
 fn is_exported(item: &FlatItem, failed: bool) -> bool {
     item.status.as_ref().is_some_and(|status| {
         let ran = !matches!(meaning(status), Status::Skipped | Status::Unknown | Status::NotRead);

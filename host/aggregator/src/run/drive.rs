@@ -179,7 +179,7 @@ async fn dispatch(
         };
         let Some(pause) = wait.pause_after(&error) else { return Err(error) };
         tracing::warn!(%plugin, "the launch is delayed: {error}");
-        // As the ledger keeps it.
+        // The ledger keeps this excerpt.
         let reason = excerpt(&format!("the launch is delayed: {error}"), MAX_REASON);
         for key in pending.launch.missing.iter().filter(|key| state.read(|ledger| ledger.is_missing(key))) {
             record(state, Event::Problem { key: key.clone(), reason: Some(reason.clone()) });
