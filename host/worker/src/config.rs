@@ -203,10 +203,10 @@ impl WorkerConfig {
         }
     }
 
-    /// Returns the retry policy of uploads that start now.
+    /// Returns the retry policy of a worker that starts now.
     ///
-    /// An aggregator may be away for hours, such as with its node or on a full disk. It accepts the result
-    /// until the run ends, which is before the certificate expires.
+    /// An aggregator may be away for hours, such as with its node. It accepts the result until the run ends,
+    /// which is before the certificate expires. Only the number of failed uploads has a limit.
     pub fn retry_policy(&self, now: Timestamp) -> RetryPolicy {
         let policy = RetryPolicy::default();
         let left = |until: Timestamp| Duration::try_from(until.duration_since(now)).unwrap_or_default();
