@@ -82,7 +82,7 @@ pub(super) struct ScanInput<'a> {
 pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> Result<ScannedRun, ScanError> {
     let ScanInput { path, shown, .. } = input;
     // A stream is read to its end in any case.
-    let opened = open(path, !path.is_dir());
+    let opened = open(path, is_wanted, !path.is_dir());
     let (archive, files) = opened.map_err(|error| match error {
         ReadError::NotResults(_) => ScanError::NotResults,
         error => ScanError::Unreadable(unreadable(shown, &error)),
@@ -120,23 +120,25 @@ pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> 
     run.finished(info, &files, input).map_err(ScanError::Unreadable)
 }
 
-/// Reads what identifies the run in the archive at `path`, which is `shown` in messages.
+/// Reads what identifies the run in the archive at `path`, which is `shown` in messages. Its result trees
+/// may be larger than a history can hold.
 pub(super) fn identify(path: &Path, shown: &str) -> Result<RunFacts, AppError> {
-    let (archive, files) = open(path, true).map_err(|error| unreadable(shown, &error))?;
+    let is_kept = |name: &str| ClusterFile::of(name).is_some();
+    let (archive, files) = open(path, is_kept, true).map_err(|error| unreadable(shown, &error))?;
     Ok(facts(archive.info(), &files, ScanInput { path, shown, modified: 0 }))
 }
 
-/// Opens an archive, and reads the files that a history needs. With `whole`, reads all files for the
+/// Opens an archive, and keeps the files that `is_kept` accepts. With `whole`, reads all files for the
 /// fingerprint.
-fn open(path: &Path, whole: bool) -> Result<(ResultsArchive, Files), ReadError> {
+fn open(path: &Path, is_kept: fn(&str) -> bool, whole: bool) -> Result<(ResultsArchive, Files), ReadError> {
     let (mut files, mut left) = (Files::default(), MAX_BYTES);
     let archive = ResultsArchive::open_visiting(
         path,
         &ReadLimits::default(),
-        &mut |name, _| is_wanted(name) || (whole && !is_of_macos(name)),
+        &mut |name, _| is_kept(name) || (whole && !is_of_macos(name)),
         &mut |name, content| {
             let mut content = Checked { content, checksum: crc32fast::Hasher::new() };
-            if is_wanted(name) {
+            if is_kept(name) {
                 files.take(name, &mut content, &mut left)?;
             } else {
                 io::copy(&mut content, &mut io::sink())?;
@@ -413,6 +415,8 @@ mod tests {
             }
             _ => panic!("the archive was read"),
         }
+        // Such a run can be judged by a history of other runs.
+        assert_ne!(identify(dir.path(), "run").unwrap().content, 0);
     }
 
     #[test]
