@@ -135,9 +135,11 @@ fn url(lookup: Lookup<'_>, endpoint: Option<&str>, signal: &str) -> Result<Optio
         (None, None, None) => return Ok(None),
     };
     let wrong = |why: &str| {
-        // A password may have this character, too.
-        let shown = text.rsplit_once('@').map_or(text.as_str(), |(_, rest)| rest);
-        let shown = shown.split_once('?').map_or(shown, |(rest, _)| rest);
+        // A password may have these characters, too, and so may a token in the query. What is shown is after
+        // the credentials and before the query, wherever these end.
+        let (start, query) = text.split_once('?').unwrap_or((text.as_str(), ""));
+        let shown = start.rsplit_once('@').map_or(start, |(_, rest)| rest);
+        let shown = if query.contains('@') { "…" } else { shown };
         let (setting, url, why) = (setting.to_owned(), excerpt(shown, SHOWN), why.to_owned());
         SettingsError::Endpoint { setting, url, why }
     };
@@ -270,7 +272,9 @@ mod tests {
         let secret = wrong("http://me:secret@h", "", "");
         assert!(secret.contains("OTEL_EXPORTER_OTLP_HEADERS") && !secret.contains("secret"), "{secret}");
         assert!(wrong("http://h", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").contains("`grpc`"));
-        for text in ["http://me:a@secret@h", "ftp://h/x?token=secret"] {
+        for text in
+            ["http://me:a@secret@h", "ftp://h/x?token=secret", "ftp://h/x?user=a@b&token=secret", "http://me:secret?@h"]
+        {
             let message = wrong(text, "", "");
             assert!(!message.contains("secret"), "{message}");
         }
