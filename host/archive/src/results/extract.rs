@@ -13,7 +13,7 @@ use super::index::{Unread, is_of_results};
 use crate::disk::Disk;
 use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink, link_path, write_error};
 use crate::layout::{ERRORS_DIR, LEFT_OUT_FILE, PLUGINS_DIR, RESULTS_DIR};
-use crate::member::{MemberName, StreamError, is_read_alike, shown};
+use crate::member::{COMPONENT_BYTES, MemberName, StreamError, is_read_alike, shown};
 
 /// The directory with one directory per node.
 const HOSTS_DIR: &str = "hosts";
@@ -113,7 +113,9 @@ impl ResultsArchive {
         for entry in self.index.unread.iter().filter(|entry| !self.is_elsewhere(entry, &base)) {
             let Some(path) = entry.path.strip_prefix(&base) else { continue };
             let place = placed(&entry.path, &base, plugin, nodes);
-            let node = place.as_deref().and_then(|place| place.split('/').nth(1)).unwrap_or(GLOBAL);
+            let node = place.as_deref().and_then(|place| place.split('/').nth(1));
+            // A name that is shown escaped may be too long for a directory.
+            let node = node.filter(|node| node.len() <= COMPONENT_BYTES).unwrap_or(GLOBAL);
             unread.entry(node.to_owned()).or_default().push(format!("`{path}` ({})", entry.why));
         }
         if self.index.more_unread > 0 {

@@ -260,6 +260,16 @@ fn results_that_cannot_be_read_are_listed() {
 }
 
 #[test]
+fn a_result_whose_node_is_too_long_when_escaped_is_listed_without_it() {
+    let name = [b"plugins/p/results/".as_slice(), &[1; 60], b"/\xff"].concat();
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(info("{}").member(&name, FILE, b"x")).unwrap();
+    archive.extract_plugin("p", dir.path(), &ExtractLimits::default()).unwrap();
+    let list = fs::read_to_string(dir.path().join("results/global/plumbline-left-out.txt")).unwrap();
+    assert!(list.ends_with("\\u{1}/\u{fffd}` (a name that is not UTF-8)\n"), "{list}");
+}
+
+#[test]
 fn links_in_unpacked_results_are_listed_if_they_lead_out_of_them() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let results = from.path().join("plugins/p/results/global");
