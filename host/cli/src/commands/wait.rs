@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -150,14 +151,20 @@ pub(crate) async fn signalled() {
 /// Ends this process at the next SIGTERM or SIGINT. Their handlers stay installed once they were used, so
 /// otherwise nothing would end a command that only has blocking work left.
 pub(crate) fn exit_on_signal() {
-    let wait = || {
-        if let Ok(runtime) = one_thread() {
-            runtime.block_on(signalled());
-            std::process::exit(INTERRUPTED.into());
-        }
+    let (ready, is_ready) = mpsc::channel();
+    let wait = move || {
+        let Ok(runtime) = one_thread() else { return };
+        runtime.block_on(async move {
+            let Ok(mut termination) = Termination::catch() else { return };
+            if ready.send(()).is_ok() {
+                termination.received().await;
+                std::process::exit(INTERRUPTED.into());
+            }
+        });
     };
-    if let Err(error) = thread::Builder::new().spawn(wait) {
-        tracing::debug!("signals do not end this process: {error}");
+    // A signal that arrives before the thread listens would be lost.
+    if thread::Builder::new().spawn(wait).is_err() || is_ready.recv().is_err() {
+        tracing::debug!("signals do not end this process");
     }
 }
 

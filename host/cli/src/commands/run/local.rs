@@ -45,8 +45,8 @@ pub(crate) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         let cancel = CancellationToken::new();
         let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&started.dispatcher)));
         let executed = Box::pin(started.execute(cancel)).await;
-        signals.abort();
         exit_on_signal();
+        signals.abort();
         watch.stop().await;
         let run = executed?;
         let interrupted = run.finished.status.interrupted;
