@@ -166,7 +166,7 @@ async fn dispatch(
 ) -> Result<(), DispatchError> {
     let plugin = pending.plugin();
     let wait = pending.patience.start_within(pending.time(state));
-    let mut delay = None;
+    let mut delay: Option<String> = None;
     loop {
         let error = match dispatcher.launch(pending.launch.clone(), reports.clone()).await {
             Err(error) => error,
