@@ -150,7 +150,7 @@ async fn create_one<'a>(
         Ok(found) => found,
         // Users without permission to get a namespace may still be able to use it.
         Err(_) if object.get("kind") == Some(&json!("Namespace")) => return Ok((Change::Keep, None)),
-        Err(_) => return Err(failed(&conflict).hint(LEFT_OVER)),
+        Err(_) => return Err(failed(&conflict).hint(left_over(object))),
     };
     if is_of(&found, creation) {
         // The first attempt succeeded, but its response was lost.
@@ -193,7 +193,7 @@ fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError
         Some("ClusterRoleBinding") => same::<ClusterRoleBinding, _>(object, found, |it| (it.role_ref, it.subjects)),
         _ => {
             let error = ClusterError::new(format!("create {}", title(object)), "it already exists");
-            return Err(error.hint(LEFT_OVER));
+            return Err(error.hint(left_over(object)));
         }
     };
     if same {
@@ -220,8 +220,29 @@ fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject
     }
 }
 
-const LEFT_OVER: &str =
-    "it belongs to an earlier or active run: see the run with `plumbline status`, or remove it with `plumbline delete`";
+/// Returns the hint for an object that already exists.
+fn left_over(object: &Value) -> String {
+    let option = namespace_option(run_namespace(object));
+    format!(
+        "it belongs to an earlier or active run: see the run with `plumbline status{option}`, or remove it with `plumbline delete{option}`"
+    )
+}
+
+/// Returns the namespace of the run that needs `object`.
+fn run_namespace(object: &Value) -> Option<&str> {
+    let metadata = object.get("metadata")?;
+    let found = match object.get("kind").and_then(Value::as_str) {
+        Some("Namespace") => metadata.get("name"),
+        _ => metadata.get("namespace").or_else(|| metadata.get("labels")?.get(names::NAMESPACE_LABEL)),
+    };
+    found?.as_str()
+}
+
+/// Returns the option with which a command finds the run in `namespace`.
+fn namespace_option(namespace: Option<&str>) -> String {
+    let other = namespace.filter(|namespace| *namespace != names::DEFAULT_NAMESPACE);
+    other.map(|namespace| format!(" -n {namespace}")).unwrap_or_default()
+}
 
 /// Undoes changes for at most `limit`, the last one first. Returns the objects that are left.
 async fn roll_back<'a>(cluster: &Cluster, done: Vec<Done<'a>>, creation: &str, limit: Duration) -> Vec<&'a Value> {
@@ -270,8 +291,10 @@ fn with_left_behind(error: ClusterError, left: &[&Value]) -> ClusterError {
         return error;
     }
     let titles: Vec<String> = left.iter().map(|object| title(object)).collect();
+    let option = namespace_option(left.iter().find_map(|object| run_namespace(object)));
     let left = listed(&titles, MAX_LISTED, ", ");
-    let more = format!("the roll-back left objects of this run behind, remove them with `plumbline delete`: {left}");
+    let more =
+        format!("the roll-back left objects of this run behind, remove them with `plumbline delete{option}`: {left}");
     let hint = error.hint.as_ref().map_or_else(|| more.clone(), |hint| format!("{hint}; {more}"));
     error.hint(hint)
 }

@@ -136,7 +136,7 @@ async fn what_a_roll_back_leaves_is_in_the_error() {
         let error = create_within(&cluster, &rest, Duration::from_secs(9), |_, _| ()).await.unwrap_err();
         let hint = error.hint.unwrap();
         assert!(hint.contains("serviceaccount `sonobuoy-serviceaccount` in namespace `ns`"), "{hint}");
-        assert!(hint.contains("`plumbline delete`") && !hint.contains("clusterrole"), "{hint}");
+        assert!(hint.contains("`plumbline delete -n ns`") && !hint.contains("clusterrole"), "{hint}");
         assert!(!stays(&double, "clusterroles", ROLE), "{hint}");
         // What is in a namespace goes with it.
         refuse(&double, "/configmaps");
@@ -144,8 +144,34 @@ async fn what_a_roll_back_leaves_is_in_the_error() {
         let all = [&[namespace()], &rest[..]].concat();
         let error = create_within(&cluster, &all, Duration::from_secs(9), |_, _| ()).await.unwrap_err();
         assert!(!stays(&double, "namespaces", NAMESPACE), "{error}");
-        assert!(!error.hint.is_some_and(|hint| hint.contains("`plumbline delete`")));
+        assert!(!error.hint.is_some_and(|hint| hint.contains("plumbline delete")));
     }
+}
+
+#[tokio::test]
+async fn commands_in_hints_find_the_run_in_its_namespace() {
+    for (namespace, option) in [(NAMESPACE, " -n ns"), (names::DEFAULT_NAMESPACE, "")] {
+        let (double, cluster) = bed().await;
+        let in_it = |kind: &str, name: &str| {
+            let mut object = in_namespace(kind, name);
+            object["metadata"]["namespace"] = json!(namespace);
+            object
+        };
+        let objects = [in_it("ServiceAccount", "sonobuoy-serviceaccount"), in_it("ConfigMap", "sonobuoy-config-cm")];
+        double.put("configmaps", objects[1].clone());
+        let kind = FaultKind::Status { code: 403, message: "it is forbidden".into(), retry_after: None };
+        double.fault(Fault { method: Some("DELETE"), path_contains: "/serviceaccounts/".to_owned(), kind, times: 1 });
+        let hint = create(&cluster, &objects, |_, _| ()).await.unwrap_err().hint.unwrap();
+        assert!(hint.contains(&format!("`plumbline status{option}`")), "{hint}");
+        assert_eq!(hint.matches(&format!("`plumbline delete{option}`")).count(), 2, "{hint}");
+    }
+    // A role of the whole cluster has the namespace in a label.
+    let (double, cluster) = bed().await;
+    double.put("clusterroles", role());
+    let kind = FaultKind::Status { code: 403, message: "it is forbidden".into(), retry_after: None };
+    double.fault(Fault { method: Some("GET"), path_contains: "/clusterroles/".to_owned(), kind, times: 1 });
+    let hint = create(&cluster, &[role()], |_, _| ()).await.unwrap_err().hint.unwrap();
+    assert!(hint.contains("`plumbline delete -n ns`"), "{hint}");
 }
 
 #[tokio::test]
