@@ -203,7 +203,7 @@ impl WorkerConfig {
         }
     }
 
-    /// Returns the retry policy of a worker that starts now.
+    /// Returns the retry policy of an upload that starts at `now`.
     ///
     /// An aggregator may be away for hours, such as with its node. It accepts the result until the run ends,
     /// which is before the certificate expires. Only the number of failed uploads has a limit.

@@ -49,9 +49,9 @@ pub struct Settings {
     /// Interval between reads of the log in which tests are counted, and so the minimum interval
     /// between updates. The default is 5 s.
     pub log_interval: Duration,
-    /// The retry policy of uploads. The default is 10 min with increasing delays, and that of a worker's
-    /// process is [`WorkerConfig::retry_policy`].
-    pub retry: RetryPolicy,
+    /// Returns the retry policy of an upload that starts now. The default is
+    /// [`WorkerConfig::retry_policy`].
+    pub retry: fn(&WorkerConfig) -> RetryPolicy,
     /// How long to wait for the plugin's last writes after the aggregator reported its end. The
     /// default is 5 s.
     pub last_writes: Duration,
@@ -84,7 +84,7 @@ impl Default for Settings {
             rhythm: HeartbeatPolicy::default(),
             log_interval: Duration::from_secs(5),
             last_writes: Duration::from_secs(5),
-            retry: RetryPolicy::default(),
+            retry: |config| config.retry_policy(Timestamp::now()),
             archive_bytes: ReceiveLimits::default().body_bytes,
         }
     }
@@ -222,6 +222,12 @@ impl Worker {
         result
     }
 
+    /// Returns the retry policy of an upload that starts now. A plugin may run for hours before, and
+    /// the policy counts from its first attempt.
+    fn retry(&self) -> RetryPolicy {
+        (self.settings.retry)(&self.config)
+    }
+
     /// Returns the log watch of the plugin, if its definition has a log to count in.
     fn log_watch(&self, key: &ResultKey, posts: PostedUpdates) -> Option<LogWatch> {
         let progress = self.config.log_progress.as_ref()?;
@@ -312,7 +318,8 @@ impl Worker {
             tracing::info!(%key, "the plugin timed out: sending its partial results");
             match gather(&self.config.results_dir, ".", self.settings.archive_bytes).await {
                 Ok(gathered) => {
-                    let sent = self.client.put_partial(key, &gathered.upload, &self.settings.retry);
+                    let retry = self.retry();
+                    let sent = self.client.put_partial(key, &gathered.upload, &retry);
                     match Box::pin(sent).await {
                         Ok(Outcome::Stored) => tracing::info!(%key, "the aggregator received the partial results"),
                         Ok(Outcome::AlreadyReceived | Outcome::OtherReceived) => {
@@ -378,7 +385,7 @@ impl Worker {
             }
         };
         tracing::info!(%key, file = %gathered.path.display(), "sending the result");
-        match self.client.put_result(key, &gathered.upload, &self.settings.retry).await {
+        match self.client.put_result(key, &gathered.upload, &self.retry()).await {
             Ok(outcome) => {
                 match outcome {
                     Outcome::Stored => tracing::info!(%key, "the aggregator received the result"),
@@ -409,7 +416,7 @@ impl Worker {
         if *peer.borrow() == Peer::Plain {
             return;
         }
-        if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.settings.retry).await {
+        if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.retry()).await {
             tracing::error!(%key, error = chain(&error), "failed to report to the aggregator that the plugin has no result");
         }
     }
@@ -444,8 +451,7 @@ pub async fn run_worker_process(
     companions: Option<impl Future<Output = ()> + Send + 'static>,
 ) -> Result<Ended, WorkerError> {
     let shutdown = Shutdown::new();
-    let settings = Settings { retry: config.retry_policy(Timestamp::now()), ..Settings::default() };
-    let mut worker = Worker::new(config, mode, settings)?;
+    let mut worker = Worker::new(config, mode, Settings::default())?;
     if let Some(companions) = companions {
         worker = worker.with_companions(companions);
     }

@@ -122,7 +122,7 @@ pub(crate) fn quick() -> Settings {
             longest_retry: Duration::from_millis(20),
             heartbeat: Duration::from_millis(20),
         },
-        retry: RetryPolicy {
+        retry: |_| RetryPolicy {
             deadline: Duration::from_secs(60),
             first: Duration::from_millis(5),
             max: Duration::from_millis(20),

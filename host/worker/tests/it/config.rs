@@ -224,6 +224,9 @@ fn uploads_are_retried_until_the_certificate_expires() {
     // The certificate outlives the timeout of the plugin.
     assert!(policy.deadline > 6 * hour && policy.deadline <= 6 * hour + VALIDITY_MARGIN + CLOCK_SKEW, "{policy:?}");
     assert!(policy.max <= Duration::from_secs(60), "{policy:?}");
+    // The policy counts from the first attempt, after hours of the plugin.
+    let upload = now.checked_add(5 * hour).unwrap();
+    assert_eq!(load(NODE, None, &env).unwrap().retry_policy(upload).deadline, policy.deadline - 5 * hour);
     let later = now.checked_add(Duration::from_secs(365 * 24 * 3600)).unwrap();
     assert_eq!(load(NODE, None, &env).unwrap().retry_policy(later).deadline, RetryPolicy::default().deadline);
     // The certificate of the other tests cannot be read.

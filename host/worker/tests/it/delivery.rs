@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_phonehome::{ClientError, Outcome};
-use plumbline_worker::{Ended, Mode, Shutdown, Worker, WorkerError};
+use plumbline_phonehome::{ClientError, Outcome, RetryPolicy};
+use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker, WorkerConfig, WorkerError};
 use tempfile::TempDir;
 
 use crate::aggregator::{Aggregator, Run, node, quick, soon};
@@ -64,6 +64,23 @@ async fn a_worker_on_a_node_sends_for_its_node_and_ends_after_its_sleep() {
     let worker = Worker::new(config, Mode::SingleNode { sleep: 0 }, quick()).unwrap();
     assert_eq!(soon("the end", worker.run(Shutdown::new())).await.unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(aggregator.next("results").await.path, "/api/v1/results/by-node/node-7/node-check");
+}
+
+#[tokio::test]
+async fn the_time_for_retries_is_computed_at_the_first_attempt() {
+    fn at_the_upload(config: &WorkerConfig) -> RetryPolicy {
+        assert!(config.results_dir.join("done").exists(), "the plugin still runs");
+        RetryPolicy::never()
+    }
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    let settings = Settings { retry: at_the_upload, ..quick() };
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
+    let ended = tokio::spawn(Box::pin(worker.run(Shutdown::new())));
+    aggregator.next("hello").await;
+    finish(dir.path(), "a.txt", "a");
+    assert_eq!(soon("the end", ended).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }
 
 #[tokio::test]
