@@ -247,9 +247,18 @@ pub trait Dispatcher: Send + Sync + 'static {
     fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>>;
 
     /// Launches a plugin and returns once that is done. Problems are sent to `reports` until the
-    /// cleanup. An error means that nothing runs, and every missing result of the plugin fails with
-    /// it.
+    /// cleanup.
+    ///
+    /// After a temporary error, another call may follow. It continues with what already runs. After
+    /// the last call that failed, [`Dispatcher::abandon`] follows, and every missing result of the
+    /// plugin fails with the error.
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>>;
+
+    /// Removes what runs of a plugin whose launch failed for good. Problems are logged. By default,
+    /// a failed launch has left nothing.
+    fn abandon<'a>(&'a self, _launch: &'a Launch) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
 
     /// Stops what is still running after all results of a plugin have arrived, with the
     /// dispatcher's grace period, before the results are read. Returns the ends of executions, if

@@ -65,12 +65,8 @@ impl KubernetesDispatcher {
             Ok(Created::New) => tracing::info!(%plugin, "{} created", kind.word()),
             // The monitor reports what the pod has done since then.
             Ok(Created::Adopted) => tracing::info!(%plugin, "continuing with {} of an earlier launch", kind.word()),
-            Err(error) => {
-                for left in clean_up_launch(cluster, &stage.namespace, &session).await {
-                    tracing::warn!(%plugin, "after a failed launch: {left}");
-                }
-                return Err(explain(&error, &stage.namespace));
-            }
+            // What exists stays until the launch is abandoned: the next attempt adopts it.
+            Err(error) => return Err(explain(&error, &stage.namespace)),
         }
         let watched = Watched {
             plugin: plugin.clone(),
@@ -82,6 +78,15 @@ impl KubernetesDispatcher {
         };
         self.monitor.watch(watched, reports).await;
         Ok(())
+    }
+
+    async fn abandon_launch(&self, launch: &Launch) {
+        let plugin = &launch.definition.name;
+        let session = session_id(&launch.run, plugin);
+        let stays = launch.definition.skip_cleanup;
+        for left in clean_up_launch(&self.cluster, &self.stage.namespace, session, stays).await {
+            tracing::warn!(%plugin, "after a failed launch: {left}");
+        }
     }
 
     async fn clean(&self) -> Result<(), DispatchError> {
@@ -106,6 +111,10 @@ impl Dispatcher for KubernetesDispatcher {
 
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>> {
         Box::pin(self.start(launch, reports))
+    }
+
+    fn abandon<'a>(&'a self, launch: &'a Launch) -> BoxFuture<'a, ()> {
+        Box::pin(self.abandon_launch(launch))
     }
 
     fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {

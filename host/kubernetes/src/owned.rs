@@ -293,11 +293,19 @@ pub(crate) async fn clean_up(cluster: &Cluster, stage: &Stage, launched: &Launch
     errors
 }
 
-/// Deletes the objects of one plugin whose launch failed, even if its definition says
-/// `skip-cleanup`, because nobody can use an incomplete plugin.
-pub(crate) async fn clean_up_launch(cluster: &Cluster, namespace: &str, session: &str) -> Vec<ClusterError> {
+/// Deletes the pod or DaemonSet of one plugin whose launch failed, unless it stays after the run. It
+/// may be one that an earlier life of the aggregator launched, with logs that the user wants to see.
+pub(crate) async fn clean_up_launch(
+    cluster: &Cluster,
+    namespace: &str,
+    session: String,
+    stays: bool,
+) -> Vec<ClusterError> {
+    if stays {
+        return Vec::new();
+    }
     let selector = format!("{}={session}", names::SESSION_LABEL);
-    delete_all(cluster, namespace, &selector, &[(session.to_owned(), false)].into(), None).await
+    delete_all(cluster, namespace, &selector, &[(session, stays)].into(), None).await
 }
 
 /// Identifies the objects of a run that this process did not launch.

@@ -137,12 +137,8 @@ async fn launch(
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
     if let Err(error) = dispatch(&pending, &state, dispatcher.as_ref(), reports).await {
-        tracing::error!(%plugin, "failed to launch: {error}");
-        if is_known {
-            collect(&plugin, &state, patience).await;
-        }
-        record(&state, Event::LaunchFailed { plugin, reason: error.message });
-        return;
+        let patience = is_known.then_some(patience);
+        return give_up(&pending, error, patience, &state, dispatcher.as_ref()).await;
     }
     let complete = complete(&plugin, &state);
     match pending.time(&state) {
@@ -154,6 +150,26 @@ async fn launch(
             }
         }
     }
+}
+
+/// Ends a plugin whose launch failed for good. `patience` is for workers of an earlier launch.
+async fn give_up(
+    pending: &PendingLaunch,
+    error: DispatchError,
+    patience: Option<Patience>,
+    state: &State,
+    dispatcher: &dyn Dispatcher,
+) {
+    let plugin = pending.plugin();
+    tracing::error!(%plugin, "failed to launch: {error}");
+    if let Some(patience) = patience {
+        collect(plugin, state, patience).await;
+    }
+    // How the executions of a complete plugin ended is still to be learned.
+    if !is_complete(plugin, state) {
+        dispatcher.abandon(&pending.launch).await;
+    }
+    record(state, Event::LaunchFailed { plugin: plugin.clone(), reason: error.message });
 }
 
 /// Launches the plugin, and tries again while the environment does not answer, until its time is over.

@@ -147,6 +147,7 @@ async fn a_plugin_is_launched_when_its_environment_answers_again() {
     let dispatcher = dispatcher.without_launches(3, &away());
     let mut live = fixture.live_with(vec![source("p", "DaemonSet", "")], dispatcher, launched).await;
     let access = live.launch().await.access;
+    assert!(live.launched.abandoned.lock().unwrap().is_empty(), "the last attempt adopts what the others created");
     // Nothing delays the result any more.
     until(&live.state, |ledger| ledger.problem(&key("p/n1")).is_none()).await;
     send(&access, "p/n1", &file("a.txt", "a")).await.unwrap();
@@ -162,10 +163,12 @@ async fn a_plugin_whose_environment_stays_away_fails_with_the_reason() {
         fixture.settings.launch_patience = limit;
         let (dispatcher, launched) = TestDispatcher::new(&["n1"]);
         let dispatcher = dispatcher.without_launches(100_000, &away());
+        let abandoned = Arc::clone(&launched.abandoned);
         let plugin = source("p", "DaemonSet", &format!("plumbline:\n{timeout}"));
         let live = fixture.live_with(vec![plugin], dispatcher, launched).await;
         let finished = live.finished().await;
         assert_eq!(finished.verdict, Verdict::Incomplete);
+        assert_eq!(*abandoned.lock().unwrap(), ["p"]);
         let error = Archive::of(&finished).json("plugins/p/errors/n1/error.json");
         assert_eq!(error["error"], "the API server does not answer", "{timeout}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use plumbline_aggregator::{BoxFuture, Completed, DispatchError, Dispatcher, Exit, ExitKind, Launch, Report, Unsent};
 use plumbline_core::{Node, ResultKey};
@@ -21,13 +21,18 @@ pub(crate) struct TestDispatcher {
     settled: mpsc::UnboundedSender<String>,
     hold: Option<CancellationToken>,
     unsent: BTreeMap<ResultKey, Unsent>,
+    abandoned: Abandoned,
 }
+
+/// Plugins whose launches were abandoned.
+pub(crate) type Abandoned = Arc<Mutex<Vec<String>>>;
 
 /// Calls of the dispatcher.
 pub(crate) struct Launched {
     launches: mpsc::UnboundedReceiver<(Launch, mpsc::Sender<Report>)>,
     /// Plugins that were settled, and finally an empty string for the cleanup.
     calls: mpsc::UnboundedReceiver<String>,
+    pub(crate) abandoned: Abandoned,
 }
 
 impl Launched {
@@ -69,9 +74,20 @@ impl TestDispatcher {
         let (launches, launched) = mpsc::unbounded_channel();
         let (settled, calls) = mpsc::unbounded_channel();
         let (failures, failed_launches, refused, exits, unsent) = Default::default();
-        let dispatcher =
-            Self { nodes, failures, failed_launches, launches, refused, exits, settled, hold: None, unsent };
-        (dispatcher, Launched { launches: launched, calls })
+        let abandoned = Abandoned::default();
+        let dispatcher = Self {
+            nodes,
+            failures,
+            failed_launches,
+            launches,
+            refused,
+            exits,
+            settled,
+            hold: None,
+            unsent,
+            abandoned: Arc::clone(&abandoned),
+        };
+        (dispatcher, Launched { launches: launched, calls, abandoned })
     }
 
     /// Makes the first `times` lists of nodes fail with this error.
@@ -141,6 +157,10 @@ impl Dispatcher for TestDispatcher {
             let _ = self.launches.send((launch, reports));
             Ok(())
         })
+    }
+
+    fn abandon<'a>(&'a self, launch: &'a Launch) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.abandoned.lock().unwrap().push(launch.definition.name.to_string()) })
     }
 
     fn settle<'a>(&'a self, plugin: &'a Completed) -> BoxFuture<'a, Vec<Exit>> {

@@ -49,6 +49,20 @@ impl Bed {
         self.dispatcher.launch(launch(yaml), self.reports.clone()).await
     }
 
+    /// Launches a plugin while the API server fails, without waiting for retries. Returns the error.
+    pub(crate) async fn launch_in_vain(&self, yaml: &str) -> DispatchError {
+        tokio::time::pause();
+        let launched = self.launch(yaml).await;
+        tokio::time::resume();
+        self.double.clear_faults();
+        launched.unwrap_err()
+    }
+
+    /// Gives up a plugin whose launch failed.
+    pub(crate) async fn abandon(&self, yaml: &str) {
+        self.dispatcher.abandon(&launch(yaml)).await;
+    }
+
     /// Launches a plugin whose check is in `bundle`, and whose compiler has this result.
     pub(crate) async fn launch_check(
         &self,

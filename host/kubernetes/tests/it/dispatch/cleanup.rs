@@ -73,6 +73,28 @@ async fn another_pod_of_the_run_removes_what_an_earlier_one_launched() {
 }
 
 #[tokio::test]
+async fn a_launch_that_failed_for_good_leaves_only_what_is_to_stay() {
+    let bed = Bed::new().await;
+    for yaml in [JOB, DAEMON_SET, FULL] {
+        bed.launch(yaml).await.unwrap();
+    }
+    // An aggregator that restarts cannot launch these plugins again.
+    let bed = bed.restart().await;
+    let message = "secrets is forbidden: User \"u\" cannot create resource \"secrets\" in API group \"\" in the namespace \"checks\"";
+    bed.fault("POST", "/secrets", refusal(403, message), 3);
+    for yaml in [JOB, DAEMON_SET, FULL] {
+        assert!(!bed.launch(yaml).await.unwrap_err().is_temporary);
+    }
+    assert_eq!((bed.names("pods").len(), bed.names("daemonsets").len()), (2, 1));
+    bed.abandon(JOB).await;
+    assert_eq!((bed.names("pods").len(), bed.names("daemonsets").len()), (1, 1), "other plugins go on");
+    bed.abandon(DAEMON_SET).await;
+    bed.abandon(FULL).await;
+    assert_eq!(bed.names("pods"), [format!("sonobuoy-full-job-{}", session("full"))]);
+    assert!(bed.names("daemonsets").is_empty());
+}
+
+#[tokio::test]
 async fn an_object_that_cannot_be_removed_is_reported_and_the_rest_is_removed() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();

@@ -168,6 +168,44 @@ async fn an_answer_that_was_lost_does_not_count() {
 }
 
 #[tokio::test]
+async fn a_plugin_that_runs_outlasts_an_api_server_that_fails() {
+    for (yaml, resource) in [(JOB, "pods"), (DAEMON_SET, "daemonsets")] {
+        let bed = Bed::new().await;
+        bed.launch(yaml).await.unwrap();
+        let before = bed.double.list(resource);
+        // The aggregator restarts, and cannot update the Secret.
+        let bed = bed.restart().await;
+        bed.fault("POST", "/secrets", refusal(503, "etcd is away"), u32::MAX);
+        assert!(bed.launch_in_vain(yaml).await.is_temporary);
+        assert!(bed.asked("DELETE", resource).is_empty());
+        bed.launch(yaml).await.unwrap();
+        assert_eq!(bed.double.list(resource), before, "adopted as it is");
+    }
+}
+
+#[tokio::test]
+async fn a_pod_whose_answer_was_lost_waits_for_the_next_attempt() {
+    let bed = Bed::new().await;
+    bed.fault("POST", "/pods", FaultKind::LostAnswer, 1);
+    bed.fault("POST", "/pods", refusal(503, "etcd is away"), u32::MAX);
+    let lost = async {
+        while bed.names("pods").is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // The retries need no time.
+        tokio::time::pause();
+    };
+    let (launched, ()) = tokio::join!(bed.launch(JOB), lost);
+    tokio::time::resume();
+    assert!(launched.unwrap_err().is_temporary);
+    let before = bed.double.list("pods");
+    bed.double.clear_faults();
+    bed.launch(JOB).await.unwrap();
+    assert_eq!(bed.double.list("pods"), before);
+    assert!(bed.asked("DELETE", "pods").is_empty());
+}
+
+#[tokio::test]
 async fn a_conflict_over_a_quota_passes() {
     let bed = Bed::new().await;
     bed.fault("POST", "/pods", refusal(409, "Operation cannot be fulfilled on resourcequotas \"q\": try again"), 1);
