@@ -159,8 +159,8 @@ pub const ERRORS_BYTES: usize = 64 << 20;
 /// The memory that every error record may take, in bytes: 2 KiB.
 pub const LEAST_ERROR_BYTES: usize = 2 << 10;
 
-/// The maximum number of failed uploads of a result: 100. The journal keeps each of them. A worker
-/// makes about 80 attempts in an hour on a full disk.
+/// The maximum number of failed uploads of a result: 100. The journal keeps each of them. Uploads for
+/// which the aggregator has no disk space do not count: workers retry them for hours.
 pub const FAILED_UPLOADS: u32 = 100;
 
 /// The maximum number of consecutive members of a gzip stream without content: 1,000. Such members

@@ -9,6 +9,7 @@ mod receive;
 mod response;
 mod router;
 mod shares;
+mod space;
 mod store;
 
 pub(crate) use budget::count_files;

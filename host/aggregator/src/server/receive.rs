@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::incoming::Incoming;
 use super::response::{ReceiveError, apply_error, drain_after, line, refuse, refused};
 use super::shares::Shares;
+use super::space::Lacking;
 use super::store::{Shape, Store, Unpacked};
 use crate::state::{ApplyError, State};
 
@@ -41,6 +42,7 @@ pub(super) struct Receiver {
     pub(super) memory: Arc<Shares>,
     /// Permit to parse a long message.
     pub(super) parsing: Semaphore,
+    pub(super) lacking: Lacking,
 }
 
 impl Receiver {
@@ -48,7 +50,8 @@ impl Receiver {
         // IDs distinguish uploads of the same key. They must not repeat after a restart of the run.
         let first = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
         let memory = Shares::new(state.clone(), BODY_MEMORY);
-        Self { state, store, limits, next: AtomicU64::new(first), memory, parsing: Semaphore::new(1) }
+        let lacking = Lacking::default();
+        Self { state, store, limits, next: AtomicU64::new(first), memory, parsing: Semaphore::new(1), lacking }
     }
 
     /// Handles `PUT` of a result.
@@ -84,7 +87,7 @@ impl Receiver {
         };
         let mut stream = body.into_data_stream();
         let result = async {
-            let unpacked = self.receive(&key, shape, &mut stream).await?.finish().await?;
+            let unpacked = self.receive(&key, shape, &mut stream, &mut 0).await?.finish().await?;
             let bytes = unpacked.stored.bytes;
             let placed = self.state.place_partial(&key, || self.store.place_partial(unpacked, &key))?;
             Ok::<_, ReceiveError>(placed.then_some(bytes))
@@ -121,7 +124,13 @@ impl Receiver {
             return Err(Box::new(line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
         }
         let refusal = match shape {
-            Ok(shape) => return Ok(shape),
+            Ok(shape) => {
+                // Errors may use the reserve.
+                if shape.is_some() {
+                    self.check_space(key, content_length(headers)).await?;
+                }
+                return Ok(shape);
+            }
             Err(refusal) => refusal,
         };
         // The worker interprets this response as an acknowledgement that the result is safe.
@@ -133,8 +142,8 @@ impl Receiver {
         Err(Box::new(refused(key, &refusal)))
     }
 
-    /// Starts the retry window of `key` again: the journal prevents the retry, not the worker.
-    fn renew_retry(&self, key: &ResultKey, trouble: &str) {
+    /// Starts the retry window of `key` again: this machine prevents the retry, not the worker.
+    pub(super) fn renew_retry(&self, key: &ResultKey, trouble: &str) {
         let now = self.state.now();
         let is_due = self.state.read(|ledger| match ledger.state(key) {
             Some(KeyState::Broken { at, .. }) => now.duration_since(at) >= RENEWAL,
@@ -151,8 +160,7 @@ impl Receiver {
 
     /// Rejects a body whose declared length is above a limit, or larger than the file system.
     fn check_length(&self, key: &ResultKey, headers: &HeaderMap) -> Result<(), Box<Response>> {
-        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        let Some(length) = length else { return Ok(()) };
+        let Some(length) = content_length(headers) else { return Ok(()) };
         let checked = if length > self.limits.body_bytes {
             Err(ReceiveError::TooLarge(self.limits.body_bytes))
         } else if headers.contains_key(HEADER_ERROR) {
@@ -191,8 +199,9 @@ impl Receiver {
         // The guard reports the end of the upload, even if this future is dropped.
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
+        let mut received = 0;
         let result = async {
-            let mut body = self.receive(&key, shape, &mut stream).await?;
+            let mut body = self.receive(&key, shape, &mut stream, &mut received).await?;
             if !is_named {
                 body = body.flush().await?;
                 if let Some(error) = error_report(body.path(), self.limits.message_bytes)? {
@@ -218,6 +227,7 @@ impl Receiver {
                 }
             }
             Ok(Received::Result(unpacked)) => {
+                self.lacking.forget(&key);
                 let commit = commit(self.state.clone(), self.store.clone(), key.clone(), upload, unpacked);
                 match tokio::spawn(commit).await {
                     Ok(answer) => answer,
@@ -226,6 +236,10 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
+                match error.lacked_space(received) {
+                    Some(bytes) => self.lacking.remember(&key, bytes),
+                    None => self.lacking.forget(&key),
+                }
                 // Before the next `await`: if the connection breaks there, nobody records the end.
                 let answer = upload_failed(&self.state, key, upload, &error);
                 drain_after(&error, &mut stream).await;
@@ -254,20 +268,20 @@ impl Receiver {
         }
     }
 
-    /// Receives a whole body, of which only a few bytes are in memory.
+    /// Receives a whole body, of which only a few bytes are in memory. Adds its bytes to `total`.
     async fn receive(
         &self,
         key: &ResultKey,
         shape: Shape,
         stream: &mut BodyDataStream,
+        total: &mut u64,
     ) -> Result<Incoming, ReceiveError> {
         let limits = &self.limits;
         let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
         let mut body = Incoming::new(&self.store, &key.plugin, shape, self.memory.of(key.plugin.as_str()));
-        let mut total = 0_u64;
         while let Some(frame) = next(stream, limits, deadline).await? {
-            total += frame.len() as u64;
-            if total > limits.body_bytes {
+            *total += frame.len() as u64;
+            if *total > limits.body_bytes {
                 return Err(ReceiveError::TooLarge(limits.body_bytes));
             }
             if body.add(&frame) {
@@ -309,10 +323,16 @@ fn failed_to_store(state: &State, key: ResultKey, upload: u64, error: io::Error)
     upload_failed(state, key, upload, &ReceiveError::Io(error))
 }
 
-/// Records the end of an upload that failed, and returns the response.
+/// Records the end of an upload that failed, and returns the response. It does not count toward the
+/// limit of failed uploads if the disk is full, because the worker did not cause that.
 fn upload_failed(state: &State, key: ResultKey, upload: u64, error: &ReceiveError) -> Response {
     let answer = error.response(&format!("result {key}"));
-    if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason: error.to_string() }) {
+    let reason = error.to_string();
+    let ended = match error.lacked_space(0) {
+        Some(_) => Event::UploadDelayed { key, upload, reason },
+        None => Event::UploadFailed { key, upload, reason },
+    };
+    if let Err(error) = state.apply(ended) {
         tracing::error!("{error}");
     }
     answer
@@ -352,6 +372,11 @@ impl Drop for UploadGuard<'_> {
             }
         }
     }
+}
+
+/// Returns the declared length of a body in bytes.
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 async fn next(

@@ -8,7 +8,7 @@ use axum::http::header::{CONTENT_TYPE, EXPECT, RETRY_AFTER, X_CONTENT_TYPE_OPTIO
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use plumbline_archive::extract::Blame;
+use plumbline_archive::extract::{Blame, ExtractError};
 use plumbline_core::ResultKey;
 use plumbline_core::ledger::Refusal;
 use tokio::time::timeout;
@@ -59,6 +59,16 @@ impl ReceiveError {
                 Blame::Transport | Blame::Host => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Broken(_) | Self::Store(StoreError::Io(_)) | Self::Io(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Returns how many bytes of disk space the upload takes at least, if it failed because the disk
+    /// is full. `body` bytes of it had arrived.
+    pub(super) fn lacked_space(&self, body: u64) -> Option<u64> {
+        match self {
+            other if !lacks_space(other) => None,
+            Self::Store(StoreError::Archive(ExtractError::NoSpace { bytes, .. })) => Some(body.saturating_add(*bytes)),
+            _ => Some(body),
         }
     }
 

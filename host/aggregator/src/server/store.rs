@@ -91,6 +91,20 @@ impl Store {
         if needed > size { Err(StoreError::LargerThanDisk { needed, size }) } else { Ok(()) }
     }
 
+    /// Checks that `bytes` fit into the free space now. It can block.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] if they do not fit, or if the space is reserved.
+    pub(super) fn check_free(&self, bytes: u64) -> io::Result<()> {
+        // Not every file system reports it.
+        let free = self.disk.free_bytes(&self.incoming).unwrap_or(u64::MAX);
+        if bytes > free {
+            let text = format!("it takes at least {bytes} bytes of disk space, and {free} are free");
+            return Err(io::Error::new(io::ErrorKind::StorageFull, text));
+        }
+        self.disk.take_space(bytes, || Ok(()))
+    }
+
     /// Returns what limits how many bodies of this shape are converted to their final form at once.
     pub(super) fn gate(&self, shape: &Shape) -> Arc<Semaphore> {
         Arc::clone(match shape {

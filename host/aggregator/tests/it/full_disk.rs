@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, mpsc};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plumbline_archive::disk::{Disk, Faults, Step};
-use plumbline_core::ledger::{ErrorRecord, Event};
-use plumbline_core::limits::DISK_RESERVE_SHARE;
+use plumbline_core::ledger::{ErrorRecord, Event, KeyState};
+use plumbline_core::limits::{DISK_RESERVE_SHARE, FAILED_UPLOADS};
 use plumbline_core::{ReceiveLimits, Verdict};
 use plumbline_phonehome::{Bytes, ClientError, Outcome, Source, Upload};
 use tokio::sync::oneshot;
 
-use crate::harness::{Archive, PATIENCE, RunFixture, TestDispatcher, file, key, send, source};
+use crate::harness::{Archive, PATIENCE, Raw, RunFixture, TestDispatcher, chunked_put, file, key, send, source};
 
 const MIB: usize = 1 << 20;
 
@@ -144,6 +144,8 @@ async fn archives_that_never_fit_are_rejected_for_good_and_others_wait_for_space
     assert_refused(never, 413, "the file system of the aggregator has 25165824");
     fs::write(&filler, vec![0_u8; 14 * MIB]).unwrap();
     assert_refused(send(&access, "p/global", &zeros(&[12 * MIB])).await, 503, "unpacks to 12582912 bytes");
+    // It is not unpacked again before it may fit.
+    assert_refused(send(&access, "p/global", &zeros(&[12 * MIB])).await, 503, "bytes of disk space, and ");
 
     fs::remove_file(filler).unwrap();
     send(&access, "p/global", &zeros(&[12 * MIB])).await.unwrap();
@@ -249,6 +251,75 @@ async fn results_wait_on_a_full_disk_and_errors_and_the_end_of_the_run_have_the_
     let archive = Archive::of(&live.finished().await);
     assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "before");
     assert_eq!(archive.json("plugins/p/errors/n2/error.json")["error"], "the node is gone");
+}
+
+#[tokio::test]
+async fn uploads_that_do_not_fit_now_are_rejected_before_they_start() {
+    let mut fixture = RunFixture::new();
+    let disk = Full::on(&mut fixture);
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
+    let access = live.launch().await.access;
+    disk.fill();
+    for _ in 0..=FAILED_UPLOADS {
+        assert_refused(
+            send(&access, "p/n1", &file("a.txt", "late")).await,
+            503,
+            "4 bytes of disk space, and 0 are free",
+        );
+    }
+    assert_eq!(live.state.read(|ledger| ledger.state(&key("p/n1"))), Some(KeyState::Waiting));
+    let problem = || live.state.read(|ledger| ledger.problem(&key("p/n1")).map(str::to_owned));
+    assert_eq!(problem().as_deref(), Some("the aggregator has no disk space for the result"));
+    // The first attempt shows how much space a body of unknown length takes.
+    let chunked = chunked_put("by-node/n2/p", &["Transfer-Encoding: chunked"]);
+    for _ in 0..3 {
+        assert_eq!(Raw::exchange(&access, &chunked).await.status, 503);
+    }
+    let error = ErrorRecord::new("the node is gone");
+    live.state.apply_durable(Event::Failed { key: key("p/n3"), error }).await.unwrap();
+    let journal = fs::read_to_string(fixture.root().join("journal")).unwrap();
+    assert_eq!(journal.matches("upload-started").count(), 1, "{journal}");
+
+    disk.empty();
+    until("the journal does not recover", || live.state.trouble().is_none()).await;
+    send(&access, "p/n1", &file("a.txt", "late")).await.unwrap();
+    assert_eq!(problem(), None);
+    assert_eq!(Raw::exchange(&access, &chunked).await.status, 200);
+    let archive = Archive::of(&live.finished().await);
+    assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "late");
+    assert_eq!(archive.text("plugins/p/results/n2/result").len(), 100 << 10);
+}
+
+/// A disk on which uploads exceed a quota, although space is free.
+struct Quota {
+    incoming: PathBuf,
+    is_exceeded: AtomicBool,
+}
+
+impl Faults for Quota {
+    fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        match step {
+            Step::Write(path, _) if path.starts_with(&self.incoming) && self.is_exceeded.load(Ordering::Relaxed) => {
+                Err(io::ErrorKind::QuotaExceeded.into())
+            }
+            _ => act(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn uploads_that_this_machine_cannot_store_do_not_count_as_failed() {
+    let mut fixture = RunFixture::new();
+    let quota = Arc::new(Quota { incoming: fixture.root().join("incoming"), is_exceeded: AtomicBool::new(true) });
+    fixture.disk = Disk::faulty(quota.clone());
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
+    let access = live.launch().await.access;
+    for _ in 0..=FAILED_UPLOADS {
+        assert_refused(send(&access, "p/global", &file("a.txt", "late")).await, 503, "");
+    }
+    quota.is_exceeded.store(false, Ordering::Relaxed);
+    send(&access, "p/global", &file("a.txt", "late")).await.unwrap();
+    assert_eq!(Archive::of(&live.finished().await).text("plugins/p/results/global/a.txt"), "late");
 }
 
 #[tokio::test]

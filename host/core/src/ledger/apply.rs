@@ -90,7 +90,10 @@ impl Ledger {
             Event::UploadClaimed { key, upload } => return self.upload_claimed(at, &key, upload),
             Event::UploadStored { key, upload, stored } => return self.upload_stored(at, key, upload, stored, effects),
             Event::UploadFailed { key, upload, reason } => {
-                return self.upload_failed(at, &key, upload, reason, effects);
+                return self.upload_failed(at, &key, upload, reason, true, effects);
+            }
+            Event::UploadDelayed { key, upload, reason } => {
+                return self.upload_failed(at, &key, upload, reason, false, effects);
             }
             Event::RetryDelayed { key, reason } => return self.retry_delayed(at, &key, reason),
             Event::Failed { key, error } => return self.failed(at, &key, error, effects),
@@ -124,6 +127,9 @@ impl Ledger {
             }
             Event::UploadFailed { key, upload, reason } => {
                 Event::UploadFailed { key, upload, reason: first_chars(&reason, MAX_UPLOAD_REASON).to_owned() }
+            }
+            Event::UploadDelayed { key, upload, reason } => {
+                Event::UploadDelayed { key, upload, reason: first_chars(&reason, MAX_UPLOAD_REASON).to_owned() }
             }
             other => other,
         }

@@ -112,8 +112,18 @@ pub enum Event {
         /// The reason, as one sentence.
         reason: String,
     },
-    /// A retry of a failed upload was rejected, because it could not be recorded. The sender did not
-    /// cause that, so its time for a retry starts again.
+    /// An upload failed because this machine had no disk space for it. It may be retried, and does
+    /// not count toward the limit of failed uploads.
+    UploadDelayed {
+        /// The key of the result.
+        key: ResultKey,
+        /// The number of the upload.
+        upload: u64,
+        /// The reason, as one sentence.
+        reason: String,
+    },
+    /// A retry of a failed upload was rejected, because it could not be recorded or the disk was
+    /// full. The sender did not cause that, so its time for a retry starts again.
     RetryDelayed {
         /// The key of the result.
         key: ResultKey,

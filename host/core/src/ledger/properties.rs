@@ -57,6 +57,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (key(), upload()).prop_map(|(key, upload)| Event::UploadClaimed { key, upload }),
         8 => (key(), upload(), stored).prop_map(|(key, upload, stored)| Event::UploadStored { key, upload, stored }),
         10 => (key(), upload(), "[a-z]{1,4}").prop_map(|(key, upload, reason)| Event::UploadFailed { key, upload, reason }),
+        2 => (key(), upload(), "[a-z]{1,4}").prop_map(|(key, upload, reason)| Event::UploadDelayed { key, upload, reason }),
         2 => (key(), "[a-z]{1,4}").prop_map(|(key, reason)| Event::RetryDelayed { key, reason }),
         3 => (key(), error).prop_map(|(key, error)| Event::Failed { key, error }),
         2 => plugin().prop_map(|plugin| Event::TimedOut { plugin }),

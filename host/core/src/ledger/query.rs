@@ -65,6 +65,11 @@ impl Ledger {
         self.entry(key).ok().filter(|entry| !entry.is_final())?.trouble.as_deref()
     }
 
+    /// Returns whether the plugin of a result timed out while a retry of its upload was awaited.
+    pub fn has_timed_out(&self, key: &ResultKey) -> bool {
+        self.entry(key).is_ok_and(|entry| entry.timed_out.is_some())
+    }
+
     /// Returns the progress reported for an expected result.
     pub fn progress(&self, key: &ResultKey) -> Option<&ProgressUpdate> {
         self.entry(key).ok()?.progress.as_deref()

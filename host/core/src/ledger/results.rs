@@ -94,19 +94,21 @@ impl Ledger {
         Ok(SettleScope::At(plugin))
     }
 
+    /// Ends an upload without a result. `counts` says whether it counts toward [`FAILED_UPLOADS`].
     pub(super) fn upload_failed(
         &mut self,
         at: Timestamp,
         key: &ResultKey,
         id: u64,
         reason: String,
+        counts: bool,
         effects: &mut Vec<Effect>,
     ) -> Recorded {
         self.check_upload(at, key, id)?;
         let plugin = self.plugin_of(key)?;
         let entry = self.entry_mut(key)?;
         entry.upload = None;
-        entry.failed_uploads = entry.failed_uploads.saturating_add(1);
+        entry.failed_uploads = entry.failed_uploads.saturating_add(counts.into());
         match entry.held.take() {
             Some(held) => entry.fail(at, held.error.with("upload", reason), effects),
             None if entry.failed_uploads >= FAILED_UPLOADS => entry.fail(at, too_many_uploads(&reason), effects),

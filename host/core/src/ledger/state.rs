@@ -37,7 +37,7 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 ///   and [`RETRY_WINDOW`](super::RETRY_WINDOW) has passed since the last failure. Only then does
 ///   the broken result become an error. Until then it may be retried, however long the plugin's
 ///   other results take. After [`FAILED_UPLOADS`](crate::limits::FAILED_UPLOADS), the failure is
-///   final.
+///   final. An upload for which this machine had no disk space does not count.
 /// * A failure that the driver reports during an upload is held. An upload that started before the
 ///   failure wins if it is stored: the result exists, and only the sender's host has a problem. A
 ///   pod that has ended is often seen before its last bytes arrive. If the upload fails, the

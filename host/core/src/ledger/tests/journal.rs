@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::words::{at, broken, key, planned, plugin, started, stored, timed_out};
+use super::words::{at, broken, key, planned, plugin, started, stored, timed_out, without_space};
 use crate::Status;
 use crate::ledger::{ErrorRecord, Event, Ledger, Record, Refusal};
 use crate::progress::ProgressUpdate;
@@ -20,6 +20,7 @@ fn every_event_has_its_line_in_the_journal() {
         started("b/n1", 7),
         stored("b/n1", 7),
         broken("b/n1", 7),
+        without_space("b/n1", 7),
         Event::RetryDelayed { key: key("b/n1"), reason: "the disk is full".to_owned() },
         Event::Failed { key: key("b/n1"), error: ErrorRecord::new("gone").with("pod", json!({"name": "p"})) },
         timed_out("b"),

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::words::{
     Short, WINDOW, at, broken, complete, content, failed, key, ledger, plugin, received, started, stored, timed_out,
+    without_space,
 };
 use crate::ledger::{Effect, ErrorRecord, Event, KeyState, Refusal};
 use crate::limits::FAILED_UPLOADS;
@@ -114,6 +115,35 @@ fn after_too_many_failed_uploads_the_failure_is_final() {
     // Reasons that the journal keeps are bounded too.
     let long = Event::UploadFailed { key: key("b/n2"), upload: 1, reason: "x".repeat(100_000) };
     let Event::UploadFailed { reason, .. } = ledger.bounded(long) else { panic!("another event") };
+    assert_eq!(reason.len(), 1_000);
+}
+
+#[test]
+fn an_upload_without_disk_space_does_not_count() {
+    let mut ledger = ledger();
+    for upload in 0..2 * u64::from(FAILED_UPLOADS) {
+        ledger.ok(2, started("b/n1", upload));
+        assert_eq!(ledger.ok(2, without_space("b/n1", upload)), []);
+    }
+    let reason = "the disk is full".to_owned();
+    assert_eq!(ledger.state(&key("b/n1")), Some(KeyState::Broken { at: at(2), reason }));
+    for upload in 1..u64::from(FAILED_UPLOADS) {
+        ledger.ok(3, started("b/n1", upload));
+        ledger.ok(3, broken("b/n1", upload));
+    }
+    ledger.ok(5, started("b/n1", 500));
+    ledger.ok(5, without_space("b/n1", 500));
+    assert_eq!(ledger.admit(&key("b/n1")), Ok(()));
+    ledger.ok(6, started("b/n1", 501));
+    ledger.ok(6, broken("b/n1", 501));
+    assert!(ledger.error_of("b/n1").starts_with("100 uploads failed"));
+    // In all else, it is a failed upload: there is no sender left to retry it.
+    ledger.ok(7, started("b/n2", 1));
+    ledger.ok(7, failed("b/n2", "the pod ended"));
+    ledger.ok(8, without_space("b/n2", 1));
+    assert_eq!(ledger.error(&key("b/n2")).unwrap().details["upload"], json!("the disk is full"));
+    let long = Event::UploadDelayed { key: key("a/global"), upload: 1, reason: "x".repeat(100_000) };
+    let Event::UploadDelayed { reason, .. } = ledger.bounded(long) else { panic!("another event") };
     assert_eq!(reason.len(), 1_000);
 }
 

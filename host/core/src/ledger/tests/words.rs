@@ -41,6 +41,10 @@ pub(super) fn broken(text: &str, upload: u64) -> Event {
     Event::UploadFailed { key: key(text), upload, reason: "connection reset".to_owned() }
 }
 
+pub(super) fn without_space(text: &str, upload: u64) -> Event {
+    Event::UploadDelayed { key: key(text), upload, reason: "the disk is full".to_owned() }
+}
+
 pub(super) fn delayed(text: &str) -> Event {
     Event::RetryDelayed { key: key(text), reason: "the disk is full".to_owned() }
 }
