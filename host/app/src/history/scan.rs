@@ -455,8 +455,9 @@ mod tests {
         let names: Vec<&str> = run.facts.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         assert_eq!(names, ["e2e"]);
         let of_suite = run.outcomes.iter().filter(|(key, ..)| key.plugin.starts_with("e2e"));
-        let outcomes: Vec<_> =
+        let mut outcomes: Vec<_> =
             of_suite.map(|(key, outcome, _)| (key.plugin.as_str(), key.test.name.as_str(), *outcome)).collect();
+        outcomes.sort_by_key(|(_, name, _)| *name);
         assert_eq!(outcomes, [("e2e", "bad", Outcome::Failed), ("e2e", "flaky", Outcome::Flaky)]);
     }
 }

@@ -123,10 +123,12 @@ fn prepare(bed: &Bed, example: &str) {
     for dir in ["runs", "archives"] {
         fs::create_dir_all(bed.path(dir)).unwrap();
     }
-    for name in
-        ["run.tar.gz", "runs/run.tar.gz", "archives/run.tar.gz", "monday.tar.gz", "tuesday.tar.gz", "wednesday.tar.gz"]
-    {
+    for name in ["run.tar.gz", "runs/run.tar.gz", "archives/run.tar.gz", "monday.tar.gz"] {
         fs::copy(archive, bed.path(name)).unwrap();
+    }
+    let others = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/data");
+    for (name, run) in [("tuesday", "quick-no-failures"), ("wednesday", "0.10")] {
+        fs::copy(others.join(format!("results-{run}.tar.gz")), bed.path(&format!("{name}.tar.gz"))).unwrap();
     }
     for dir in ["home/.local/share/bash-completion/completions", "home/.config/fish/completions"] {
         fs::create_dir_all(bed.path(dir)).unwrap();

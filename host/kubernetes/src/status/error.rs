@@ -101,7 +101,7 @@ impl StatusError {
             Self::PodFailed { pod, namespace, last, .. } => {
                 let failure_hint = last.as_ref().and_then(|last| last.status.failure.as_ref()?.hint.as_deref());
                 let own = failure_hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
-                Some(format!("{own}see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
+                Some(format!("{own}see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete -n {namespace}`"))
             }
             Self::PodUnknown { node, .. } => {
                 Some(format!("check node `{node}`: when it is back, the run may continue; if it is lost, start a new run"))

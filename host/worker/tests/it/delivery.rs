@@ -60,7 +60,7 @@ async fn a_worker_on_a_node_sends_for_its_node_and_ends_after_its_sleep() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = finished("facts.json", b"{}");
-    let config = plumbline_worker::WorkerConfig { node: Some(node()), ..run.config(aggregator.address, dir.path()) };
+    let config = WorkerConfig { node: Some(node()), ..run.config(aggregator.address, dir.path()) };
     let worker = Worker::new(config, Mode::SingleNode { sleep: 0 }, quick()).unwrap();
     assert_eq!(soon("the end", worker.run(Shutdown::new())).await.unwrap(), Ended::Sent(Outcome::Stored));
     assert_eq!(aggregator.next("results").await.path, "/api/v1/results/by-node/node-7/node-check");
@@ -145,13 +145,16 @@ async fn a_refusal_ends_the_worker_at_once_and_says_what_to_do() {
     }
 }
 
+fn briefly(config: &WorkerConfig) -> RetryPolicy {
+    RetryPolicy { deadline: Duration::from_millis(50), ..(quick().retry)(config) }
+}
+
 #[tokio::test]
 async fn trying_again_ends_at_the_deadline_with_the_last_reason() {
     let run = Run::new();
     let aggregator = Aggregator::of_results(&run, &[500]).await;
     let dir = finished("x", b"x");
-    let mut settings = quick();
-    settings.retry.deadline = Duration::from_millis(50);
+    let settings = Settings { retry: briefly, ..quick() };
     let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
     assert!(
@@ -165,8 +168,7 @@ async fn a_certificate_of_another_run_is_never_accepted() {
     let (run, other) = (Run::new(), Run::new());
     let mut aggregator = Aggregator::start(&other).await;
     let dir = finished("x", b"x");
-    let mut settings = quick();
-    settings.retry.deadline = Duration::from_millis(50);
+    let settings = Settings { retry: briefly, ..quick() };
     let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
     assert!(error.hint().unwrap().contains("does not belong to this run"), "{error:?}");
