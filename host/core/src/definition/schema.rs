@@ -53,7 +53,7 @@ pub(super) fn keys(pointer: &str) -> impl Iterator<Item = &'static str> {
 }
 
 #[cfg(test)]
-#[path = "schema_tables.rs"]
+#[path = "schema_tables_tests.rs"]
 mod tables;
 #[cfg(test)]
 #[path = "schema_tests.rs"]
