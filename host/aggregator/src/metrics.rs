@@ -71,7 +71,9 @@ impl Increment {
             Event::UploadStarted { key, .. } => {
                 matches!(ledger.state(key)?, KeyState::Broken { .. }).then(|| Self::Retry(key.plugin.clone()))
             }
-            Event::UploadFailed { key, .. } | Event::UploadDelayed { key, .. } => Some(Self::UploadFailed(key.plugin.clone())),
+            Event::UploadFailed { key, .. } | Event::UploadDelayed { key, .. } => {
+                Some(Self::UploadFailed(key.plugin.clone()))
+            }
             Event::UploadStored { key, stored, .. } => {
                 let upload = match ledger.state(key) {
                     Some(KeyState::Uploading { since: start, .. }) => Some(since(start)),

@@ -152,8 +152,7 @@ pub(crate) fn start_once() -> Result<f64> {
 /// Measures the start of the aggregator until it accepts results.
 pub(crate) fn start(runs: usize) -> Result<()> {
     let time = median_of(runs, || in_child::<3>("start", &[]).map(|[seconds, _, _]| seconds))?;
-    let rows =
-        [["sandbox, ten built-in modules, run CA, journal, server".to_owned(), format!("{:.0} ms", time * 1e3)]];
+    let rows = [["sandbox, ten built-in modules, run CA, journal, server".to_owned(), format!("{:.0} ms", time * 1e3)]];
     print_table(&format!("Start until results are accepted (median of {runs})"), ["what", "time"], &rows);
     Ok(())
 }
