@@ -23,6 +23,9 @@ const LOGGING: [&str; 3] = ["--level=trace", "-v=6", "--logtostderr"];
 /// The environment variable that tells plugin and worker the port of the progress relay.
 pub(super) const PROGRESS_PORT_VARIABLE: &str = "SONOBUOY_PROGRESS_PORT";
 
+/// The variable with the least age of a done file. A definition can set another one.
+const DONE_FILE_DELAY_VARIABLE: &str = "SONOBUOY_DONE_FILE_DELAY";
+
 /// The environment variable that tells the worker the address of the aggregator.
 pub(crate) const URL_VARIABLE: &str = "AGGREGATOR_URL";
 
@@ -71,6 +74,10 @@ fn variables(stage: &Stage, definition: &Definition, access: &WorkerAccess, mut 
         let reference = json!({"name": names::CERTIFICATES_SECRET, "key": key});
         json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
     };
+    // A check has its results on disk before it writes its done file in one step.
+    if definition.plumbline.component.is_some() {
+        env.insert(0, variable(DONE_FILE_DELAY_VARIABLE, "100ms"));
+    }
     env.extend(RESULTS_VARIABLES.map(|name| variable(name, &stage.results_dir)));
     env.extend([
         field_variable("NODE_NAME", "spec.nodeName"),
