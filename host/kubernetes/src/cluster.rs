@@ -209,7 +209,8 @@ fn list() -> OsString {
     std::env::var_os("KUBECONFIG").unwrap_or_default()
 }
 
-/// Returns whether an error of the default kubeconfigs means that there is none. `list` is `$KUBECONFIG`.
+/// Returns whether an error of the default kubeconfig means that no such file exists. `list` is
+/// `$KUBECONFIG`.
 ///
 /// With any other error, the pod's cluster could be another one than the kubeconfig names.
 fn is_absent(error: &KubeconfigError, list: &OsStr) -> bool {

@@ -50,8 +50,8 @@ pub struct ItemsFile {
 }
 
 impl ItemsFile {
-    /// Creates the file in the results of a check. Whoever has that of an earlier process open reads it
-    /// to its end.
+    /// Creates the file in the results of a check, as a new file. A worker that still reads the file of an
+    /// earlier process reads all of that one.
     pub fn create(results: &Path) -> io::Result<Self> {
         let path = results.join(ITEMS_FILE);
         match fs::remove_file(&path) {

@@ -67,7 +67,7 @@ impl Wait<'_> {
         }
     }
 
-    /// Returns the pause before the next attempt, or `None` if there is none after this error.
+    /// Returns the pause before the next attempt, or `None` if this error ends the wait.
     pub(super) fn pause_after(&self, error: &DispatchError) -> Option<Duration> {
         let pause = self.patience.pause;
         (error.is_temporary && Instant::now() + pause < self.deadline).then_some(pause)

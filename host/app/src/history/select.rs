@@ -31,7 +31,7 @@ pub struct Selection {
     /// Use only the newest N of these runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Not this run: a run that is judged by its history is no evidence for itself.
+    /// Leave out this run: a run that is judged by its history does not count as evidence for itself.
     #[arg(skip)]
     pub except_run: Option<RunIdentity>,
 }

@@ -141,8 +141,8 @@ impl Case {
 }
 
 /// Returns the cases of `project` with these names, in the given order. Without names, it returns
-/// all cases in lexical order. It is an error if there is none, or if a directory has an expected
-/// output and no input.
+/// all cases in lexical order. Fails if no case exists, or if a directory has an expected output
+/// and no input.
 ///
 /// Cases below a directory whose name starts with a dot are run only if they are named (`.fuzz/…`).
 pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorError> {

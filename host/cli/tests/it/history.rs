@@ -500,7 +500,7 @@ fn runs_that_share_an_id_or_have_none_are_told_apart() {
         archive_of(&bed, &judged, &config, "F");
         archive_of(&bed, &earlier, &config, "F.");
         bed.plumbline(&["results", &judged, "--baseline", &format!("{kind}-earlier")]).expect(0);
-        // A copy of the judged archive is no evidence, whatever its name. The archive may be unpacked, too.
+        // A copy of the judged archive does not count, whatever its name, and whether packed or not.
         let own = format!("{kind}-own");
         fs::create_dir(bed.path(&own)).unwrap();
         fs::copy(bed.path(&judged), bed.path(&copy)).unwrap();
@@ -508,7 +508,7 @@ fn runs_that_share_an_id_or_have_none_are_told_apart() {
             let alone = bed.plumbline(&["results", &judged, "--baseline", &own]).expect(2);
             assert!(alone.err.contains("another run of the plugin is needed"), "{kind}: {}", alone.err);
         }
-        // A copy in the history is no further evidence.
+        // A copy in the history does not count again.
         fs::copy(bed.path(&earlier), bed.path(&format!("{own}/b.tar.gz"))).unwrap();
         fs::copy(bed.path(&earlier), bed.path(&format!("{own}/c.tar.gz"))).unwrap();
         let done = bed.plumbline(&["history", &own, "-o", "json"]).expect(0);

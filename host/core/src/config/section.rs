@@ -30,7 +30,7 @@ pub struct PlumblineConfig {
     /// The Secret in the run's namespace with the credentials for `UploadURL`. If empty, none is
     /// used.
     pub upload_secret: String,
-    /// The deadline of the whole run in seconds. With 0, there is no deadline.
+    /// The deadline of the whole run in seconds. 0 means without a deadline.
     pub deadline_seconds: u64,
     /// When runs start by themselves. `None` starts one run, at once.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -195,7 +195,7 @@ fn only_pods_on_the_host_network_open_the_port_to_every_address() {
 #[test]
 fn minimal_roles_follow_what_is_recorded() {
     let Some(helm) = Helm::new() else { return };
-    // What is no name of a resource would be a permission to read Secrets, or to run commands in pods.
+    // Wildcards and subresources would permit reading Secrets, or running commands in pods.
     let wild = "['*', '*/*', pods/exec, services]";
     for resources in
         ["[]", "[pods, Secrets, podlogs]", "[nodes, serverversion]", "[podlogs]", "[Events]", wild, "['*']"]

@@ -137,7 +137,7 @@ fn an_upload_without_disk_space_does_not_count() {
     ledger.ok(6, started("b/n1", 501));
     ledger.ok(6, broken("b/n1", 501));
     assert!(ledger.error_of("b/n1").starts_with("100 uploads failed"));
-    // In all else, it is a failed upload: there is no sender left to retry it.
+    // Otherwise it is a failed upload, because its sender cannot retry it.
     ledger.ok(7, started("b/n2", 1));
     ledger.ok(7, failed("b/n2", "the pod ended"));
     ledger.ok(8, without_space("b/n2", 1));

@@ -270,7 +270,7 @@ fn minimal_rules_follow_what_is_recorded() {
     let (secrets, _) = rules(&named(&["secrets", "podlogs"]));
     assert!(allows(&secrets, "", "secrets", "list") && allows(&secrets, "", "pods/log", "get"));
     assert!(!allows(&secrets, "", "nodes/proxy", "get"));
-    // What is no name of a resource is recorded by no query.
+    // Queries record only names of resources, and neither wildcards nor subresources.
     let (wild, _) = rules(&named(&["*", "*/*", "pods/exec", "nodes/proxy", "services"]));
     assert!(allows(&wild, "", "services", "list"));
     for resource in ["*", "*/*", "pods/exec", "nodes/proxy", "secrets"] {
